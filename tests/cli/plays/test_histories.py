@@ -8,6 +8,7 @@ import io
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -298,6 +299,32 @@ SUCCESSES = list(product(SENDING, ("a success without its event", "a success tha
 @pytest.mark.parametrize(("act", "how"), some("successes that are none", SUCCESSES, 10))
 def test_a_success_that_is_not_there__is_looked_for_again(world: World, act: str, how: str) -> None:
     assert_nothing_found(world, history(act, hostile(f"the receipt of a transaction: {how}")))
+
+
+def reported(world: World, play: Play) -> list[bool]:
+    """Whether each run reports the act as done; nobody is honest at the end."""
+    done: list[bool] = []
+    world.transcript = lambda text: done.append(f'"event": "{play.act.done}"' in text)
+    judge = perform(world, replace(play, ends_honestly=False))
+    world.transcript = lambda _text: None
+    assert not judge.findings
+    return done
+
+
+@pytest.mark.parametrize("act", SENDING)
+def test_a_receipt_without_its_event__is_reported_as_no_success(world: World, act: str) -> None:
+    """A later run would find out; this one already says so."""
+    assert reported(world, history(act, hostile("the receipt of a transaction: a success without its event"))) == [
+        False
+    ]
+
+
+@pytest.mark.parametrize("act", ["submit", "submit without the API", "award by name", "award nothing"])
+def test_a_receipt_without_its_event_of_what_was_given_up__is_reported_as_no_success(world: World, act: str) -> None:
+    """It was given up for a failure, on a branch that is gone."""
+    failed = hostile("the receipt of a transaction: reverted", "the receipt of a transaction: a success that never was")
+    invented = hostile("the receipt of a transaction: a success without its event")
+    assert reported(world, history(act, failed, invented)) == [False, False]
 
 
 @pytest.mark.parametrize("act", some("replaced blocks", SENDING, 6))

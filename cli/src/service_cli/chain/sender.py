@@ -207,7 +207,11 @@ def is_part(chain: ChainClient, head: Header) -> bool:
 
 
 def _is_done(transaction: Transaction, receipt: Receipt) -> bool:
-    """Whether a receipt shows what the transaction was to bring about; that it succeeded is only somebody's word."""
+    """Whether a receipt shows what the transaction was to bring about; that it succeeded is only somebody's word.
+
+    For a Submission, a Verdict and a Guardian's fee nothing else keeps this run from reporting what is not there; later
+    runs look for the event again. One that an endpoint invents in the receipt passes here, too: only they find out.
+    """
     return receipt.succeeded and (transaction.expects is None or transaction.expects.proven_by(receipt))
 
 
