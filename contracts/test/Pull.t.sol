@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {TestToken} from "../src/local/TestToken.sol";
+import {LocalUsdc} from "../src/local/LocalUsdc.sol";
 import {ClaimKind, Outcome} from "../src/IHubTypes.sol";
 import {HubTest} from "./support/HubTest.sol";
 import {vm} from "./support/Vm.sol";
@@ -182,7 +182,7 @@ contract PullTest is HubTest {
         vm.expectEmit(address(hub));
         emit ProtocolFeeClaimed(second, solver, 25_000_000);
         vm.expectEmit(address(token));
-        emit TestToken.Transfer(address(hub), solver, 2 * 970_000_001);
+        emit LocalUsdc.Transfer(address(hub), solver, 2 * 970_000_001);
         (bool ok,) = claimList(solver, claims);
         vm.assertTrue(ok);
         vm.assertEq(hub.claimable(first, solver) + hub.claimable(second, solver), 0);

@@ -2,8 +2,8 @@
 """Builds contracts/artifacts from contracts/src, bit for bit the same on every machine.
 
 Each artifact is compiled by the pinned compiler (tools/solc) from exactly the sources its contract imports,
-with the settings of SETTINGS, which are those of foundry.toml. `--check` writes nothing, rebuilds, and exits 1 with
-one line for each file that differs.
+with the settings of SETTINGS or LOCAL_SETTINGS, those of foundry.toml. `--check` writes nothing, rebuilds, and
+exits 1 with one line for each file that differs.
 Refuses: an import outside src/, a compiler warning, another compiler version than the sources' pragma, an argument or a
 value of the Hub's interface without NatSpec.
 
@@ -30,6 +30,7 @@ ARTIFACTS = CONTRACTS / "artifacts"
 SOURCES = {
     "Hub": "src/Hub.sol",
     "SignatureValidator": "src/SignatureValidator.sol",
+    "LocalUsdc": "src/local/LocalUsdc.sol",
     "TestToken": "src/local/TestToken.sol",
     "LocalProxy": "src/local/LocalProxy.sol",
 }
@@ -39,6 +40,8 @@ SETTINGS: dict[str, typing.Any] = {
     "evmVersion": "cancun",
     "metadata": {"bytecodeHash": "ipfs", "appendCBOR": True},  # explorers then match comments and names, too
 }
+LOCAL_SETTINGS = {**SETTINGS, "optimizer": {"enabled": True, "runs": 10_000_000}, "viaIR": False}
+"""Of what stands for USDC, which was compiled this way, so that finding a function and the rest cost the same."""
 OUTPUTS = [
     "abi",
     "storageLayout",
@@ -82,8 +85,13 @@ def compiler_input(contract: str) -> dict[str, typing.Any]:
     return {
         "language": "Solidity",
         "sources": {name: {"content": text} for name, text in closure(SOURCES[contract]).items()},
-        "settings": {**SETTINGS, "outputSelection": {SOURCES[contract]: {contract: OUTPUTS}}},
+        "settings": {**settings_of(contract), "outputSelection": {SOURCES[contract]: {contract: OUTPUTS}}},
     }
+
+
+def settings_of(contract: str) -> dict[str, typing.Any]:
+    """How the contract is compiled, as the profiles of foundry.toml say."""
+    return LOCAL_SETTINGS if SOURCES[contract].startswith("src/local/") else SETTINGS
 
 
 def storage_words(layout: dict[str, typing.Any]) -> dict[str, typing.Any]:
@@ -116,7 +124,7 @@ def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
         "deployedBytecode": "0x" + built["evm"]["deployedBytecode"]["object"],
         "immutableReferences": built["evm"]["deployedBytecode"]["immutableReferences"],
         "storage": storage_words(built["storageLayout"]),
-        "compiler": {"version": version, "settings": SETTINGS},
+        "compiler": {"version": version, "settings": settings_of(contract)},
         "sourceHashes": {
             name: hashlib.sha256(text.encode()).hexdigest() for name, text in closure(SOURCES[contract]).items()
         },
