@@ -13,11 +13,10 @@ from typing import Final
 from local_stack.anvil import ETHER, AnvilServer
 from local_stack.contract import Contract, Wallet, read_artifact, send_deployment, wait_for
 from local_stack.process import StackError
+from local_stack.token import TOKEN, Issuer, TokenCode
 from local_stack.toolbox import LOCAL
 
 ARTIFACTS: Final = LOCAL.parent.parent / "contracts" / "artifacts"
-TOKEN: Final = 10**6
-"""One whole test token in its smallest units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +44,12 @@ class Guardian:
 
 @dataclass(frozen=True, slots=True)
 class LocalHub:
-    """What was deployed. ``hub`` and ``token`` can be called and sent to."""
+    """What was deployed. ``hub`` and ``token`` can be called and sent to; the Hub's owner issues the token, too."""
 
     hub: Contract
     token: Contract
+    token_admin: Wallet
+    """The admin of the proxy before the token."""
     owner: Wallet
     fee_recipient: Wallet
     deploy_block: int
@@ -68,22 +69,23 @@ def deploy_hub(
     tokens: int = 1_000_000 * TOKEN,
     terms: HubTerms | None = None,
     artifacts: Path = ARTIFACTS,
+    token_code: TokenCode | None = None,
     checkpoint: Callable[[], None] = lambda: None,
 ) -> LocalHub:
     """Deploy and prepare; ``holders`` get ether and ``tokens`` each. Without Guardians no roster is published.
 
-    ``quorum`` is more than half of the Guardians unless given.
+    ``quorum`` is more than half of the Guardians unless given. The token is the local one unless ``token_code`` is.
     """
     terms = terms or HubTerms()
+    token_admin = Wallet()
     w3 = anvil.w3
     wallets = {wallet.address: wallet for wallet in (owner, fee_recipient, *holders, *(g.wallet for g in guardians))}
-    for address in wallets:
+    for address in (*wallets, token_admin.address):
         anvil.fund(address)
-    token_artifact, hub_artifact = read_artifact(artifacts / "TestToken.json"), read_artifact(artifacts / "Hub.json")
+    hub_artifact = read_artifact(artifacts / "Hub.json")
 
     # 1. Everything at once, in order: the addresses follow from the owner's nonces, so one block can hold it all.
-    token = Contract(w3, owner.next_contract(w3), token_artifact.abi)
-    sent = [send_deployment(w3, owner, token_artifact)]
+    token, sent = Issuer(owner, token_admin).deploy(w3, token_code or TokenCode.local(artifacts))
     config = (
         *(token.address, owner.address, terms.reveal_delay, terms.min_submission_window, terms.max_submission_window),
         *(terms.min_judging_window, terms.max_judging_window, terms.min_escrow, terms.publication_delay),
@@ -107,7 +109,9 @@ def deploy_hub(
     roster_hash = "0x" + hub.call("getRoster", hub.call("currentRosterVersion"))[0].hex() if members else ""
     if hub.call("token") != token.address or any(token.call("balanceOf", h.address) != tokens for h in holders):
         raise StackError("the deployed contracts do not hold what was sent to them")
-    return LocalHub(hub, token, owner, fee_recipient, receipts[hub_hash]["blockNumber"], terms, roster_hash)
+    return LocalHub(
+        hub, token, token_admin, owner, fee_recipient, receipts[hub_hash]["blockNumber"], terms, roster_hash
+    )
 
 
 __all__ = ["ETHER", "TOKEN", "Guardian", "HubTerms", "LocalHub", "deploy_hub"]

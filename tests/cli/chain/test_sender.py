@@ -440,14 +440,14 @@ def test_claim__a_transaction_that_reverts__is_said_to_have_changed_nothing(
     def before(method: str, _params: Params) -> Answer:
         if method == "eth_sendRawTransaction":
             ledger.token.call("balanceOf", ledger.people.solvers[0].address)
-            ledger.token.transact(ledger.people.owner.wallet, "setBlacklisted", ledger.people.solvers[0].address, True)
+            ledger.token.transact(ledger.people.owner.wallet, "blacklist", ledger.people.solvers[0].address)
         return None
 
     rpc.before = before
     try:
         assert solver.run("claim", bounty, code=1).last["code"] == "transaction_reverted"
     finally:
-        ledger.token.transact(ledger.people.owner.wallet, "setBlacklisted", ledger.people.solvers[0].address, False)
+        ledger.token.transact(ledger.people.owner.wallet, "unBlacklist", ledger.people.solvers[0].address)
     rpc.honest()
     assert solver.run("claim", bounty).last["event"] == "claim.claimed"
     assert purse.received() == (AWARD, 2)

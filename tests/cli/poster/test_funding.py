@@ -49,8 +49,8 @@ def at_sending(once: Callable[[], object]) -> Callable[[str, Params], Answer]:
 def blocked(ledger: Ledger) -> Iterator[Callable[[], object]]:
     """The token's issuer blocks the Poster, until the test ends or says otherwise."""
     owner, account = ledger.people.owner.wallet, ledger.people.poster.address
-    yield lambda: ledger.token.transact(owner, "setBlacklisted", account, True)
-    ledger.token.transact(owner, "setBlacklisted", account, False)
+    yield lambda: ledger.token.transact(owner, "blacklist", account)
+    ledger.token.transact(owner, "unBlacklist", account)
 
 
 def test_creation__that_reverts__changed_nothing_and_is_done_by_the_next_run(
@@ -63,7 +63,7 @@ def test_creation__that_reverts__changed_nothing_and_is_done_by_the_next_run(
     rpc.honest()
     refused = poster.run("poster:publish-fund", page, code=1).last
     assert (refused["code"], rpc.sent()) == ("token_transfer_failed", 1)
-    ledger.token.transact(ledger.people.owner.wallet, "setBlacklisted", ledger.people.poster.address, False)
+    ledger.token.transact(ledger.people.owner.wallet, "unBlacklist", ledger.people.poster.address)
     assert poster.run("poster:publish-fund", page).last["event"] == "publish_fund.bounty_created"
     assert spent() == (ESCROW, 1)
 

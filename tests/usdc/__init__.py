@@ -1,0 +1,1 @@
+"""USDC's own compiled contracts, against which the local token is tested."""
