@@ -15,6 +15,7 @@ from typing import Final
 from eth_utils.abi import get_abi_input_types
 from service_common.chain.abi import hub_abi
 from service_common.chain.hub import Hub
+from service_common.chain.hub_constants import EscrowToken
 from service_common.chain.json_rpc import JsonRpc, RpcRefused, quantity
 from service_common.types import Address, BlockNumber, parse_address
 from service_common.web3_provider import Web3
@@ -22,6 +23,7 @@ from web3.utils.address import get_create2_address
 
 from hub_operations.networks import TERMS, HubTerms
 from hub_operations.signing import OperationRefused, Operator, read_operator
+from hub_operations.token import usable_token
 
 TOP: Final = Path(__file__).parents[3]
 ARTIFACT: Final = TOP / "contracts" / "artifacts" / "Hub.json"
@@ -86,11 +88,19 @@ def deploy(deployment: Deployment, operator: Operator, records: Path = RECORDS) 
 
     Anyone can send it first, and a run can die after it sent it, so the block is looked for on the chain.
     """
+    if not has_code(operator.rpc, deployment.address):
+        require_token(deployment, operator.rpc)
     create_at(operator, deployment.salt, deployment.creation_code, deployment.address)
     check(deployment, operator.rpc)
     block = block_of_deployment(operator.rpc, deployment.address)
     write_record(deployment, block, records)
     return block
+
+
+def require_token(deployment: Deployment, rpc: JsonRpc) -> EscrowToken:
+    """The token as it describes itself, if this Hub could take it and pay it out."""
+    chain_id, recipient = deployment.terms.chain_id, deployment.fee_recipient
+    return usable_token(rpc, chain_id, deployment.token, deployment.address, recipient)
 
 
 def has_code(rpc: JsonRpc, address: Address, block: str = "latest") -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final
 
+from service_common.chain.eip3009 import domain_separator
 from service_common.chain.hub_constants import EscrowToken, read_token
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes
 from service_common.errors import ServiceError
@@ -22,7 +23,6 @@ _ALLOWANCE: Final = "0xdd62ed3e"
 _AUTHORIZATION_STATE: Final = "0xe94a0102"
 _DOMAIN_SEPARATOR: Final = "0x3644e515"
 _CANCELED: Final = bytes32(keccak256(b"AuthorizationCanceled(address,bytes32)"))
-_DOMAIN: Final = keccak256(b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
 
 
 class AuthorizationState(Enum):
@@ -80,7 +80,7 @@ def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
         with chain_errors():
             chain.hub.token()  # an endpoint that answers nothing at all is a failure, not a property of the token
         return False
-    return len(state) == 32 and separator == _separator(chain, token)
+    return len(state) == 32 and separator == domain_separator(token, chain.chain_id)
 
 
 def authorization_state(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> AuthorizationState:
@@ -95,14 +95,6 @@ def authorization_state(chain: ChainClient, owner: Address, nonce: Bytes32, sinc
 def _cancelled(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> bool:
     topics = [_CANCELED, account_topic(owner), nonce]
     return any(True for _ in read_logs(chain, chain.settings.escrow_token(), since, topics))
-
-
-def _separator(chain: ChainClient, token: EscrowToken) -> bytes:
-    from eth_abi.abi import encode
-
-    types = ("bytes32", "bytes32", "bytes32", "uint256", "address")
-    names = (keccak256(token.name.encode()), keccak256(token.version.encode()))
-    return keccak256(encode(types, (_DOMAIN, *names, chain.chain_id, token.address)))
 
 
 def _ask(chain: ChainClient, data: str) -> bytes:

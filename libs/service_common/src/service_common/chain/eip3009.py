@@ -7,10 +7,12 @@ every term of the bounty.
 from typing import Final
 
 from service_common.chain.hub_constants import EscrowToken
-from service_common.types import Address, Bytes32, ChainId, TokenAmount, UnixSeconds
+from service_common.keccak import keccak256
+from service_common.types import Address, Bytes32, ChainId, TokenAmount, UnixSeconds, to_bytes
 
 AUTHORIZATION_SECONDS: Final = 3_600
 """For how long the one of a new bounty may be used."""
+_DOMAIN: Final = keccak256(b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
 _FIELDS: Final = (
     ("from", "address"),
     ("to", "address"),
@@ -19,6 +21,12 @@ _FIELDS: Final = (
     ("validBefore", "uint256"),
     ("nonce", "bytes32"),
 )
+
+
+def domain_separator(token: EscrowToken, chain_id: ChainId) -> bytes:
+    """The separator of the domain that the token describes; what is signed is good where the token has the same."""
+    names = keccak256(token.name.encode()) + keccak256(token.version.encode())
+    return keccak256(_DOMAIN + names + chain_id.to_bytes(32, "big") + to_bytes(token.address).rjust(32, b"\0"))
 
 
 def authorization_typed_data(
