@@ -4,7 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from tests.vectors import build_auth, build_documents, build_hashes, build_names, build_sealing, build_witnesses
+from tests.vectors import (
+    build_auth,
+    build_documents,
+    build_hashes,
+    build_names,
+    build_notices,
+    build_sealing,
+    build_witnesses,
+)
 
 HERE: Final = Path(__file__).parent
 FILES: Final[dict[str, Callable[[], dict[str, object]]]] = (
@@ -13,5 +21,6 @@ FILES: Final[dict[str, Callable[[], dict[str, object]]]] = (
     | build_sealing.FILES
     | build_names.FILES
     | build_auth.FILES
+    | build_notices.FILES
     | build_witnesses.FILES
 )

@@ -14,6 +14,7 @@ from typing import Any, Final
 from local_stack.contract import Artifact, read_artifact
 from local_stack.toolbox import ensure_npm_package
 from service_common.chain.abi import Abi, parse_abi
+from service_common.chain.hub_notices import CANCELLER_ROLE
 from service_common.chain.json_rpc import JsonRpc, RpcRefused, hex_bytes, quantity
 from service_common.keccak import keccak256
 from service_common.types import Address, Bytes32, to_bytes
@@ -23,9 +24,8 @@ PACKAGE: Final = Path(__file__).parent.parent / "timelock"
 ARTIFACT: Final = "@openzeppelin/contracts/build/contracts/TimelockController.json"
 NO_PREDECESSOR: Final = bytes(32)
 ADMIN: Final = Bytes32("0x" + "00" * 32)
-PROPOSER, EXECUTOR, CANCELLER = (
-    Bytes32("0x" + keccak256(name).hex()) for name in (b"PROPOSER_ROLE", b"EXECUTOR_ROLE", b"CANCELLER_ROLE")
-)
+CANCELLER: Final = CANCELLER_ROLE
+PROPOSER, EXECUTOR = (Bytes32("0x" + keccak256(name).hex()) for name in (b"PROPOSER_ROLE", b"EXECUTOR_ROLE"))
 ROLES: Final = {ADMIN: "admin", PROPOSER: "proposer", EXECUTOR: "executor", CANCELLER: "canceller"}
 
 

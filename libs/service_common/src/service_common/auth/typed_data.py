@@ -1,13 +1,15 @@
-"""The signed structure ``ApiRequestApproval`` and its EIP-712 digest.
+"""The signed structures ``ApiRequestApproval`` and ``HubNotice``, and their EIP-712 digests.
 
-The digest is the one that any EIP-712 library computes from ``typed_data``; both are built from one ``Approval``, so
-what a wallet shows is what is verified. Section "Signed structure" of the interface.
+A digest is the one that any EIP-712 library computes from the typed data; both are built from the same values, so what
+a wallet shows is what is verified. Section "Signed structure" of the interface; docs/authentication.md.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from service_common.domain.hub_notice import HubNotice
 from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, Bytes32, ChainId, bytes32, to_bytes
 
@@ -22,6 +24,8 @@ _APPROVAL_FIELDS: Final = (
     ("blockNumber", "uint256"),
     ("blockHash", "bytes32"),
 )
+_NOTICE_FIELDS: Final = (("reason", "string"), ("issuedAt", "uint256"), ("expiresAt", "uint256"))
+Fields = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +60,54 @@ def body_hash(body: bytes) -> Bytes32:
 
 def digest(domain: SigningDomain, approval: Approval) -> bytes:
     """The 32 bytes that are signed."""
-    struct = keccak256(
-        b"".join(
-            (
-                _approval_type_hash(),
-                keccak256(approval.endpoint_id.encode()),
-                keccak256(approval.audience.encode()),
-                to_bytes(approval.body_hash),
-                keccak256(approval.query.encode()),
-                approval.block_number.to_bytes(32, "big"),
-                to_bytes(approval.block_hash),
-            )
-        )
+    return _signed(
+        domain,
+        _type_hash("ApiRequestApproval", _APPROVAL_FIELDS),
+        keccak256(approval.endpoint_id.encode()),
+        keccak256(approval.audience.encode()),
+        to_bytes(approval.body_hash),
+        keccak256(approval.query.encode()),
+        approval.block_number.to_bytes(32, "big"),
+        to_bytes(approval.block_hash),
     )
-    return keccak256(b"\x19\x01" + _domain_separator(domain) + struct)
+
+
+def notice_digest(notice: HubNotice) -> bytes:
+    """The 32 bytes that are signed of a notice."""
+    return _signed(
+        SigningDomain(notice.chain_id, notice.hub_address),
+        _type_hash("HubNotice", _NOTICE_FIELDS),
+        keccak256(notice.reason.encode()),
+        notice.issued_at.to_bytes(32, "big"),
+        notice.expires_at.to_bytes(32, "big"),
+    )
 
 
 def typed_data(domain: SigningDomain, approval: Approval) -> dict[str, object]:
-    """The same as a wallet takes it (``eth_signTypedData_v4``)."""
+    """A request as a wallet takes it (``eth_signTypedData_v4``)."""
+    message = {
+        "endpointId": approval.endpoint_id,
+        "audience": approval.audience,
+        "bodyHash": approval.body_hash,
+        "query": approval.query,
+        "blockNumber": approval.block_number,
+        "blockHash": approval.block_hash,
+    }
+    return _for_wallets(domain, "ApiRequestApproval", _APPROVAL_FIELDS, message)
+
+
+def notice_typed_data(notice: HubNotice) -> dict[str, object]:
+    """A notice as a wallet takes it; its signature is not looked at."""
+    message = {"reason": notice.reason.value, "issuedAt": notice.issued_at, "expiresAt": notice.expires_at}
+    return _for_wallets(SigningDomain(notice.chain_id, notice.hub_address), "HubNotice", _NOTICE_FIELDS, message)
+
+
+def _signed(domain: SigningDomain, *words: bytes) -> bytes:
+    """The digest of a structure whose type hash and values are these words."""
+    return keccak256(b"\x19\x01" + _domain_separator(domain) + keccak256(b"".join(words)))
+
+
+def _for_wallets(domain: SigningDomain, name: str, fields: Fields, message: Mapping[str, object]) -> dict[str, object]:
     return {
         "types": {
             "EIP712Domain": [
@@ -82,23 +116,16 @@ def typed_data(domain: SigningDomain, approval: Approval) -> dict[str, object]:
                 {"name": "chainId", "type": "uint256"},
                 {"name": "verifyingContract", "type": "address"},
             ],
-            "ApiRequestApproval": [{"name": name, "type": kind} for name, kind in _APPROVAL_FIELDS],
+            name: [{"name": field, "type": kind} for field, kind in fields],
         },
-        "primaryType": "ApiRequestApproval",
+        "primaryType": name,
         "domain": {
             "name": DOMAIN_NAME,
             "version": DOMAIN_VERSION,
             "chainId": domain.chain_id,
             "verifyingContract": domain.hub_address,
         },
-        "message": {
-            "endpointId": approval.endpoint_id,
-            "audience": approval.audience,
-            "bodyHash": approval.body_hash,
-            "query": approval.query,
-            "blockNumber": approval.block_number,
-            "blockHash": approval.block_hash,
-        },
+        "message": message,
     }
 
 
@@ -113,7 +140,7 @@ def _domain_separator(domain: SigningDomain) -> bytes:
     )
 
 
-@lru_cache(maxsize=1)
-def _approval_type_hash() -> bytes:
-    fields = ",".join(f"{kind} {name}" for name, kind in _APPROVAL_FIELDS)
-    return keccak256(f"ApiRequestApproval({fields})".encode())
+@lru_cache(maxsize=2)
+def _type_hash(name: str, fields: Fields) -> bytes:
+    members = ",".join(f"{kind} {field}" for field, kind in fields)
+    return keccak256(f"{name}({members})".encode())

@@ -8,6 +8,12 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Final, NewType
 
+from service_common.domain.hub_notice import (
+    MAX_SIGNATURE_BYTES,
+    NoticeReason,
+    NoticeSignature,
+    parse_notice_signature,
+)
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.domain.public_keys import parse_public_key
 from service_common.types import (
@@ -195,6 +201,10 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     ),
     Cursor: _text(None, "next_cursor of the page before.", None, parse_cursor),
     SearchText: _text(None, f"Words, at most {MAX_SEARCH} characters; each must occur.", None, _search_text),
+    NoticeReason: _one_of("NoticeReason", NoticeReason),
+    NoticeSignature: _text(
+        None, "0x and lowercase hex digits.", f"^0x([0-9a-f]{{2}}){{1,{MAX_SIGNATURE_BYTES}}}$", parse_notice_signature
+    ),
     ChangeNumber: _count(None, "Counts the changes of the index; numbers are skipped."),
     WebhookId: _text("WebhookId", "A webhook: wh_ and 32 lowercase hex digits.", _WEBHOOK_ID, parse_webhook_id),
     AnyObject: ValueForm("Any", {"type": "object"}),
