@@ -17,6 +17,7 @@ from service_common.budgets import Budget
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.domain.commitments import report_commitment
 from service_common.errors import ServiceError
+from service_common.shapes import to_json
 from service_common.types import BountyId
 from sqlalchemy.exc import OperationalError
 
@@ -24,10 +25,12 @@ from tests.api.conftest import Service
 from tests.api.contract import Operation, checked_client, operations
 from tests.api.pages import page_for
 from tests.api.test_faults import FaultyRpc, Raising
+from tests.api.test_hub_notices import notice_of
 from tests.api.test_submissions import Sealed, open_bounty, seal
 from tests.api.test_written_verdicts import document
 
 PREPARE = "/api/bounties/{bounty_id}/submissions/{solver_address}/prepare"
+NOTICES = "/api/hub-notices"
 VERDICT = "/api/written-verdicts/{report_commitment}"
 
 
@@ -60,10 +63,13 @@ class Sent:
             return b""
         if self.large:
             return b"x" * 2**20
-        if operation.path == VERDICT:
-            return document(service, self.bounty_id, service.world.guardian(1))
-        if operation.path == PREPARE:
-            return self.sealed.envelope.canonical_bytes()
+        made = {
+            VERDICT: lambda: document(service, self.bounty_id, service.world.guardian(1)),
+            NOTICES: lambda: json.dumps(to_json(notice_of(service, service.world.people.owner.wallet))).encode(),
+            PREPARE: self.sealed.envelope.canonical_bytes,
+        }
+        if operation.path in made:
+            return made[operation.path]()
         if operation.body_type == "text/markdown":
             return page_for(service.world)
         return json.dumps(operation.body["example"]).encode()
@@ -99,7 +105,7 @@ class Sent:
 
 def without_budgets(deps: Dependencies) -> Dependencies:
     """Nobody may ask for anything."""
-    nothing = {each: Budget(each, 0, 60) for each in ("reads", "account", "subgraph")}
+    nothing = {each: Budget(each, 0, 60) for each in ("reads", "account", "subgraph", "hub_notices")}
     web = replace(deps.config.web, forwarded_hops=1)
     return replace(deps, config=replace(deps.config, budgets=ApiBudgets(**nothing), web=web))
 

@@ -32,6 +32,7 @@ API = {
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/artifact-upload-url": "signed",
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/prepare": "signed",
     "POST /api/bounty-challenge-specs/prepare-publication": "signed",
+    "POST /api/hub-notices": "public",
     "POST /api/written-verdicts/<report_commitment>": "signed",
     "POST /api/webhooks": "signed",
     "POST /api/webhooks/<webhook_id>/rotate": "signed",

@@ -262,6 +262,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/hub-notices": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Publish a notice about the Hub.
+         * @description Anyone may bring it: its own signature counts, by an account that the Hub's owner names for notices. The answer is
+         *     the latest one of that account, which `GET /api/status` and `GET /api/deployment` show until its end.
+         */
+        readonly post: operations["post_api_hub_notices"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/openapi.json": {
         readonly parameters: {
             readonly query?: never;
@@ -735,16 +756,29 @@ export interface components {
             readonly freshness_window_blocks: number;
             readonly guardian_roster: components["schemas"]["GuardianRoster"] | null;
             readonly hub_address: components["schemas"]["Address"];
+            /**
+             * @description The latest notice about the Hub of each account that its owner names for them, withdrawals included. Check signer and signature on the chain: a client believes none of them by this answer alone.
+             * @default []
+             */
+            readonly hub_notices: readonly components["schemas"]["HubNotice"][];
             readonly limits: components["schemas"]["HubLimits"];
             /** @description The audience of signatures. */
             readonly public_host: string;
             readonly reveal_delay_seconds: number;
         };
-        /** @description How this deployment does. Without an index there is neither position, nor totals, nor announcements. */
+        /**
+         * @description How this deployment does. Without an index there is neither position, nor totals, nor announcements; without a
+         *         database nothing is known of notices.
+         */
         readonly DeploymentStatus: {
             readonly announced: components["schemas"]["Announcements"] | null;
             readonly chain_id: number;
             readonly hub_address: components["schemas"]["Address"];
+            /**
+             * @description The latest notice about the Hub of each account that its owner names for them, withdrawals included. Check signer and signature on the chain: a client believes none of them by this answer alone.
+             * @default []
+             */
+            readonly hub_notices: readonly components["schemas"]["HubNotice"][];
             readonly position: components["schemas"]["IndexPosition"] | null;
             readonly service_version: string;
             /** @enum {string} */
@@ -869,6 +903,17 @@ export interface components {
             readonly min_judging_window_seconds: number;
             readonly min_submission_window_seconds: number;
         };
+        /** @description One notice with its signature, none of it proven yet. */
+        readonly HubNotice: {
+            readonly chain_id: number;
+            readonly expires_at: components["schemas"]["UnixSeconds"];
+            readonly hub_address: components["schemas"]["Address"];
+            readonly issued_at: components["schemas"]["UnixSeconds"];
+            readonly reason: components["schemas"]["NoticeReason"];
+            /** @description 0x and lowercase hex digits. */
+            readonly signature: string;
+            readonly signer: components["schemas"]["Address"];
+        };
         /** @description How far the copy is. ``tip_block_number`` is the newest block that the chain showed. */
         readonly IndexPosition: {
             readonly block_hash: components["schemas"]["Bytes32"];
@@ -914,6 +959,8 @@ export interface components {
             /** @enum {string} */
             readonly type: "hub.missed";
         };
+        /** @enum {string} */
+        readonly NoticeReason: "hub_flaw" | "owner_keys" | "escrow_token" | "other" | "withdrawn";
         /** @enum {string} */
         readonly Outcome: "awarded" | "no_valid_submission";
         /** @description A call of the Hub, for the Poster's wallet to send. */
@@ -2978,6 +3025,145 @@ export interface operations {
                 };
             };
             /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            readonly 503: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readonly post_api_hub_notices: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "chain_id": 8453,
+                 *       "expires_at": 1800604800,
+                 *       "hub_address": "0x4242424242424242424242424242424242424242",
+                 *       "issued_at": 1800000000,
+                 *       "reason": "hub_flaw",
+                 *       "signature": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
+                 *       "signer": "0xcacacacacacacacacacacacacacacacacacacaca"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["HubNotice"];
+            };
+        };
+        readonly responses: {
+            /** @description It was there already. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["HubNotice"];
+                };
+            };
+            /** @description Stored for the first time. */
+            readonly 201: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["HubNotice"];
+                };
+            };
+            /**
+             * @description `invalid_hub_notice`: Have an account sign it that the Hub's owner names for notices, as the issues describe, and post it again.
+             *     `invalid_request`: Correct what the issues name and send the request again.
+             */
+            readonly 400: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
+            readonly 413: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            readonly 415: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            readonly 429: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            readonly 500: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
             readonly 503: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];

@@ -49,6 +49,8 @@ class ApiBudgets(CallerBudgets):
     webhooks: Budget = Budget("webhooks", 60, _HOUR, shared=True)
     """Of an account: webhooks registered, tested and given another secret."""
     webhooks_of_address: Budget = Budget("webhooks-of-address", 120, _HOUR, shared=True)
+    hub_notices: Budget = Budget("hub-notices", 30, _HOUR, shared=True)
+    """Of a network address: notices about the Hub, each of which costs some reads of the chain."""
 
 
 _DEFAULTS = ApiBudgets()

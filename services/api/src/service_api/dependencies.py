@@ -24,6 +24,7 @@ from service_common.crypto.beacon_info import BeaconInfo
 from service_common.crypto.failures import SealedDataError
 from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
+from service_common.domain.hub_notice import HubNotice
 from service_common.errors import ServiceError
 from service_common.jobs.queues import ANSWER_SECONDS, connect
 from service_common.recent import Recent
@@ -51,6 +52,11 @@ FORWARDED_SECONDS: Final = 20.0
 MAX_KEPT: Final = 512
 WORKING_READS: Final = 6
 """Public reads that one process works on at a time: of more, each takes longer, and signed ones beside them too."""
+NOTICE_SECONDS: Final = 10.0
+"""For how long a notice about the Hub counts without being checked on the chain again."""
+NOTICE_CALL_SECONDS: Final = 3.0
+NOTICE_ANSWER_BYTES: Final = 16_384
+"""Of the chain about a notice: its signer may be a contract that answers slowly, or much."""
 PENDING_SECONDS: Final = 30.0
 """For how long the sum of what waits for its transaction is not made again: what is written meanwhile passes it."""
 
@@ -98,9 +104,12 @@ class Dependencies:
     and whether the endpoints list no other logs, by the digest of the copy's."""
     pending: Recent[str, int] = field(init=False)
     """The bytes of each kind that wait for their transaction."""
+    notices: Recent[HubNotice, bool] = field(init=False)
+    """Whether a notice about the Hub counts, by the chain."""
 
     def __post_init__(self) -> None:
         self.records = Recent(RECORD_SECONDS, MAX_KEPT, self.clock)
+        self.notices = Recent(NOTICE_SECONDS, MAX_KEPT, self.clock)
         self.contents = Recent(CONTENT_SECONDS, MAX_KEPT, self.clock)
         self.pending = Recent(PENDING_SECONDS, MAX_KEPT, self.clock)
         self.downloads = Recent(DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, self.clock)
@@ -114,6 +123,11 @@ class Dependencies:
     def witness(self) -> HubWitness:
         """What the Hub itself says of who may read sealed work."""
         return HubWitness(self.rpc, self.config.chain.chain_id, self.config.chain.hub_address)
+
+    @cached_property
+    def notice_rpc(self) -> JsonRpc:
+        """The chain, for what is asked of it about notices."""
+        return self.rpc.bounded(seconds=NOTICE_CALL_SECONDS, max_answer_bytes=NOTICE_ANSWER_BYTES)
 
     @cached_property
     def callers(self) -> Callers:

@@ -142,3 +142,15 @@ defects = Table(
     _created_at("seen_at"),
 )
 """What is kept of a bounty and is not what it should be, until an inspection finds it whole."""
+hub_notices = Table(
+    "hub_notices",
+    metadata,
+    Column("hub_address", Text, primary_key=True),
+    Column("signer", Text, primary_key=True),
+    Column("reason", Text, nullable=False),
+    Column("issued_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("signature", Text, nullable=False),
+    _created_at("received_at"),
+)
+"""The latest notice about the Hub of each account that was named for them when it came."""

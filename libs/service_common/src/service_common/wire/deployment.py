@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from service_common.crypto.beacon_info import BeaconInfo
+from service_common.domain.hub_notice import HubNotice
 from service_common.domain.roster import Roster
 from service_common.shapes import Note
 from service_common.types import Address, BlockNumber, Bytes32, ChainId, TokenAmount, UnixSeconds
@@ -41,6 +42,15 @@ class HubLimits:
     max_ciphertext_bytes: int
 
 
+HubNotices = Annotated[
+    tuple[HubNotice, ...],
+    Note(
+        "The latest notice about the Hub of each account that its owner names for them, withdrawals included. Check "
+        "signer and signature on the chain: a client believes none of them by this answer alone."
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """What a client needs to know of this deployment."""
@@ -56,6 +66,7 @@ class Deployment:
     freshness_window_blocks: int
     beacon: BeaconInfo
     public_host: Annotated[str, Note("The audience of signatures.")]
+    hub_notices: HubNotices = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +143,8 @@ class Announcements:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentStatus:
-    """How this deployment does. Without an index there is neither position, nor totals, nor announcements."""
+    """How this deployment does. Without an index there is neither position, nor totals, nor announcements; without a
+    database nothing is known of notices."""
 
     state: IndexState
     chain_id: ChainId
@@ -141,6 +153,7 @@ class DeploymentStatus:
     position: IndexPosition | None
     totals: DeploymentTotals | None
     announced: Announcements | None
+    hub_notices: HubNotices = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from service_common.web.versions import json_version, versioned
 from service_common.wire.deployment import Deployment, HubLimits, TokenDescription
 
 from service_api.dependencies import Dependencies, dependencies
+from service_api.usecases.hub_notices import read_notices, shown_notices
 from service_api.usecases.rendering import fees_of
 from service_api.usecases.upload_targets import MAX_CIPHERTEXT_BYTES
 
@@ -32,6 +33,7 @@ def _describe(deps: Dependencies) -> Deployment:
     with deps.facts.open() as facts:
         now = facts.head.block_time
         fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, now)
+        notices = read_notices(deps, facts.connection)
     return Deployment(
         chain_id=chain.chain_id,
         hub_address=chain.hub_address,
@@ -52,4 +54,5 @@ def _describe(deps: Dependencies) -> Deployment:
         freshness_window_blocks=chain.freshness_window,
         beacon=deps.beacon,
         public_host=deps.config.web.public_host,
+        hub_notices=shown_notices(deps, notices),
     )

@@ -14,6 +14,7 @@ from service_common.db.hub_reads import (
     read_offered_owner,
     read_totals,
 )
+from service_common.domain.hub_notice import HubNotice
 from service_common.types import TokenAmount, UnixSeconds
 from service_common.wire.deployment import (
     Announcements,
@@ -27,6 +28,7 @@ from service_common.wire.values import IndexState
 from sqlalchemy import Connection, func, select
 
 from service_api.dependencies import Dependencies
+from service_api.usecases.hub_notices import read_notices, shown_notices
 
 VERSION: Final = metadata.version("service-api")
 
@@ -38,14 +40,16 @@ def show_status(deps: Dependencies) -> DeploymentStatus:
             head = read_head(connection, deps.config.chain.chain_id)
             totals = None if head is None else _totals(connection, head.block_time)
             announced = None if head is None else _announced(connection, head.block_time)
+            kept = read_notices(deps, connection)
     except DatabaseUnavailable:
         return _status(deps, IndexState.UNAVAILABLE, None, None, None)
+    notices = shown_notices(deps, kept)
     if head is None:
-        return _status(deps, IndexState.STARTING, None, None, None)
+        return _status(deps, IndexState.STARTING, None, None, None, notices)
     lag = max(0, deps.clock.now() - head.block_time)
     state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
     state = state if head.halted is None else IndexState.HALTED
-    return _status(deps, state, _position(head, lag), totals, announced)
+    return _status(deps, state, _position(head, lag), totals, announced, notices)
 
 
 def _status(
@@ -54,9 +58,10 @@ def _status(
     position: IndexPosition | None,
     totals: DeploymentTotals | None,
     announced: Announcements | None,
+    notices: tuple[HubNotice, ...] = (),
 ) -> DeploymentStatus:
     chain = deps.config.chain
-    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced)
+    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced, notices)
 
 
 def _announced(connection: Connection, now: UnixSeconds) -> Announcements:
