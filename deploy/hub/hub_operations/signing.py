@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from eth_account.signers.local import LocalAccount
 from service_common.auth.signature import parse_private_key
 from service_common.chain.json_rpc import JsonRpc, RpcRefused
 from service_common.chain.reverts import explain
@@ -71,13 +72,19 @@ def read_operator(rpc: JsonRpc, chain_id: ChainId, environment: Mapping[str, str
         served = w3.eth.chain_id
     if served != chain_id:
         raise OperationRefused(f"the RPC endpoint serves chain {served}, not {chain_id}")
+    account = read_account(environment)
+    w3.middleware_onion.add(SignAndSendRawMiddlewareBuilder.build(account))
+    return Operator(rpc, w3, chain_id, Address(account.address.lower()))
+
+
+def read_account(environment: Mapping[str, str] = os.environ) -> LocalAccount:
+    """The account of the key variable."""
     try:
         key = parse_private_key(_key_text(environment))
     except ValueError as error:
         raise OperationRefused(f"{KEY} is not {error}") from None
-    account = Account.from_key(key)
-    w3.middleware_onion.add(SignAndSendRawMiddlewareBuilder.build(account))
-    return Operator(rpc, w3, chain_id, Address(account.address.lower()))
+    found: LocalAccount = Account.from_key(key)
+    return found
 
 
 def _key_text(environment: Mapping[str, str]) -> str:
