@@ -21,6 +21,7 @@ _SHARED: Final[Mapping[str, object]] = {
     "Outcome": "awarded",
     "SettlementReason": "judged",
     "Finality": "finalized",
+    "NoticeReason": "hub_flaw",
     "WebhookId": "wh_" + "ab" * 16,
 }
 _PATTERNS: Final = {

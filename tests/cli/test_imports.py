@@ -102,6 +102,7 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, NEVER | LATE, ["bounty:watch", "1"]),
     (1, NEVER | LATE, ["doctor"]),
     (1, NEVER | LATE, ["status"]),
+    (1, NEVER | LATE, ["notice"]),
     (1, NEVER | LATE, ["claim", "1", "--claimant-address", ADDRESS]),
     (1, NEVER | LATE, ["claim", "1"]),
     (1, NEVER | LATE, ["claim", "--all"]),

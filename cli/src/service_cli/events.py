@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
+from service_common.domain.hub_notice import STATES, NoticeReason
 from service_common.shapes import Note
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
 
@@ -180,3 +181,35 @@ class DoctorCheck(Event):
         else:
             yield f"{screen.bad('FAIL')}  {screen.strong(name)}: {detail}"
             yield Fact("Fix", fix or "see service-cli config")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundNotice(Event):
+    """The latest notice about the Hub of one account that the Hub's owner names for them, as the chain bears it out.
+    With the reason `withdrawn` it ends what the account signed before."""
+
+    EVENT: ClassVar[str] = "notice.found"
+    WHEN: ClassVar[str] = "once for the latest of each signer"
+    signer: Address
+    reason: NoticeReason
+    issued_at: UnixSeconds
+    expires_at: UnixSeconds
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"{screen.strong('A notice about the Hub')}: {STATES[self.reason]}."
+        yield Fact("Signed by", self.signer, whole=True)
+        yield Fact("Until", f"{at(self.expires_at, screen)}, signed {at(self.issued_at, screen)}")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedNotices(Event):
+    """Whether a notice is in effect: then no bounty is funded, and work is submitted only with `--despite-notice`."""
+
+    EVENT: ClassVar[str] = "notice.checked"
+    in_effect: bool
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        if self.in_effect:
+            yield f"{screen.bad('Fund no bounty')} on this Hub: a notice is in effect. This client does not."
+        else:
+            yield f"{screen.good('No notice')} about this Hub is in effect."

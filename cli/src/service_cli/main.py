@@ -53,6 +53,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
     "audit": ("audit.main", "Check a final bounty against the chain."),
+    "notice": ("notice", "Show whether a notice about the Hub is in effect."),
     "env:allow": ("config.acceptance", "Accept the .env of this directory as it is."),
     "config": ("config.show", "Show each setting and where it came from."),
     "doctor": ("doctor", "Check that everything is there and fits."),

@@ -1,5 +1,6 @@
 """Every example of every command's help does what its command is for; one that needs a shell is typed into one."""
 
+import json
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ from string import Template
 import click
 import pytest
 from service_cli.main import COMMANDS, group
+from service_common.shapes import to_json
 from service_common.types import Address, BountyId
 
 from tests.cli import scenes
@@ -21,6 +23,7 @@ from tests.cli.ledger import Ledger
 from tests.cli.scenes import Case, Stage, make_stage
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Ran, Terminal, events_of
+from tests.cli.witnesses.test_notices import owner, signed
 
 
 def examples_of(name: str) -> list[str]:
@@ -84,6 +87,14 @@ def subscriber(stage: Stage) -> Case:
     return replace(found, home=home)
 
 
+def reader_of_a_notice(stage: Stage) -> Case:
+    """Somebody with a notice about the Hub, which withdraws another one."""
+    found = anyone(stage)
+    notice = signed(stage.ledger, owner(stage.ledger), reason="withdrawn")
+    (found.home.home / "notice.json").write_text(json.dumps(to_json(notice)))
+    return found
+
+
 READY: dict[str, Callable[[Stage], Case]] = {
     "poster:publish-fund": funder,
     "poster:open-winning-submission": scenes.receive,
@@ -97,6 +108,7 @@ READY: dict[str, Callable[[Stage], Case]] = {
     "guardian:heartbeat": scenes.heartbeat,
     "guardian:claim-fee": scenes.claim_fee,
     "env:allow": owner_of_a_file,
+    "notice": reader_of_a_notice,
     **dict.fromkeys((name for name in COMMANDS if name.startswith("webhook:")), subscriber),
 }
 """What a command needs before its example can be typed; the others only look."""

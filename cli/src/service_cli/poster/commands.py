@@ -178,7 +178,8 @@ def poster_publish_fund(
     Refuses:  a page that holds a private key; a page that this account has funded before, without --again; a page
               that is not ready; an answer that differs from its own derivation in any field; terms that the Hub would
               refuse; a balance below the escrow or the gas; new terms while an earlier authorization may still be used;
-              terms signed less than a minute before an announced roster takes effect
+              terms signed less than a minute before an announced roster takes effect; while a notice about the Hub
+              is in effect
     Examples: service-cli poster:publish-fund --check bounty_challenge.md
               service-cli poster:publish-fund bounty_challenge.md
     """

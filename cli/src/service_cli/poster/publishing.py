@@ -38,6 +38,7 @@ from service_cli.poster.template import require_filled
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import Token, amount, wei
 from service_cli.witnesses.escrows import escrows_of
+from service_cli.witnesses.notices import notices_of, require_fundable, said
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
 
@@ -70,6 +71,7 @@ def _fund(funding: Funding, page: bytes, *, yes: bool, again: bool) -> FundedBou
         return _on_the_hub(session, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
     if known.value and not again:
         raise _already_funded(session.account, known.value[-1].bounty_id)
+    require_fundable(session.chain, session.api)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
     if funding.is_under_way(conditions):
         vouched = vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
@@ -80,6 +82,7 @@ def _fund(funding: Funding, page: bytes, *, yes: bool, again: bool) -> FundedBou
         check_tokens(session.chain, session.account, challenge, token)
         require_means(session.chain, session.account, creation_calls(session.chain, session.account))
         vouched = _publish(session, page, commitment, challenge, conditions)
+        require_fundable(session.chain, session.api)  # a review takes minutes
         confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=yes)
     return _funded(session, funding.run(vouched, known), commitment)
 
@@ -113,6 +116,8 @@ def check_page(settings: Settings, page: bytes, poster: Address | None, path: st
     if before:
         whose = "this account" if poster is not None else "somebody"
         remark(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
+    if (notice := notices_of(chain, None).in_effect) is not None:
+        remark(f"warning: {said(chain, notice)}", urgent=True)
     remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
     found = preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
     emit(found, lambda: replace(about_chain(chain)(), path=path))

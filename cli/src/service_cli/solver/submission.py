@@ -66,6 +66,7 @@ from service_cli.witnesses.bounties import (
     terms_of,
     terms_without_api,
 )
+from service_cli.witnesses.notices import heed, notices_of, said
 from service_cli.witnesses.table import Witness
 from service_cli.witnesses.times import latest_moment
 
@@ -84,6 +85,8 @@ class SubmitOptions:
     """Leave out what git ignores, too."""
     include_suspicious: bool = False
     """Seal files that look like secrets without a question."""
+    despite_notice: bool = False
+    """Submit while a notice about the Hub is in effect."""
 
 
 def submit(
@@ -105,6 +108,9 @@ def submit(
             journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed again
             earlier = None
         require_place(work, earlier, journal, replace=options.replace)
+        if earlier is None or active(work) != earlier.commitment():
+            with _hint_without_api():
+                heed(work.chain, api, despite=options.despite_notice)
         if earlier is not None and _is_settled(work, earlier, journal, options):
             record(work, earlier, journal, replace=options.replace)
             return
@@ -291,7 +297,9 @@ def check_submission(
         require_price(work.chain, cost.price)
     former, api = active(work), None if options.without_api else work.session.api
     terms = vouched_terms(work, api, options)
+    notice = notices_of(work.chain, api).in_effect
     warnings = [
+        *([said(work.chain, notice)] if notice is not None else []),
         *([f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}"] if secrets else []),
         *([f"{work.solver} holds {wei(balance)}, less than the gas may cost"] if balance < cost.wei else []),
         *(

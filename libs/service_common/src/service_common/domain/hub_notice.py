@@ -5,7 +5,7 @@ them anywhere. Whether the signer may sign one is read from the chain (``chain.h
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, NewType
@@ -38,6 +38,16 @@ class NoticeReason(StrEnum):
     OTHER = "other"
     WITHDRAWN = "withdrawn"
     """What the same account signed before is over."""
+
+
+STATES: Final[Mapping[NoticeReason, str]] = {
+    NoticeReason.HUB_FLAW: "the Hub has a flaw, or may have one",
+    NoticeReason.OWNER_KEYS: "keys of the Hub's owner are stolen",
+    NoticeReason.ESCROW_TOKEN: "the escrow token cannot be relied on",
+    NoticeReason.OTHER: "something is wrong with the Hub",
+    NoticeReason.WITHDRAWN: "what this account stated before is over",
+}
+"""What clients show of a reason: their own text, none of it the signer's."""
 
 
 @dataclass(frozen=True, slots=True)

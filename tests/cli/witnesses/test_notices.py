@@ -1,0 +1,270 @@
+"""Notices about the Hub at the client: one that the chain bears out stops funding, and nothing that an API makes up."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from service_common.auth.typed_data import notice_digest
+from service_common.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
+from service_common.shapes import to_json
+from service_common.types import Address, ChainId, UnixSeconds, parse_address
+
+from tests import keys
+from tests.cli.api_twin import ApiTwin, Json
+from tests.cli.ledger import Ledger
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Ran, Terminal
+
+DAY = 86_400
+
+
+@pytest.fixture
+def page(ledger: Ledger, poster: Terminal) -> Path:
+    path = poster.home / "bounty_challenge.md"
+    path.write_bytes(ledger.page())
+    return path
+
+
+@pytest.fixture
+def work(solver: Terminal) -> str:
+    (solver.home / "work").mkdir()
+    (solver.home / "work" / "main.py").write_text("print(1)\n")
+    return str(solver.home / "work")
+
+
+def signed(ledger: Ledger, secret: bytes, after: int = 0, reason: str = "hub_flaw", **other: Any) -> HubNotice:
+    """A notice of a plain key, issued an hour ago."""
+    issued_at = UnixSeconds(ledger.time() - 3_600 + after)
+    notice = HubNotice(
+        chain_id=ChainId(ledger.node.chain_id),
+        hub_address=Address(ledger.contract.address),
+        signer=keys.account_of(secret),
+        reason=NoticeReason(reason),
+        issued_at=issued_at,
+        expires_at=UnixSeconds(issued_at + 7 * DAY),
+        signature=NoticeSignature("0x00"),
+    )
+    notice = replace(notice, **other)
+    return replace(notice, signature=NoticeSignature("0x" + keys.sign(secret, notice_digest(notice)).hex()))
+
+
+def owner(ledger: Ledger) -> bytes:
+    return bytes.fromhex(ledger.people.owner.wallet.private_key[2:])
+
+
+STRANGER = hashlib.sha256(b"a thief").digest()
+
+
+def showing(api: ApiTwin, *notices: HubNotice | Mapping[str, object]) -> None:
+    rows = [to_json(each) if isinstance(each, HubNotice) else dict(each) for each in notices]
+
+    def lie(answer: Json) -> object:
+        return answer | {"hub_notices": rows}
+
+    api.lies["deployment"] = lie
+
+
+def fund(poster: Terminal, page: Path, code: int = 0) -> Ran:
+    return poster.run("poster:publish-fund", str(page), code=code)
+
+
+def test_notice__that_the_chain_bears_out__stops_funding_before_anything_is_signed(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    notice = signed(ledger, owner(ledger))
+    showing(api, notice)
+    ran = fund(poster, page, code=1)
+    assert ran.last["code"] == "hub_notice"
+    assert str(notice.signer) in str(ran.last["message"])
+    assert (api.approvals(), rpc.sent(), ran.words.count("signing:")) == ([], 0, 0)
+    checked = poster.run("poster:publish-fund", "--check", str(page))  # which asks no API, and knows it all the same
+    assert "nobody should fund" in checked.words
+
+
+@pytest.mark.attack
+def test_notice__that_an_api_takes_back_or_shows_once__is_kept_until_its_signer_withdraws_it(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
+) -> None:
+    first = signed(ledger, owner(ledger))
+    showing(api, first)
+    assert fund(poster, page, code=1).last["code"] == "hub_notice"
+    api.lies.clear()
+    assert fund(poster, page, code=1).last["code"] == "hub_notice"
+    later = signed(ledger, owner(ledger), after=5, reason="withdrawn")
+    showing(api, replace(later, signature=first.signature))  # a withdrawal that nobody signed
+    assert fund(poster, page, code=1).last["code"] == "hub_notice"
+    showing(api, signed(ledger, STRANGER, after=5, reason="withdrawn"))
+    assert fund(poster, page, code=1).last["code"] == "hub_notice"
+    showing(api, later)
+    assert fund(poster, page).names[-1] == "publish_fund.bounty_created"
+    page.write_bytes(ledger.page(seconds=2_001))
+    showing(api, first)  # shown again, by an API that would stop somebody
+    assert fund(poster, page).names[-1] == "publish_fund.bounty_created"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kind", ["forged", "of a stranger", "over", "another chain", "another Hub", "too long"])
+def test_notice__that_an_api_makes_up__stops_nobody(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path, kind: str
+) -> None:
+    good, now = signed(ledger, owner(ledger)), ledger.time()
+    rows = {
+        "forged": replace(signed(ledger, STRANGER), signer=good.signer),
+        "of a stranger": signed(ledger, STRANGER),
+        "over": signed(ledger, owner(ledger), issued_at=UnixSeconds(now - 9), expires_at=UnixSeconds(now - 1)),
+        "another chain": signed(ledger, owner(ledger), chain_id=ChainId(8453)),
+        "another Hub": signed(ledger, owner(ledger), hub_address=parse_address("0x" + "11" * 20)),
+        "too long": signed(ledger, owner(ledger), expires_at=UnixSeconds(now + 40 * DAY)),
+    }
+    page.write_bytes(ledger.page(seconds=2_002 + len(kind)))
+    showing(api, rows[kind])
+    assert fund(poster, page).names[-1] == "publish_fund.bounty_created"
+
+
+@pytest.mark.attack
+def test_notices__more_than_an_answer_has_or_of_another_form__are_no_answer(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
+) -> None:
+    good = to_json(signed(ledger, owner(ledger)))
+    assert isinstance(good, dict)
+    for shown in (
+        [signed(ledger, STRANGER, after=number) for number in range(9)],
+        [good | {"reason": "send it to 0x1"}],
+    ):
+        showing(api, *shown)
+        assert fund(poster, page, code=1).last["code"] == "answer_malformed"
+
+
+@pytest.mark.attack
+def test_notice__of_a_signer_that_lost_its_right__stops_nobody_any_more(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    thief, hub = keys.account_of(STRANGER), ledger.contract
+    hub.transact(ledger.people.owner.wallet, "transferOwnership", thief)
+    ledger.node.rpc.call("anvil_impersonateAccount", thief)
+    ledger.node.fund(thief)
+
+    def send(function: str, *arguments: object) -> None:
+        data = "0x" + hub.encode(function, *arguments).hex()
+        ledger.node.rpc.call(
+            "eth_sendTransaction", {"from": thief, "to": hub.address, "data": data, "gas": hex(200_000)}
+        )
+
+    send("acceptOwnership")
+    showing(api, signed(ledger, STRANGER))
+    page.write_bytes(ledger.page(seconds=2_100))
+    assert fund(poster, page, code=1).last["code"] == "hub_notice"
+    send("transferOwnership", ledger.people.owner.address)
+    hub.transact(ledger.people.owner.wallet, "acceptOwnership")
+    assert fund(poster, page).names[-1] == "publish_fund.bounty_created"
+
+
+@pytest.mark.attack
+def test_notice__that_one_endpoint_denies__counts_by_another(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    """The first endpoint answers another owner; a further one that is honest is enough."""
+    owner_call = "0x" + ledger.contract.encode("owner").hex()
+
+    def deny(method: str, params: Any, found: object) -> object:
+        is_owner = method == "eth_call" and params[0].get("data") == owner_call
+        return "0x" + "00" * 12 + "11" * 20 if is_owner else found
+
+    rpc.after = deny
+    showing(api, signed(ledger, owner(ledger)))
+    page.write_bytes(ledger.page(seconds=2_200))
+    second = RpcProxy(ledger.node.url)
+    ran = poster.run("poster:publish-fund", str(page), code=1, SERVICE_RPC_URLS=second.url)
+    second.close()
+    assert ran.last["code"] == "hub_notice"
+
+
+def test_notice__before_a_submission__is_shown_and_passed_over_when_asked_to(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    showing(api, signed(ledger, owner(ledger)))
+    refused = solver.run("solver:submit", bounty, work, code=1)
+    assert refused.last["code"] == "hub_notice"
+    assert "--despite-notice" in str(refused.last["next_action"])
+    assert (api.approvals(), rpc.sent()) == ([], 0)
+    checked = solver.run("solver:submit", "--check", bounty, work)
+    assert any("nobody should fund" in str(each) for each in checked.event("submit.checked")["warnings"])  # type: ignore[attr-defined]
+    api.lies.clear()
+    assert solver.run("solver:submit", "--without-api", bounty, work, code=1).last["code"] == "hub_notice"
+    done = solver.run("solver:submit", "--despite-notice", bounty, work)
+    assert done.names[-1] == "submit.submission_recorded"
+    assert "nobody should fund" in done.words
+    again = solver.run("solver:submit", bounty, work)  # recorded: nothing more is decided
+    assert again.names[-1] == "submit.submission_recorded"
+
+
+def test_notice__never_stops_a_claim_a_verdict_or_an_opening(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path, rpc: RpcProxy, tmp_path: Path
+) -> None:
+    """The commands that move on what exists do not know of notices: none of their modules imports them."""
+    import service_cli
+
+    source = Path(service_cli.__file__).parent
+    knowing = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if "witnesses.notices" in path.read_text(encoding="utf-8")
+    }
+    assert knowing == {"notice.py", "poster/publishing.py", "solver/submission.py"}
+
+
+def test_command__with_a_file__keeps_what_the_chain_bears_out_without_any_api(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
+) -> None:
+    notice = signed(ledger, owner(ledger), reason="escrow_token")
+    file = poster.home / "notice.json"
+    file.write_text(json.dumps(to_json(notice)))
+    ran = poster.run("notice", str(file))
+    shown = {name: value for name, value in ran.event("notice.found").items() if name != "event"}
+    assert shown == {
+        "signer": notice.signer,
+        "reason": "escrow_token",
+        "issued_at": notice.issued_at,
+        "expires_at": notice.expires_at,
+    }
+    assert ran.last == {"event": "notice.checked", "in_effect": True}
+    assert api.paths() == []
+    assert fund(poster, page, code=1).last["code"] == "hub_notice"
+    withdrawn = signed(ledger, owner(ledger), after=9, reason="withdrawn")
+    ran = poster.run("notice", "-", stdin=json.dumps(to_json(withdrawn)).encode())
+    assert ran.last == {"event": "notice.checked", "in_effect": False}
+    assert poster.run("notice").last == {"event": "notice.checked", "in_effect": False}
+
+
+@pytest.mark.attack
+def test_command__with_what_is_no_notice__refuses_it_with_its_reasons_and_keeps_nothing(
+    ledger: Ledger, poster: Terminal
+) -> None:
+    forged = signed(ledger, STRANGER)
+    for text, code in (
+        (json.dumps(to_json(forged)), "hub_notice_void"),
+        (json.dumps(to_json(replace(forged, chain_id=ChainId(1)))), "hub_notice_void"),
+        ("{}", "hub_notice_malformed"),
+        ("[" * 9_000, "hub_notice_malformed"),
+        (" " * 20_000, "hub_notice_malformed"),
+    ):
+        assert poster.run("notice", "-", stdin=text.encode(), code=1).last["code"] == code
+    assert poster.run("notice").last == {"event": "notice.checked", "in_effect": False}
+
+
+def test_notice__that_is_kept_and_over__is_removed(ledger: Ledger, poster: Terminal) -> None:
+    soon = UnixSeconds(ledger.time() + 60)
+    notice = signed(ledger, owner(ledger), expires_at=soon)
+    poster.run("notice", "-", stdin=json.dumps(to_json(notice)).encode())
+    kept = list(poster.home.rglob(f"notices/{notice.signer}.json"))
+    assert len(kept) == 1
+    over = to_json(replace(notice, expires_at=UnixSeconds(ledger.time() - 1)))
+    kept[0].write_text(json.dumps(over))
+    assert poster.run("notice").last == {"event": "notice.checked", "in_effect": False}
+    assert not kept[0].exists()
+    kept[0].write_text("{")
+    assert "cannot be read" in poster.run("notice").words
