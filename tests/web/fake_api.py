@@ -22,6 +22,7 @@ from service_common.domain.bounty import Winner
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
+from service_common.domain.hub_notice import HubNotice
 from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
 from service_common.domain.money import AmountKind, Settlement, settlement
 from service_common.domain.record import derive_record
@@ -209,6 +210,7 @@ class Ledger:
     head_time: UnixSeconds = NOW
     has_errors: bool = False
     announced: Announcements = field(default_factory=lambda: Announcements(None, None, None))
+    hub_notices: tuple[HubNotice, ...] = ()
 
     def add(self, **fields: Any) -> Bounty:
         """One more bounty."""
@@ -229,6 +231,7 @@ class Ledger:
             freshness_window_blocks=150,
             beacon=QUICKNET,
             public_host="api.example",
+            hub_notices=self.hub_notices,
         )
 
     def status(self) -> DeploymentStatus:

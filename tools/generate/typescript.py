@@ -18,6 +18,13 @@ from service_common.chain.deployment import NETWORKS, deployment_of
 from service_common.chain.eip3009 import AUTHORIZATION_SECONDS
 from service_common.chain.reverts import SENTENCES
 from service_common.crypto.inert_names import HARMLESS, OBEYED
+from service_common.domain.hub_notice import (
+    MAX_AHEAD_SECONDS,
+    MAX_LIFETIME_SECONDS,
+    MAX_SIGNATURE_BYTES,
+    MOST_NOTICES,
+    STATES,
+)
 from service_common.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 
 from tests.api.contract import openapi_document
@@ -113,7 +120,13 @@ def _witnesses() -> str:
         f"export const REVEAL_DELAYS: Readonly<Record<number, bigint>> = {{ {delays} }};\n\n"
         f"/** Asks the API for the bounties of an account on a page. */\n"
         f"export const FUNDED_QUERY =\n  {json.dumps(FUNDED_QUERY)};\n"
-        f"export const MOST_LISTED = {MOST_LISTED};\n"
+        f"export const MOST_LISTED = {MOST_LISTED};\n\n"
+        f"/** What a notice about the Hub states, by its reason, and its bounds. */\n"
+        f"export const NOTICE_STATES = {json.dumps(STATES, indent=2)} as const;\n"
+        f"export const NOTICE_LIFETIME_SECONDS = {MAX_LIFETIME_SECONDS};\n"
+        f"export const NOTICE_AHEAD_SECONDS = {MAX_AHEAD_SECONDS};\n"
+        f"export const NOTICE_SIGNATURE_BYTES = {MAX_SIGNATURE_BYTES};\n"
+        f"export const MOST_NOTICES = {MOST_NOTICES};\n"
     )
 
 

@@ -84,6 +84,16 @@ export class Node {
     return decodeFunctionResult({ ...(question as object), data: answer } as never) as never;
   }
 
+  /** What an account answers to a call: `0x` where it has no code or reverts. */
+  async answer(to: Address, data: Hex): Promise<Hex> {
+    try {
+      return (await inTime(this.#wallet.read("eth_call", [{ to, data }, "latest"]))) as Hex;
+    } catch (error) {
+      if (revertData(error, 0) !== undefined || isRevert(error, 0)) return "0x";
+      throw unreadable();
+    }
+  }
+
   /** Runs a transaction without sending it; raises the sentence of what the Hub would refuse. */
   async simulate(from: Address, call: Call): Promise<void> {
     await this.#call({ ...call, from }, "latest");
@@ -237,6 +247,14 @@ function revertData(error: unknown, depth: number): Hex | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** Whether an error without data is a contract's: nodes and wallets put that into words somewhere in it. */
+function isRevert(error: unknown, depth: number): boolean {
+  if (typeof error === "string") return /revert/i.test(error);
+  if (typeof error !== "object" || error === null || depth > 4) return false;
+  const names = ["message", "data", "error", "originalError", "cause"];
+  return names.some((name) => isRevert((error as Record<string, unknown>)[name], depth + 1));
 }
 
 function unreadable(): ServiceError {

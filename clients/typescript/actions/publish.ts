@@ -22,6 +22,7 @@ import { refuseDifferences, signed, typed } from "./api.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import type { ExpectedEvent } from "./node.js";
+import { requireNoNotice } from "./notices.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { amount, bytes, duration, moment, printable } from "./text.js";
 import { hubCall, perform } from "./transactions.js";
@@ -95,10 +96,12 @@ async function publish(context: Context, stage: Stage): Promise<void> {
   stage.say("The terms are compared with what the contract takes.");
   const conditions = await readConditions(context);
   const isUsable = kept !== undefined && (await isLive(context, kept, conditions));
+  await requireNoNotice(context, stage);
   if (!isUsable) {
     await requireFundable(context, terms, conditions);
     if (known.length > 0) await confirmSecond(stage, known);
     await review(context, stage, page, commitment, terms, conditions);
+    await requireNoNotice(context, stage); // a review takes a while
   }
   const funding =
     kept !== undefined && isUsable

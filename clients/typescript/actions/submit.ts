@@ -17,6 +17,7 @@ import { requireSameTerms } from "./challenge.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { DirectoryField, suspicious } from "./files.js";
+import { heedNotice } from "./notices.js";
 import type { Offer, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { hubCall, perform } from "./transactions.js";
@@ -59,6 +60,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const detail = await detailOf(context, stage, bounty);
   requireSameTerms(detail, bounty);
   await requireSealable(context, stage, bounty);
+  await heedNotice(context, stage);
   const name = `sealed ${bounty.id}`;
   let sealed = await keptOf(context, stage, name, bounty);
   if (sealed === undefined) {

@@ -28,3 +28,16 @@ export const REVEAL_DELAYS: Readonly<Record<number, bigint>> = { 8453: 3600n, 84
 export const FUNDED_QUERY =
   "query Funded($poster: String!, $page: String!, $first: Int!) { bounties(where: {poster_address: $poster, spec_commitment: $page}, first: $first) { bounty_id authorization_nonce block_number } }";
 export const MOST_LISTED = 100;
+
+/** What a notice about the Hub states, by its reason, and its bounds. */
+export const NOTICE_STATES = {
+  "hub_flaw": "the Hub has a flaw, or may have one",
+  "owner_keys": "keys of the Hub's owner are stolen",
+  "escrow_token": "the escrow token cannot be relied on",
+  "other": "something is wrong with the Hub",
+  "withdrawn": "what this account stated before is over"
+} as const;
+export const NOTICE_LIFETIME_SECONDS = 2592000;
+export const NOTICE_AHEAD_SECONDS = 600;
+export const NOTICE_SIGNATURE_BYTES = 4096;
+export const MOST_NOTICES = 8;

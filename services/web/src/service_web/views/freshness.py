@@ -6,6 +6,7 @@ A page is made of several answers. The oldest of them that the API could not con
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from service_common.domain.hub_notice import NoticeReason, latest_of_each
 from service_common.domain.lifecycle import BountyStatus
 from service_common.types import BlockNumber, UnixSeconds
 from service_common.wire.deployment import Deployment
@@ -32,6 +33,12 @@ _OPEN_OUTCOME: Final = marked(
     "The outcome of this bounty can still change for about %(span)s: "
     "the chain has not finalized the block that recorded it."
 )
+_NOTICE_STATES: Final = {
+    NoticeReason.HUB_FLAW: marked("the Hub has a flaw, or may have one"),
+    NoticeReason.OWNER_KEYS: marked("keys of the Hub's owner are stolen"),
+    NoticeReason.ESCROW_TOKEN: marked("the escrow token cannot be relied on"),
+    NoticeReason.OTHER: marked("something is wrong with the Hub"),
+}
 
 
 @dataclass(slots=True)
@@ -57,7 +64,7 @@ class Notice:
 
 def notices(freshness: Freshness, head: Head | None, deployment: Deployment | None, now: int) -> tuple[Notice, ...]:
     """What is wrong at the moment, if anything."""
-    found = []
+    found = [] if deployment is None else _about_the_hub(deployment, now)
     if freshness.unconfirmed:
         since = moment(min(freshness.unconfirmed))
         text = gettext("What you see was true at %(time)s and may have changed since. Reload in a minute.", time=since)
@@ -77,6 +84,23 @@ def notices(freshness: Freshness, head: Head | None, deployment: Deployment | No
         text = gettext("What you see is the state of %(time)s, %(span)s ago.", time=moment(at), span=span(now - at))
         found.append(Notice(gettext("The index is behind the chain"), text))
     return tuple(found)
+
+
+def _about_the_hub(deployment: Deployment, now: int) -> list[Notice]:
+    """The newest notice about the Hub that is in effect, as the API shows it; a wallet's node is asked for each act."""
+    latest = latest_of_each(deployment.hub_notices)
+    notice = next((each for each in latest if each.is_warning and each.expires_at > now), None)
+    if notice is None:
+        return []
+    text = gettext(
+        "%(signer)s, which the Hub's owner names for notices, has signed that %(what)s, and that nobody should fund a "
+        "bounty on it until %(time)s. Bounties that exist are judged, opened and claimed as before. Look where the "
+        "Hub's address was published for what happened.",
+        signer=notice.signer,
+        what=gettext(_NOTICE_STATES[notice.reason]),
+        time=moment(notice.expires_at),
+    )
+    return [Notice(gettext("Do not fund a bounty on this Hub"), text)]
 
 
 def is_late(head: Head, deployment: Deployment | None, now: int) -> bool:

@@ -1,1 +1,0 @@
-import{E as a,F as b,G as c,H as d}from"./chunk-4AO643H4.js";import"./chunk-2HMZUUYX.js";import"./chunk-SQE76S5B.js";export{d as ccipRequest,c as offchainLookup,b as offchainLookupAbiItem,a as offchainLookupSignature};
