@@ -70,7 +70,15 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         ("tests/indexer/test_solvency.py::test_metrics__of_the_owner__count_each_thing_that_it_does",),
     ),
     "owner": ("A key of the Hub's owner is stolen", ("tests/deploy/test_hub_owner.py",)),
-    "flaw": ("The Hub has a flaw", ("tests/indexer/test_solvency.py",)),
+    "flaw": (
+        "The Hub has a flaw",
+        (
+            "tests/indexer/test_solvency.py",
+            "tests/deploy/test_hub_notice.py",
+            "tests/api/test_hub_notices.py",
+            "tests/cli/witnesses/test_notices.py",
+        ),
+    ),
     "roster": ("Rotating the roster", ("tests/deploy/test_hub_operations.py",)),
     "delivery-key": ("Rotating the delivery key", ("tests/delivery/test_rotation.py",)),
     "restore": ("Restoring the database", ("tests/api/backup/test_dumps.py", "tests/indexer/test_restore.py")),

@@ -268,3 +268,21 @@ def test_notice__that_is_kept_and_over__is_removed(ledger: Ledger, poster: Termi
     assert not kept[0].exists()
     kept[0].write_text("{")
     assert "cannot be read" in poster.run("notice").words
+
+
+@pytest.mark.attack
+def test_notice__that_an_endpoint_does_not_decide__stops_nobody_who_goes_on_despite_it(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    owner_call = "0x" + ledger.contract.encode("owner").hex()
+
+    def refuse(method: str, params: Any) -> dict[str, object] | None:
+        is_owner = method == "eth_call" and params[0].get("data") == owner_call
+        return {"error": {"code": -32005, "message": "limit exceeded"}} if is_owner else None
+
+    rpc.before = refuse
+    showing(api, signed(ledger, STRANGER))
+    assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "chain_unavailable"
+    done = solver.run("solver:submit", "--despite-notice", bounty, work)
+    assert done.names[-1] == "submit.submission_recorded"
+    assert "whether there is a notice about the Hub is not known" in done.words
