@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Everything forge can say about the Hub, as the `contracts` session runs it.
 
-Exit 0 only if the whole forge suite passes, no gas figure moved against contracts/snapshots, the directed tests reach every line and branch of the Hub
-(`contracts/.local/hub.lcov`), and seven planted bugs of contracts/mutants are found.
+Exit 0 only if the whole forge suite passes, no gas figure moved against contracts/snapshots, the directed tests reach
+every line and branch of the Hub (`contracts/.local/hub.lcov`), and seven planted bugs of contracts/mutants are found.
 What forge kept of earlier failures is not played.
 Two lanes run side by side; each step's words are printed when it is done, with its time. Needs the npm packages of
 contracts/package-lock.json to be there or reachable.
