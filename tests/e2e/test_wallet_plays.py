@@ -9,7 +9,7 @@ import random
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -27,9 +27,9 @@ from service_common.domain.envelope import parse_envelope
 from tests.campaign import FULL, SEED, size, some
 from tests.cli.lies import Tell, listen
 from tests.cli.servers import Params, RpcProxy, Server
-from tests.cli.witnesses.liar import After, all_of, blocks_at, number_of, view_with
+from tests.cli.witnesses.liar import After, all_of, blocks_at, number_of, view_with, without_logs
 from tests.e2e.wallet_acts import GO_ON, LONG, SEND, SIGN, Act, Bounties, forward, keys_of, path_of
-from tests.e2e.wallet_plays import FORGERIES, Forgery, api_answer, call_of, facts_with, together
+from tests.e2e.wallet_plays import CREATED, FORGERIES, Forgery, api_answer, call_of, facts_with, funded, together
 from tests.web.driver import Browser, Page, TestWallet, browsing, files_below
 
 CHAIN_ID: Final = 31_337
@@ -148,14 +148,14 @@ class Theatre:
         for visit in play.visits:
             self.rpc.before, self.rpc.after, tell = together(visit.told, self.work)
             listen(self.api, tell)
-            self._visit(act, seen, fresh=first, presses=visit.presses, patience=LYING_SECONDS)
+            self.visit(act, seen, fresh=first, presses=visit.presses, patience=LYING_SECONDS)
             first = False
         self.rpc.honest()
         listen(self.api, lambda _question, answer: answer)
-        seen.ended = self._visit(act, seen, fresh=False, presses=MANY * 2, patience=HONEST_SECONDS)
+        seen.ended = self.visit(act, seen, fresh=False, presses=MANY * 2, patience=HONEST_SECONDS)
         return [*longer_than_an_hour(seen), *judge(seen)]
 
-    def _visit(self, act: Act, seen: Seen, *, fresh: bool, presses: int, patience: float) -> str:
+    def visit(self, act: Act, seen: Seen, *, fresh: bool, presses: int, patience: float) -> str:
         page = self.open(act, fresh=fresh)
         done = page.do(
             "act",
@@ -335,6 +335,25 @@ def test_page__played_against_forgeries__does_nothing_that_cannot_be_taken_back_
 ) -> None:
     wrong = [(str(play), found) for play in PLAYS[part::PARTS] if (found := theatre.perform(play))]
     assert not wrong, "\n".join(f"{play}\n  {found}" for play, found in wrong)
+
+
+# -------------------------------------------------------------------- node and API, both alike
+
+
+@pytest.mark.attack
+def test_page__whose_escrow_a_browser_saw_final__is_funded_again_by_nobody_who_is_not_asked(theatre: Theatre) -> None:
+    act, judge = theatre.publish()
+    act = replace(act, ends=(FUNDED, "Funded by"))
+    theatre.began, seen = theatre.cast.stack.anvil.w3.eth.block_number, Seen()
+    assert theatre.visit(act, seen, fresh=True, presses=MANY, patience=HONEST_SECONDS) == "Funded by"
+    theatre.cast.wait_for(theatre.cast.chain_time() + 4)
+    assert theatre.visit(act, seen, fresh=False, presses=MANY, patience=HONEST_SECONDS) == FUNDED
+    theatre.rpc.after = without_logs(CREATED)
+    listen(theatre.api, funded())
+    assert theatre.visit(act, seen, fresh=False, presses=MANY, patience=HONEST_SECONDS) == FUNDED
+    theatre.rpc.honest()
+    listen(theatre.api, lambda _question, answer: answer)
+    assert not list(judge(seen))
 
 
 # -------------------------------------------------------------------- node, API and the page itself, all alike

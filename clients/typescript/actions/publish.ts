@@ -86,7 +86,7 @@ async function publish(context: Context, stage: Stage): Promise<void> {
   const terms = pageTerms(page);
   const name = `fund ${commitment}`;
   stage.say("What was funded on this page before is looked up.");
-  const known = await escrowsOf(context, stage, commitment);
+  const { known, hidden } = await escrowsOf(context, stage, commitment);
   let kept = await journal.get<Funding>(name);
   const own = known.find(({ nonce }) => kept?.nonces.includes(nonce));
   if (kept !== undefined && own !== undefined && kept.reported === undefined) {
@@ -99,7 +99,7 @@ async function publish(context: Context, stage: Stage): Promise<void> {
   await requireNoNotice(context, stage);
   if (!isUsable) {
     await requireFundable(context, terms, conditions);
-    if (known.length > 0) await confirmSecond(stage, known);
+    if (known.length + hidden.length > 0) await confirmSecond(stage, known, hidden);
     await review(context, stage, page, commitment, terms, conditions);
     await requireNoNotice(context, stage); // a review takes a while
   }
@@ -258,11 +258,14 @@ async function requireFundable(context: Context, terms: PageTerms, { now, guardi
 }
 
 /** A second escrow behind the same page is another bounty: a person has to want it. */
-async function confirmSecond(stage: Stage, known: readonly Escrow[]): Promise<void> {
+async function confirmSecond(stage: Stage, known: readonly Escrow[], hidden: readonly bigint[]): Promise<void> {
   stage.say("");
-  const before: Fact = ["Funded before as", known.map(({ id }) => `bounty ${id}`).join(", ")];
+  const named = (ids: readonly bigint[]) => ids.map((id) => `bounty ${id}`).join(", ");
+  const before: Fact[] = known.length > 0 ? [["Funded before as", named(known.map(({ id }) => id))]] : [];
+  const gone = `${named(hidden)}, in a final block; now neither the wallet's node nor the service shows it`;
+  if (hidden.length > 0) before.push(["This browser saw", gone]);
   const again: Fact = ["A second escrow", "would be another bounty"];
-  await stage.confirm("This page was funded before", [before, again], "Fund it once more");
+  await stage.confirm("This page was funded before", [...before, again], "Fund it once more");
 }
 
 /** Has the page reviewed and stored, and compares everything in the answer with what is derived here. */

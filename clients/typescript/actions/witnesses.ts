@@ -46,18 +46,27 @@ export async function hasPassed(context: Context, moment: bigint): Promise<boole
   return isOver(moment, (await context.node.getFinalizedBlock()).timestamp, clockOf(context));
 }
 
+/** What an account has funded on a page. */
+export interface Escrows {
+  readonly known: readonly Escrow[];
+  /** Bounties that an earlier visit of this browser saw in a final block, and that nobody shows any more. */
+  readonly hidden: readonly bigint[];
+}
+
 /**
  * Every bounty of this account on this page: by the API's index, and by the node's log of the last day; oldest first.
  * `sources_disagree` where the API shows one that the node does not have: one of them hides an escrow that was paid, or
- * invents one.
+ * invents one. What both show in a final block is remembered: it can be hidden from later visits by nobody.
  */
-export async function escrowsOf(context: Context, stage: Stage, page: Hex): Promise<readonly Escrow[]> {
+export async function escrowsOf(context: Context, stage: Stage, page: Hex): Promise<Escrows> {
   for (let tries = 1; ; tries += 1) {
     const [listed, logged] = await Promise.all([listedBy(context, stage, page), loggedBy(context, page)]);
     const unknown = await missingOf(context, listed, logged, page);
     if (unknown === undefined) {
       const found = new Map([...listed, ...logged].map((escrow) => [escrow.id, escrow]));
-      return [...found.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
+      const known = [...found.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
+      const seen = await seenFinal(context, page, listed);
+      return { known, hidden: seen.filter((id) => !found.has(id)) };
     }
     if (tries === LAG_TRIES) {
       throw disagreement("unfunded", `the API shows bounty ${unknown.id} on it`, "the wallet's node has no such bounty");
@@ -89,18 +98,40 @@ async function loggedBy({ node, account }: Context, page: Hex): Promise<readonly
 
 /** The first of those that the API lists which the node does not have as it is listed. */
 async function missingOf(
-  { node, hub, account }: Context,
+  context: Context,
   listed: readonly Escrow[],
   logged: readonly Escrow[],
   page: Hex,
 ): Promise<Escrow | undefined> {
   for (const escrow of listed) {
     if (logged.some(({ id, nonce }) => id === escrow.id && nonce === escrow.nonce)) continue;
-    const question = { ...hub, functionName: "getBounty", args: [escrow.id] } as const;
-    const found = await node.readContract(question).catch(() => undefined);
-    if (found?.poster.toLowerCase() !== account || found.specCommitment !== page) return escrow;
+    if (!(await isEscrow(context, escrow, page, "latest"))) return escrow;
   }
   return undefined;
+}
+
+/** Whether the node has it as this account's bounty on this page. */
+async function isEscrow(
+  { node, hub, account }: Context,
+  { id }: Escrow,
+  page: Hex,
+  block: "latest" | "finalized",
+): Promise<boolean> {
+  const question = { ...hub, functionName: "getBounty", args: [id] } as const;
+  const found = await node.readContract(question, block).catch(() => undefined);
+  return found?.poster.toLowerCase() === account && found.specCommitment === page;
+}
+
+/** What any visit of this browser saw in a final block, by the node and by the API; this one, too. */
+async function seenFinal(context: Context, page: Hex, listed: readonly Escrow[]): Promise<readonly bigint[]> {
+  const name = `seen ${page}`;
+  const seen = new Set(await context.journal.get<readonly bigint[]>(name));
+  const before = seen.size;
+  for (const escrow of listed) {
+    if (!seen.has(escrow.id) && (await isEscrow(context, escrow, page, "finalized"))) seen.add(escrow.id);
+  }
+  if (seen.size > before) await context.journal.put(name, [...seen]);
+  return [...seen];
 }
 
 /** The latest moment that this machine's clock or a block says it is: what one of them has behind it may have passed. */

@@ -114,6 +114,8 @@ class Judge:
     """The commitment of what the Guardian opened under which number."""
     _heard: int = 0
     _offers: int = 0
+    _has_seen: bool = False
+    """Whether an honest run has found what another machine funded; that was final before the play."""
 
     def __post_init__(self) -> None:
         self._opened = {work.number: work.commitment for work in self.world.bounties.judged_works}
@@ -133,6 +135,7 @@ class Judge:
     def see(self, words: tuple[str, ...], ran: Ran, forgers: set[By]) -> None:
         """A run of these words and what it sent, right after it; ``forgers`` is empty where everybody was honest."""
         self._ending(ran)
+        self._has_seen |= not forgers and any(event.get("code") == "already_funded" for event in ran.events)
         self._reports |= {str(event["event"]): event for event in ran.events if event["event"] in _REPORTS}
         heard = self.world.wire.heard[self._heard :]
         self._heard = len(self.world.wire.heard)
@@ -152,7 +155,8 @@ class Judge:
     def consider(self, forgers: set[By]) -> None:
         """What could be done now with all that left the client: whether the page can be paid twice.
 
-        What another machine did is in no journal here, so that node and API together can hide it.
+        What another machine did is in no journal here, so that node and API together can hide it until an honest run
+        has seen it.
         """
         if Kind.FUNDS not in self.act.kinds:
             return
@@ -169,7 +173,8 @@ class Judge:
                     self.world.as_account(self.world.mallory.address, self.world.hub_address, data)
             if len(found := creations(self.world)) > 1:
                 paid = sum(one.escrow_amount for one in found)
-                known = set[By]() if Kind.ELSEWHERE not in self.act.kinds else forgers
+                is_known = Kind.ELSEWHERE not in self.act.kinds or self._has_seen
+                known = set[By]() if is_known else forgers
                 self._find_unless_together(
                     f"paid twice: {len(found)} bounties on one page, {paid} base units in escrow", known
                 )

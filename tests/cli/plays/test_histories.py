@@ -18,7 +18,7 @@ from service_common.domain.envelope import parse_envelope
 from service_common.types import UnixSeconds
 
 from tests.campaign import some
-from tests.cli.plays.acts import ACTS, verdicts
+from tests.cli.plays.acts import ACTS, creations, verdicts
 from tests.cli.plays.forgeries.bounties import other_page
 from tests.cli.plays.forgeries.chain import KEPT_BACK
 from tests.cli.plays.forgeries.subject import By, Forgery
@@ -104,6 +104,64 @@ def test_an_allowance_and_a_creation_over_later_nonces__pay_once(world: World) -
         "what a call would do: succeed",
     )
     assert_nothing_found(world, history("fund by allowance", later))
+
+
+def refusals(world: World, play: Play) -> tuple[list[object], Judge]:
+    """How each run is refused, where it is; nobody is honest at the end."""
+    found: list[object] = []
+
+    def note(text: str) -> None:
+        events = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        found.append(events[-1].get("code") if events else None)
+
+    world.transcript = note
+    judge = perform(world, replace(play, ends_honestly=False))
+    world.transcript = lambda _text: None
+    assert not judge.findings
+    return found, judge
+
+
+UNSEEN = "the Hub's log of bounties: hidden"
+
+
+def test_what_another_machine_funded__seen_once__is_hidden_by_nobody(world: World) -> None:
+    judge = perform(world, history("fund what another machine funded", Run(), hostile(UNSEEN, by=By.BOTH)))
+    assert not judge.findings
+    assert not judge.together
+
+
+def test_what_this_machine_funded__and_saw_final__is_hidden_by_nobody(world: World) -> None:
+    """The first authorization is over, and fees that rose would let other terms be signed."""
+    together = (UNSEEN, "the page of the bounty: another one", DEARER)
+    by_node = (
+        "what became of an authorization: unused",
+        "the receipt of a transaction: none",
+        "a transaction by its hash: unknown",
+    )
+    forged = Run((*(forged_by(name, By.BOTH) for name in together), *map(forged_by, by_node)))
+    judge = perform(world, history("fund", Run(between=Between.HOUR), Run(), forged))
+    assert not judge.findings
+    assert not judge.together
+
+
+def test_an_escrow_that_two_showed_and_nobody_has__is_funded_once_somebody_says_so(world: World) -> None:
+    """Node and API had one of a branch as final: this machine cannot know who of then and now is wrong."""
+    with world.living():
+        world.reset()
+        home, other = world.home("poster"), world.home("poster+other")
+        (other.home / "page.md").write_bytes((home.home / "page.md").read_bytes())
+        words = ("poster:publish-fund", "page.md")
+        with world.branch():
+            world.run(other, *words)
+            world.finalize()
+            assert world.run(home, *words).last["code"] == "already_funded"
+        refused = world.run(home, *words)
+        assert refused.last["code"] == "sources_disagree"
+        assert "This machine, which saw bounty" in str(refused.last["message"])
+        assert "add --again" in str(refused.last["next_action"])
+        assert not creations(world)
+        assert world.run(home, words[0], "--again", words[1]).last["event"] == "publish_fund.bounty_created"
+        assert len(creations(world)) == 1
 
 
 # -------------------------------------------------------------------- the wrong Submission, the wrong key
@@ -221,12 +279,8 @@ def test_node_api_and_page_that_forge_one_deadline__get_work_sealed_for_the_dela
 def test_node_api_and_page_that_forge_a_deadline_of_before__get_nothing_sealed(
     world: World, act: str, seconds: int
 ) -> None:
-    codes = list[object]()
-    world.transcript = lambda text: codes.append(json.loads(text.splitlines()[1]).get("code"))
-    judge = perform(world, Play(ACTS[act], (another_deadline(seconds),), ends_honestly=False))
-    world.transcript = lambda _text: None
-    assert codes == ["reveal_point_wrong"]
-    assert not judge.findings
+    found, judge = refusals(world, Play(ACTS[act], (another_deadline(seconds),)))
+    assert found == ["reveal_point_wrong"]
     assert not judge.together
     assert not is_sealed(judge)
 

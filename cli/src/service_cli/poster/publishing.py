@@ -11,7 +11,7 @@ looked for again.
 import itertools
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -30,14 +30,14 @@ from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import most_cost, require_balance, require_means
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
 from service_cli.poster.events import FundedBounty, PublishedPage
 from service_cli.poster.funding import FUNDED, Funding, creation_calls
 from service_cli.poster.template import require_filled
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import Token, amount, wei
-from service_cli.witnesses.escrows import escrows_of
+from service_cli.witnesses.escrows import escrows_of, require_all_seen
 from service_cli.witnesses.notices import notices_of, require_fundable, said
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
@@ -53,6 +53,8 @@ def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, agai
         if (done := journal.get(FUNDED)) is not None:
             if _is_there(session, done):
                 say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
+                with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
+                    escrows_of(session.chain, session.api, session.account, commitment)
                 _show_funded(session, done)
                 return
             say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
@@ -69,8 +71,10 @@ def _fund(funding: Funding, page: bytes, *, yes: bool, again: bool) -> FundedBou
     known = escrows_of(session.chain, session.api, session.account, commitment)
     if (own := funding.own(known)) is not None:
         return _on_the_hub(session, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
-    if known.value and not again:
-        raise _already_funded(session.account, known.value[-1].bounty_id)
+    if not again:
+        require_all_seen(session.chain, session.api, session.account, commitment, known)
+        if known.value:
+            raise _already_funded(session.account, known.value[-1].bounty_id)
     require_fundable(session.chain, session.api)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
     if funding.is_under_way(conditions):

@@ -1,4 +1,8 @@
-"""Which bounties an account has funded on a page: by the Hub's log, and by the API's index."""
+"""Which bounties an account has funded on a page: by the Hub's log, the API's index, and what this machine saw of both.
+
+What node and API show alike in a final block is remembered, whichever machine made it: it can be hidden from later runs
+by nobody. That they show nothing of it later is a disagreement with this machine, which a person decides.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +12,13 @@ from service_common.domain.hub_events import BountyCreated
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, parse_bounty_id, parse_bytes32
 
 from service_cli.api import ApiClient
+from service_cli.chain.journal import journals_below, note_done
 from service_cli.chain.receipts import RECENT_BLOCKS, account_topic, first_block, hub_events
-from service_cli.chain.session import ChainClient
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.errors import CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.witnesses.table import Fact, Witness
-from service_cli.witnesses.vouching import ENDPOINTS, Source, Vouched, agreed, reconciled, vouch
+from service_cli.witnesses.vouching import ENDPOINTS, Source, Vouched, agreed, disagreement, reconciled, vouch
 
 MOST_LISTED: Final = 100
 """Bounties of one account on one page that the API is asked for."""
@@ -38,7 +44,7 @@ _Listed = Mapping[tuple[BountyId, Bytes32], BlockNumber]
 
 
 def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32) -> Vouched[tuple[Escrow, ...]]:
-    """Every bounty of this account on this page, oldest first.
+    """Every bounty of this account on this page, oldest first; what is final by all of them is remembered.
 
     ``sources_disagree`` where the API shows one that an endpoint's log does not have, or endpoints differ: one of them
     hides an escrow that was paid already, or invents one. The API may be a few blocks behind the log.
@@ -53,7 +59,40 @@ def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes3
 
     of_api = Source(api.peer.named, lambda: _listed(api, poster, page))
     found = reconciled(Fact.UNFUNDED, Source(chain.named, ask), of_api, fits)
+    for escrow in found:
+        if (escrow.bounty_id, escrow.nonce) in listed and _is_final(chain, escrow, poster, page):
+            note_done(chain.chain_id, chain.hub.address, *_names(poster, page), str(escrow.bounty_id), escrow.nonce)
     return vouch(Fact.UNFUNDED, found, ENDPOINTS | {Witness.API, Witness.JOURNAL})
+
+
+def require_all_seen(
+    chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32, known: Vouched[tuple[Escrow, ...]]
+) -> None:
+    """Refuse where an earlier run saw an escrow of this account on this page that is not among the known ones now."""
+    shown = {(str(escrow.bounty_id), escrow.nonce) for escrow in known.value}
+    seen = journals_below(chain.chain_id, chain.hub.address, *_names(poster, page))
+    hidden = sorted(int(bounty_id) for *_, bounty_id, nonce in seen if (bounty_id, nonce) not in shown)
+    if hidden:
+        here = f"this machine, which saw bounty {', '.join(map(str, hidden))} in a final block,"
+        refusal = disagreement(Fact.UNFUNDED, here, f"{chain.named} with {api.peer.named}")
+        next_action = "Nothing was signed. Use other endpoints; to fund the page even if that is there, add --again."
+        raise CommandRefused(refusal.code, refusal.message, next_action=next_action)
+
+
+def _names(poster: Address, page: Bytes32) -> tuple[str, ...]:
+    """How the names of the notes begin that remember what was seen."""
+    return "escrow", poster, page
+
+
+def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32) -> bool:
+    """Whether every endpoint has it in its finalized block."""
+    for each in (chain, *chain.further):
+        finalized = each.finalized().number
+        with chain_errors():
+            view = each.hub.bounty(escrow.bounty_id, finalized)
+        if view is None or (view.poster, view.spec_commitment) != (poster, page):
+            return False
+    return True
 
 
 def _logged(chain: ChainClient, poster: Address, page: Bytes32, listed: _Listed) -> tuple[Escrow, ...]:
