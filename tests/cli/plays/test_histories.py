@@ -12,7 +12,9 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+from service_cli.chain.transactions import AUTHORIZED
 from service_cli.shell.text import moment
+from service_common.chain.abi import hub_abi
 from service_common.chain.eip3009 import AUTHORIZATION_SECONDS
 from service_common.domain.envelope import parse_envelope
 from service_common.types import UnixSeconds
@@ -106,6 +108,10 @@ def test_an_allowance_and_a_creation_over_later_nonces__pay_once(world: World) -
     assert_nothing_found(world, history("fund by allowance", later))
 
 
+SIMULATED = Point("0x" + hub_abi().functions[AUTHORIZED].selector.hex(), 1, "before")
+"""An authorization is signed, and no transaction."""
+
+
 def refusals(world: World, play: Play) -> tuple[list[object], Judge]:
     """How each run is refused, where it is; nobody is honest at the end."""
     found: list[object] = []
@@ -119,6 +125,38 @@ def refusals(world: World, play: Play) -> tuple[list[object], Judge]:
     world.transcript = lambda _text: None
     assert not judge.findings
     return found, judge
+
+
+ALLOWED = Point("eth_sendRawTransaction", 2, "before")
+"""The escrow is allowed, and its creation signed."""
+
+
+@pytest.mark.parametrize("how", [DEARER, "the fee policy: all of it", "the Guardians' keys: the operator's"])
+@pytest.mark.parametrize(("act", "kill"), [("fund", SIGNED), ("fund by allowance", ALLOWED)])
+def test_conditions_that_only_the_node_has__after_a_transaction_was_signed__are_signed_by_nobody(
+    world: World, act: str, kill: Point, how: str
+) -> None:
+    interrupted = Run(kill=kill, between=Between.HOUR)
+    found, _ = refusals(world, history(act, interrupted, hostile(how)))
+    assert found[-1] == "publication_mismatch"
+
+
+@pytest.mark.parametrize(
+    ("kill", "then", "expected"),
+    [
+        (SIMULATED, Between.NOTHING, "unexpected_error"),
+        (SIGNED, Between.NOTHING, None),
+        (SIGNED, Between.HOUR, "unexpected_error"),
+    ],
+    ids=["authorized", "sent", "over"],
+)
+def test_an_authorization_or_its_transaction_is_signed__in_a_run_that_asked_the_api(
+    world: World, kill: Point, then: Between, expected: str | None
+) -> None:
+    """What is signed already, and still good, is sent without it."""
+    broken = hostile("that the API does its work: broken", by=By.API)
+    found, _ = refusals(world, history("fund", Run(kill=kill, between=then), broken))
+    assert found[-1] == expected
 
 
 UNSEEN = "the Hub's log of bounties: hidden"
