@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from local_stack.contract import Wallet
+from prometheus_client import REGISTRY
 from service_api.app import make_app
 from service_api.dependencies import Dependencies
 from service_api.usecases.hub_notices import publish_notice
@@ -74,6 +75,11 @@ def shown(service: Service) -> list[dict[str, Any]]:
     return status
 
 
+def published(reason: str) -> float:
+    """What the metric counts."""
+    return REGISTRY.get_sample_value("service_hub_notices_total", {"reason": reason}) or 0.0
+
+
 def issues(answer: TestResponse) -> list[str]:
     error = answer.get_json()["error"]
     assert (answer.status_code, error["code"]) == (400, "invalid_hub_notice")
@@ -84,11 +90,13 @@ def test_notice__of_the_owner__is_shown_until_it_is_over(api: Service) -> None:
     owner = api.world.people.owner.wallet
     assert shown(api) == []
     notice = notice_of(api, owner, lasts=DAY + 100)
+    before = published("hub_flaw")
     answer = post(api, notice)
     assert (answer.status_code, answer.get_json()) == (201, to_json(notice))
     assert shown(api) == [to_json(notice)]
     again = post(api, notice)
     assert (again.status_code, again.get_json()) == (200, to_json(notice))
+    assert published("hub_flaw") == before + 1
     api.world.finalize_at(notice.expires_at + 1)
     assert shown(api) == []
 

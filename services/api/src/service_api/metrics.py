@@ -8,6 +8,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.counters import counter_by
 from service_common.db.engine import DatabaseUnavailable
+from service_common.domain.hub_notice import NoticeReason
 from service_common.domain.reviews import OUTCOMES
 from service_common.storage.verify import Verification
 from sqlalchemy import Engine
@@ -34,6 +35,9 @@ CIPHERTEXTS: Final = counter_by(
 )
 CIPHERTEXT_BYTES: Final = Counter(
     "service_ciphertext_bytes_total", "Bytes of uploaded ciphertexts that were found to be the announced ones"
+)
+HUB_NOTICES: Final = counter_by(
+    "reason", NoticeReason, "service_hub_notices_total", "Notices about the Hub that were published, by their reason"
 )
 VERDICTS: Final = Counter("service_written_verdicts_total", "Written Verdicts stored that were not held before")
 

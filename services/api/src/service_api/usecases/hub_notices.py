@@ -22,6 +22,7 @@ from sqlalchemy import Connection, Row, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
+from service_api.metrics import HUB_NOTICES
 
 CODE: Final = "invalid_hub_notice"
 MOST_READ: Final = 64
@@ -54,6 +55,7 @@ def publish_notice(deps: Dependencies, notice: HubNotice) -> tuple[HubNotice, bo
             select(n).where(n.c.hub_address == notice.hub_address, n.c.signer == notice.signer)
         ).one()
     if is_new:
+        HUB_NOTICES.labels(notice.reason).inc()
         log.warning("a notice about the Hub was published", signer=notice.signer, reason=notice.reason.value)
     return _notice(deps, kept), is_new
 
