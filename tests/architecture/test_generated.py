@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.generate import DERIVED, derived
+from tools.generate import derived
 from tools.generate.derived import Derived, with_part, write
+from tools.generate.everything import DERIVED
 
 
 @pytest.mark.parametrize("one", DERIVED, ids=lambda one: one.name)

@@ -6,8 +6,8 @@ Names after ``--`` select single ones; ``-- --list`` shows them.
 import argparse
 import sys
 
-from tools.generate import DERIVED
 from tools.generate.derived import TOP, Derived, write
+from tools.generate.everything import DERIVED
 
 
 def main() -> int:

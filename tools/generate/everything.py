@@ -1,0 +1,19 @@
+"""Everything that is derived from code and committed."""
+
+from typing import Final
+
+from tools.generate.bounds import BOUNDS
+from tools.generate.catalogue import CATALOGUE
+from tools.generate.derived import Derived
+from tools.generate.events import EVENTS
+from tools.generate.hub import HUB
+from tools.generate.page_scripts import PAGE_SCRIPTS
+from tools.generate.screens import SCREENS
+from tools.generate.typescript import TYPESCRIPT
+from tools.generate.vectors import VECTORS
+from tools.generate.witnesses import WITNESSES
+
+DERIVED: Final[tuple[Derived, ...]] = (
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, SCREENS, WITNESSES, BOUNDS
+)  # fmt: skip
+"""In this order: what one writes, those after it may be made from."""
