@@ -13,8 +13,9 @@ from eth_account import Account
 from service_cli.chain.signer import account_of, local_signer
 from service_cli.config import key_command
 from service_cli.config.environment import Environment, configured_keys
-from service_cli.config.keys import MAX_KEY_FILE, loaded_keys
+from service_cli.config.keys import loaded_keys
 from service_cli.config.settings import Settings
+from service_cli.config.small_files import MAX_KEY_FILE
 from service_cli.errors import CommandFailed, CommandRefused
 from service_common.chain.deployment import LOCAL_CHAIN_ID, NETWORKS
 from service_common.crypto.x25519 import Identity

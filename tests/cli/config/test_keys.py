@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from service_cli.config import keys
+from service_cli.config import small_files
 from service_cli.config.env_file import read_env_file
 from service_cli.config.environment import Environment
 from service_cli.config.keys import LoadedKeys, check_document, loaded_keys, secrets_among
@@ -74,7 +74,7 @@ def test_key_file__that_is_a_pipe__is_read_once_and_known_from_then_on(tmp_path:
 def test_key_pipe_that_is_never_closed_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bytes | None
 ) -> None:
-    monkeypatch.setattr(keys, "PIPE_SECONDS", 0.2)
+    monkeypatch.setattr(small_files, "PIPE_SECONDS", 0.2)
     path = pipe(tmp_path / "key")
     writer = None if written is None else os.open(path, os.O_RDWR)
     try:

@@ -33,8 +33,8 @@ from service_cli.config.environment import (
     forms_of,
     passphrase_of,
 )
-from service_cli.config.keys import Unusable, read_small
 from service_cli.config.settings import Settings
+from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import say, warn
 

@@ -16,7 +16,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Final
 
-from service_cli.config.keys import Unusable, read_small
+from service_cli.config.small_files import Unusable, read_small
 from service_cli.disk import open_private, open_regular, private_file, state_directory
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import warn

@@ -18,7 +18,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from service_cli.config.env_file import ACCEPTED_VARIABLE, EnvFile, read_env_file
-from service_cli.config.keys import Unusable, read_small
+from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 from service_cli.shell.preferences import KEYS_TABLE, OUTPUT_VARIABLE, read_user_file

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from service_cli.config.keys import MAX_KEY_FILE, PIPE_SECONDS
+from service_cli.config.small_files import MAX_KEY_FILE, PIPE_SECONDS
 from service_cli.errors import CommandFailed, CommandRefused
 
 TIME_LIMIT: Final = PIPE_SECONDS

@@ -1,7 +1,6 @@
-"""Keys of this machine: read within bounds, parsed, and kept out of what is sealed, published and sent.
+"""Keys of this machine, kept out of what is sealed, published and sent.
 
-At most 64 KiB of a regular file are read, or of a pipe as a shell makes it of ``<(pass show key)``, which is waited for
-two minutes; a device that never ends is refused. Before anything is sealed, signed or sent, a directory or document
+Before anything is sealed, signed or sent, a directory or document
 that holds a key of this run is refused with the file's name: every ``SERVICE_…_PRIVATE_KEY`` and keyring counts, of all
 roles, from a variable, its ``_FILE``, ``.env``, or the command or keystore that this run has used. Files that only look
 like secrets are found, too; a person decides on them. No key is ever printed or part of an exception.
@@ -9,71 +8,19 @@ like secrets are found, too; a person decides on them. No key is ever printed or
 
 import os
 import re
-import select
 import stat
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from service_cli.config.environment import Environment
+from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.shell.text import printable
-
-if TYPE_CHECKING:  # the environment reads its files with this module
-    from service_cli.config.environment import Environment
-
-MAX_KEY_FILE: Final = 64 * 1024
-PIPE_SECONDS: Final = 120.0
-"""As long as a command that prints a key: somebody may have to unlock the password manager first."""
-
-
-class Unusable(Exception):
-    """Why this file is not read; a half-sentence that goes after its name."""
-
-
-def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tuple[str, bool]:
-    """The text, and whether other users can read it, too; ``FileNotFoundError`` where there is nothing.
-
-    ``errors`` is what becomes of bytes that are no text. Into a pipe somebody has to write within ``PIPE_SECONDS``.
-    """
-    try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)) as file:
-            status = os.fstat(file.fileno())
-            if stat.S_ISREG(status.st_mode):
-                data = file.read(MAX_KEY_FILE + 1)
-            elif pipes and stat.S_ISFIFO(status.st_mode):
-                data = _from_pipe(file.fileno())
-            else:
-                raise Unusable("is no regular file")
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError):
-        raise Unusable("cannot be read") from None
-    if len(data) > MAX_KEY_FILE:
-        raise Unusable(f"is larger than {MAX_KEY_FILE // 1024} KiB")
-    try:
-        return data.decode("utf-8", errors), bool(status.st_mode & 0o077)
-    except UnicodeDecodeError:
-        raise Unusable("is not text") from None
-
-
-def _from_pipe(handle: int) -> bytes:
-    """What is written into a pipe until it is closed, or has more than a key file."""
-    ends, data = time.monotonic() + PIPE_SECONDS, bytearray()
-    while len(data) <= MAX_KEY_FILE:
-        ready, _, _ = select.select([handle], [], [], max(0.0, ends - time.monotonic()))
-        if not ready:
-            raise Unusable(f"is a pipe that nobody has written to and closed within {PIPE_SECONDS:.0f} seconds")
-        chunk = os.read(handle, MAX_KEY_FILE)
-        if not chunk:
-            break
-        data += chunk
-    return bytes(data)
-
 
 _VARIABLE: Final = re.compile(r"SERVICE_[A-Z0-9_]*PRIVATE_KEYS?(?:_JSON)?(?:_FILE)?")
 _SEALED: Final = re.compile(r"SERVICE_[A-Z0-9_]*_KEYSTORE(?:_PASSPHRASE_FILE)?")
@@ -129,7 +76,7 @@ class LoadedKeys:
         return False
 
 
-def loaded_keys(environment: "Environment", *, open_files: bool = True) -> LoadedKeys:
+def loaded_keys(environment: Environment, *, open_files: bool = True) -> LoadedKeys:
     """Every key of this environment; without ``open_files`` a file that holds one is known by what it is, unread."""
     texts = list(environment.read.values())
     files: set[tuple[int, int]] = set()
@@ -184,7 +131,7 @@ _MOVED: Final = "If it was passed on before, move its funds and make a new key."
 
 
 def secrets_among(
-    environment: "Environment",
+    environment: Environment,
     directory: Path,
     entries: Mapping[str, int],
     *,
@@ -233,7 +180,7 @@ def _unfollowed(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
-def check_document(environment: "Environment", data: bytes, what: str) -> None:
+def check_document(environment: Environment, data: bytes, what: str) -> None:
     """Refuse a text that everybody will read and that holds a key of this run, or any age identity."""
     if holds_age_key(data) or loaded_keys(environment).inside(data):
         message = f"{what} holds a private key: everybody could read it."

@@ -8,7 +8,6 @@ what is exported over ``.env``. Missing values are refused together, by the name
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
 
 from service_common.chain.deployment import (
     LOCAL_CHAIN_ID,
@@ -30,6 +29,7 @@ from service_cli.config.environment import (
 )
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
+from service_cli.web_address import parse_base_url, parse_url, parse_urls
 
 T = TypeVar("T")
 
@@ -127,17 +127,17 @@ class Settings:
         return self._value("SERVICE_ESCROW_TOKEN_ADDRESS", parse_address, known)
 
     def rpc_url(self) -> str:
-        return self._value("SERVICE_RPC_URL", _parse_url, self.record.rpc_url if self.record else None)
+        return self._value("SERVICE_RPC_URL", parse_url, self.record.rpc_url if self.record else None)
 
     def further_rpc_urls(self) -> tuple[str, ...]:
         """Endpoints that are asked beside the first one, so that what cannot be taken back is not one party's word."""
         text = self.environment.get(FURTHER_VARIABLE)
-        named = () if text is None else _checked(FURTHER_VARIABLE, _parse_urls, text)
+        named = () if text is None else _checked(FURTHER_VARIABLE, parse_urls, text)
         return tuple(url for url in dict.fromkeys(named) if url != self.rpc_url())
 
     def subgraph_endpoint(self) -> str:
         known = self.record.subgraph_endpoint if self.record else None
-        return self._value("SERVICE_SUBGRAPH_ENDPOINT", _parse_url, known)
+        return self._value("SERVICE_SUBGRAPH_ENDPOINT", parse_url, known)
 
     def api_base_url(self) -> str:
         """The API's base address; ``--api-base-url`` wins."""
@@ -172,11 +172,11 @@ class Settings:
         """The beacon that opens Submissions: pinned by the deployment record, else named by the environment."""
         known = self.record.beacon if self.record else None
         if known is not None:
-            return replace(known, urls=self._value("SERVICE_BEACON_URLS", _parse_urls, known.urls))
+            return replace(known, urls=self._value("SERVICE_BEACON_URLS", parse_urls, known.urls))
         from service_common.crypto.beacon_info import parse_beacon_key, parse_chain_hash
 
         return BeaconRecord(
-            urls=self._value("SERVICE_BEACON_URLS", _parse_urls, None),
+            urls=self._value("SERVICE_BEACON_URLS", parse_urls, None),
             chain_hash=self._value("SERVICE_BEACON_CHAIN_HASH", parse_chain_hash, None),
             public_key=self._value("SERVICE_BEACON_PUBLIC_KEY", parse_beacon_key, None),
             genesis_time=None,
@@ -250,29 +250,6 @@ def _checked(name: str, parse: Callable[[str], T], text: str) -> T:
         raise CommandRefused(
             "configuration_malformed", f"{name} is malformed: {error}.", next_action=next_action
         ) from None
-
-
-def _parse_url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
-        raise ValueError("not an http or https address")
-    return text
-
-
-def parse_base_url(text: str) -> str:
-    """An API's base address: a scheme, a host and perhaps a path, below which every route is."""
-    parts = urlsplit(_parse_url(text))
-    if parts.query or parts.fragment or parts.username or not text.isascii() or not text.isprintable():
-        raise ValueError("not a base address: a scheme, a host and perhaps a path")
-    return text.rstrip("/")
-
-
-def _parse_urls(text: str) -> tuple[str, ...]:
-    return tuple(_parse_url(url.strip()) for url in text.split(",") if url.strip())
 
 
 def _parse_whole(text: str) -> int:

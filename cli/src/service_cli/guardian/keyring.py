@@ -19,7 +19,7 @@ from service_common.types import Bytes32
 
 from service_cli.config.acceptance import file_in_use, require_known
 from service_cli.config.environment import Environment, KeyForm
-from service_cli.config.keys import Unusable, read_small
+from service_cli.config.small_files import Unusable, read_small
 from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import EncryptionKey, NewEncryptionKey

@@ -48,25 +48,15 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 """
 
 
-def script(shell: str, program: str = "service-cli") -> str:
+def script(shell: str, program: str, root: Command) -> str:
     """The script for a shell."""
     found = get_completion_class(shell)
     if found is None:
         raise ValueError("no such shell")
     variable = f"_{program.replace('-', '_').upper()}_COMPLETE"
-    maker = found(_command(program), {}, program, variable)
+    maker = found(root, {}, program, variable)
     source = _BASH if shell == "bash" else maker.source_template
     return (source % maker.source_vars()).strip() + "\n"
-
-
-def _command(program: str) -> Command:
-    if program == "service-audit":
-        from service_cli.audit.main import run
-
-        return run
-    from service_cli.main import group
-
-    return group
 
 
 SHELLS = ("bash", "zsh", "fish")
@@ -96,4 +86,4 @@ def completion(shell: str, program: str) -> None:
     Examples: service-cli completion bash
     """
 
-    click.echo(script(shell, program), nl=False)
+    click.echo(script(shell, program, click.get_current_context().find_root().command), nl=False)

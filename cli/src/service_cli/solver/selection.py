@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from service_common.crypto.archive import ArchiveLimits, shown_size
 from service_common.crypto.archive_write import Entry, list_directory
 
-from service_cli.config.keys import Unusable, read_small
+from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import emit, remark
 from service_cli.shell.text import printable
