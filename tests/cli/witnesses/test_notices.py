@@ -85,6 +85,20 @@ def test_notice__that_the_chain_bears_out__stops_funding_before_anything_is_sign
     assert "nobody should fund" in checked.words
 
 
+def test_notice__that_comes_while_a_page_is_reviewed__stops_what_would_be_signed_next(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    def meanwhile(answer: Json) -> object:
+        showing(api, signed(ledger, owner(ledger)))
+        return answer
+
+    api.lies["publish"] = meanwhile
+    page.write_bytes(ledger.page(seconds=2_300))
+    ran = fund(poster, page, code=1)
+    assert ran.last["code"] == "hub_notice"
+    assert (len(api.approvals()), rpc.sent(), ran.words.count("signing:")) == (1, 0, 1)
+
+
 @pytest.mark.attack
 def test_notice__that_an_api_takes_back_or_shows_once__is_kept_until_its_signer_withdraws_it(
     ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
