@@ -1,4 +1,4 @@
-"""What a hardware wallet shows of a call to the Hub and of a signed request, as ERC-7730 has it (version 1).
+"""What a hardware wallet shows of a call to the Hub, a signed request and a notice, as ERC-7730 has it (version 1).
 
 The words stand here; signatures and types come from the ABI, addresses from the deployment records. A call whose every
 argument is neither shown nor left out by name is refused, so that no new argument is signed unseen.
@@ -98,22 +98,38 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, str, Json], ...], tuple[str, ...]]]
     "transferOwnership": ("Offer the ownership", (("newOwner", "New owner", ACCOUNT),), ()),
     "acceptOwnership": ("Become the owner", (), ()),
 }
-APPROVAL = (
-    ("endpointId", "string", "Request"),
-    ("audience", "string", "To"),
-    ("query", "string", "Query"),
-    ("bodyHash", "bytes32", "Content"),
-    ("blockNumber", "uint256", "Fresh at block"),
-    ("blockHash", "bytes32", "Block hash"),
-)
-APPROVAL_ORDER = ("endpointId", "audience", "bodyHash", "query", "blockNumber", "blockHash")
+TYPED: dict[str, tuple[str, tuple[tuple[str, str, str, Json], ...], tuple[str, ...]]] = {
+    "ApiRequestApproval": (
+        "Approve one request",
+        (
+            ("endpointId", "string", "Request", PLAIN),
+            ("audience", "string", "To", PLAIN),
+            ("query", "string", "Query", PLAIN),
+            ("bodyHash", "bytes32", "Content", PLAIN),
+            ("blockNumber", "uint256", "Fresh at block", PLAIN),
+            ("blockHash", "bytes32", "Block hash", PLAIN),
+        ),
+        ("endpointId", "audience", "bodyHash", "query", "blockNumber", "blockHash"),
+    ),
+    "HubNotice": (
+        "Stop funding by notice",
+        (
+            ("reason", "string", "Reason", PLAIN),
+            ("issuedAt", "uint256", "From", TIME),
+            ("expiresAt", "uint256", "Until", TIME),
+        ),
+        ("reason", "issuedAt", "expiresAt"),
+    ),
+}
+"""What is signed without a call: the intent, each value as it is shown, and their order in the signed structure."""
 DOMAIN = (("name", "string"), ("version", "string"), ("chainId", "uint256"), ("verifyingContract", "address"))
 
 
 def descriptors(abi: list[Json], hubs: list[tuple[int, str]]) -> dict[str, Json]:
     """Each file by its name, for the Hubs that stand: chain and address of each."""
     deployments = [{"chainId": chain_id, "address": address} for chain_id, address in hubs]
-    return {"calldata-Hub.json": _calls(abi, deployments), "eip712-ApiRequestApproval.json": _approval(deployments)}
+    typed = {f"eip712-{name}.json": _typed(deployments, name, *each) for name, each in TYPED.items()}
+    return {"calldata-Hub.json": _calls(abi, deployments), **typed}
 
 
 def _calls(abi: list[Json], deployments: list[Json]) -> Json:
@@ -157,19 +173,25 @@ def _argument(value: Json) -> str:
     return f"{kind} {value['name']}"
 
 
-def _approval(deployments: list[Json]) -> Json:
-    kinds = {name: kind for name, kind, _ in APPROVAL}
+def _typed(
+    deployments: list[Json],
+    name: str,
+    intent: str,
+    values: tuple[tuple[str, str, str, Json], ...],
+    order: tuple[str, ...],
+) -> Json:
+    kinds = {path: kind for path, kind, _, _ in values}
     types = {
-        "EIP712Domain": [{"name": name, "type": kind} for name, kind in DOMAIN],
-        "ApiRequestApproval": [{"name": name, "type": kinds[name]} for name in APPROVAL_ORDER],
+        "EIP712Domain": [{"name": each, "type": kind} for each, kind in DOMAIN],
+        name: [{"name": each, "type": kinds[each]} for each in order],
     }
-    fields = [{"path": name, "label": label, **PLAIN} for name, _, label in APPROVAL]
-    shown = {"intent": "Approve one request", "fields": fields, "required": list(APPROVAL_ORDER)}
+    fields = [{"path": path, "label": label, **how} for path, _, label, how in values]
+    shown = {"intent": intent, "fields": fields, "required": list(order)}
     bound = {"domain": {"name": "Service", "version": "1"}, "deployments": deployments}
-    schemas = [{"primaryType": "ApiRequestApproval", "types": types}]
+    schemas = [{"primaryType": name, "types": types}]
     return {
         "$schema": SCHEMA,
-        "context": {"$id": "ApiRequestApproval", "eip712": {**bound, "schemas": schemas}},
+        "context": {"$id": name, "eip712": {**bound, "schemas": schemas}},
         "metadata": {"owner": OWNER},
-        "display": {"formats": {"ApiRequestApproval": shown}},
+        "display": {"formats": {name: shown}},
     }

@@ -5,8 +5,9 @@ import json
 from typing import Any
 
 import pytest
-from service_common.auth.typed_data import Approval, SigningDomain, typed_data
-from service_common.types import ZERO_BYTES32, Address, BlockNumber, ChainId
+from service_common.auth.typed_data import Approval, SigningDomain, notice_typed_data, typed_data
+from service_common.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
+from service_common.types import ZERO_BYTES32, Address, BlockNumber, ChainId, UnixSeconds
 
 from contracts.tools.clear_signing import descriptors
 from tests.contracts.evm import ARTIFACTS
@@ -31,15 +32,25 @@ def test_call__that_the_words_do_not_name__is_refused() -> None:
         descriptors([*ABI, added], [])
 
 
-def test_request__is_shown_as_it_is_signed__and_only_for_the_hubs_that_stand() -> None:
-    shown = descriptors(ABI, [(8453, HUB)])["eip712-ApiRequestApproval.json"]
-    approval = Approval("GET /", "host", ZERO_BYTES32, "", BlockNumber(1), ZERO_BYTES32)
-    signed = typed_data(SigningDomain(ChainId(8453), Address(HUB)), approval)
-    assert isinstance(signed["message"], dict)
-    assert isinstance(signed["domain"], dict)
+REQUEST = typed_data(
+    SigningDomain(ChainId(8453), Address(HUB)),
+    Approval("GET /", "host", ZERO_BYTES32, "", BlockNumber(1), ZERO_BYTES32),
+)
+NOTICE = notice_typed_data(
+    HubNotice(
+        *(ChainId(8453), Address(HUB), Address(HUB), NoticeReason.HUB_FLAW, UnixSeconds(1), UnixSeconds(2)),
+        NoticeSignature("0x00"),
+    )
+)
+
+
+@pytest.mark.parametrize("signed", [REQUEST, NOTICE], ids=["request", "notice"])
+def test_typed_data__is_shown_as_it_is_signed__and_only_for_the_hubs_that_stand(signed: dict[str, Any]) -> None:
+    name = signed["primaryType"]
+    shown = descriptors(ABI, [(8453, HUB)])[f"eip712-{name}.json"]
     bound = shown["context"]["eip712"]
-    assert bound["schemas"] == [{"primaryType": signed["primaryType"], "types": signed["types"]}]
+    assert bound["schemas"] == [{"primaryType": name, "types": signed["types"]}]
     assert bound["domain"].items() <= signed["domain"].items()
     assert bound["deployments"] == [{"chainId": 8453, "address": HUB}]
-    fields = shown["display"]["formats"]["ApiRequestApproval"]["fields"]
+    fields = shown["display"]["formats"][name]["fields"]
     assert {field["path"] for field in fields} == set(signed["message"])
