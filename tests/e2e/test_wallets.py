@@ -11,13 +11,13 @@ import re
 import tarfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from demo.bounty import Cast, Funded
 from demo.examples import artifact, challenge_page
-from local_stack.contract import Wallet
+from local_stack.contract import Wallet, wait_for
 from service_common.crypto.inert_names import inert_path
 from service_common.crypto.x25519 import Identity
 from service_common.domain.commitments import spec_commitment
@@ -162,6 +162,74 @@ def fund(
     commitment = "0x" + bytes(view[2]).hex()
     assert commitment == spec_commitment(path.read_bytes())
     return Funded(number, commitment, deadline, int(view[4]), int(view[5]))
+
+
+def to_the_escrow(cast: Cast, page: Page, folder: Path, title: str) -> None:
+    """Write the page and have it published; what comes next is the escrow."""
+    deadline = cast.chain_time() + LONG_SECONDS
+    path = challenge_page(folder, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title=title)
+    page.press("Write or choose the page")
+    page.fill("Page", path.read_text(encoding="utf-8"))
+    page.press("Go on")
+    page.wait("Publish the page")
+    page.press(SIGN)
+
+
+def test_poster__whose_safe_is_not_there_yet__is_refused_and_goes_on_once_it_is(
+    cast: Cast, browser: Browser, tmp_path: Path
+) -> None:
+    payer, holder = Wallet(), cast.stack.people.settler.wallet
+    cast.stack.anvil.fund(payer.address)
+    safe = make_safe(cast.stack.anvil.w3, payer, created=False)
+    cast.stack.hub.token.transact(holder, "transfer", safe.address, ESCROW)
+    owners = tuple("0x" + bytes(owner.key).hex() for owner in safe.owners[: safe.threshold])
+    wallet = TestWallet(payer.private_key, cast.stack.anvil.url, 31_337, safe.address, owners)
+    not_there = replace(wallet, creation=(safe.factory, "0x" + safe.creation.hex()))
+    page = opened(cast, browser, not_there, "/publish")
+    to_the_escrow(cast, page, tmp_path, "Of a Safe to be")
+    page.wait_alert("This account is a contract that is not on the chain yet")
+    assert [each["typedData"]["primaryType"] for each in page.asked()] == ["ApiRequestApproval"]
+    closed(page)
+    wait_for(cast.stack.anvil.w3, payer.send(cast.stack.anvil.w3, safe.creation, to=safe.factory))
+    page = opened(cast, browser, wallet, "/publish")
+    to_the_escrow(cast, page, tmp_path, "Of a Safe to be")
+    assert "The signature is good until" in page.wait("Sign the escrow")
+    closed(page)
+
+
+def test_poster__with_an_account_delegated_to_code_that_confirms_nothing__is_told_and_funds_by_an_allowance(
+    cast: Cast, browser: Browser, tmp_path: Path
+) -> None:
+    person, holder, node = Wallet(), cast.stack.people.settler.wallet, cast.stack.anvil
+    node.fund(person.address)
+    token, hub = cast.stack.hub.token, cast.stack.hub.hub
+    token.transact(holder, "transfer", person.address, 2 * ESCROW)
+    node.rpc.call("anvil_setCode", person.address, "0xef0100" + "11" * 20)
+    page = opened(cast, browser, TestWallet(person.private_key, node.url, 31_337), "/publish")
+    to_the_escrow(cast, page, tmp_path, "Of a delegated account")
+    shown = page.wait("Allow the escrow")
+    assert "by two transactions, an allowance of exactly the escrow" in shown
+    assert "The signature is good until" not in shown
+    page.press(SEND)
+    page.wait("Create the bounty")
+    assert token.call("allowance", person.address, hub.address) == ESCROW
+    page.wallet(forgets=True)
+    page.press(SEND)
+    page.wait_alert("The wallet could not do this.")
+    cast.wait_for(cast.chain_time() + 2)
+    asked = page.asked()
+    assert [each["method"] for each in asked] == ["eth_signTypedData_v4"] + ["eth_sendTransaction"] * 2
+    closed(page)
+    page = opened(cast, browser, TestWallet(person.private_key, node.url, 31_337), "/publish")
+    page.press("Write or choose the page")
+    page.press("Go on")
+    page.wait("has its page in a moment")
+    assert page.asked() == []
+    closed(page)
+    assert (token.call("balanceOf", person.address), token.call("allowance", person.address, hub.address)) == (
+        ESCROW,
+        0,
+    )
 
 
 def submit(cast: Cast, browser: Browser, funded: Funded, wallet: TestWallet | str, work: Path) -> str:

@@ -36,11 +36,14 @@ class TestWallet:
     safe: str | None = None
     """The Safe that the wallet shows as its account; ``key`` then pays its gas, and ``owners`` sign."""
     owners: tuple[str, ...] = field(default=(), repr=False)
+    creation: tuple[str, str] | None = None
+    """Factory and call that make the Safe, which is not there yet: its signatures are wrapped as ERC-6492 says."""
 
     def to_json(self) -> dict[str, object]:
         """As ``drive.mjs`` reads it."""
         given: dict[str, object] = {"key": self.key, "rpcUrl": self.rpc_url, "chainId": self.chain_id}
-        return given if self.safe is None else given | {"safe": {"address": self.safe, "owners": self.owners}}
+        safe = {"address": self.safe, "owners": self.owners, "creation": self.creation}
+        return given if self.safe is None else given | {"safe": safe}
 
 
 class Browser:

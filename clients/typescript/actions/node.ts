@@ -3,7 +3,8 @@
  * for the chain, which its owner trusts with more than this page.
  */
 
-import { decodeErrorResult, decodeFunctionResult, encodeEventTopics, encodeFunctionData, parseEventLogs } from "viem";
+import { decodeErrorResult, decodeFunctionResult, encodeEventTopics, encodeFunctionData } from "viem";
+import { erc20Abi, parseEventLogs } from "viem";
 import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ReadContractParameters, ReadContractReturnType } from "viem";
 import { ServiceError } from "../src/errors.js";
@@ -32,13 +33,15 @@ export interface Call {
   readonly data: Hex;
 }
 
-/** An event of the Hub that shows that something was done; `args` are its indexed values and others to compare. */
+/** An event that shows that something was done; `args` are its indexed values and others to compare. */
 export interface ExpectedEvent {
-  readonly eventName: ContractEventName<typeof hubAbi>;
+  readonly eventName: ContractEventName<typeof hubAbi> | ContractEventName<typeof erc20Abi>;
   readonly args: Readonly<Record<string, unknown>>;
+  /** Whose event it is, where it is the token's; else it is the Hub's. */
+  readonly token?: Address;
 }
 
-/** A log of the Hub that was expected, and its values. */
+/** A log that was expected, and its values. */
 export interface FoundEvent {
   readonly hash: Hex;
   readonly blockNumber: bigint;
@@ -121,8 +124,18 @@ export class Node {
 
   /** Whether an account is a contract, such as a Safe. */
   async isContract(account: Address): Promise<boolean> {
-    const code = await this.#ask("eth_getCode", [account, "latest"]);
+    const code = await this.getCode({ address: account });
     return typeof code === "string" && code !== "0x" && !code.startsWith("0xef0100"); // a delegated account signs itself
+  }
+
+  /** An account's code; a delegated one's is its delegation. */
+  async getCode({ address }: { readonly address: Address }): Promise<Hex> {
+    return (await this.#ask("eth_getCode", [address, "latest"])) as Hex;
+  }
+
+  /** What a contract answers to a call; a refusal and a node that does not answer look alike here. */
+  async call(call: Call): Promise<{ readonly data: Hex }> {
+    return { data: (await this.#ask("eth_call", [call, "latest"])) as Hex };
   }
 
   /** Whether the node knows a transaction, mined or not. */
@@ -154,14 +167,14 @@ export class Node {
   }
 
   async *#events(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent> {
-    const { eventName, args } = expected;
-    const topics = encodeEventTopics({ abi: hubAbi, eventName, args } as never);
+    const { eventName, args, token } = expected;
+    const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args } as never);
     const head = await this.getBlockNumber();
     const oldest = fromBlock <= head ? fromBlock : head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
     let last = head;
     for (let range = 0; range < MOST_RANGES && last >= oldest; range += 1) {
       const first = last - LOG_RANGE > oldest ? last - LOG_RANGE : oldest;
-      const filter = { address: this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
+      const filter = { address: token ?? this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
       yield* this.all((await this.#ask("eth_getLogs", [filter])) as readonly Log[], expected);
       last = first - 1n;
     }
@@ -173,14 +186,15 @@ export class Node {
   }
 
   /** All such events among logs, the newest first. */
-  all(logs: readonly Log[], { eventName, args }: ExpectedEvent): FoundEvent[] {
-    const own = logs.filter((log) => log.address.toLowerCase() === this.#hub.toLowerCase());
-    return parseEventLogs({ abi: hubAbi, logs: own as Log[], eventName })
+  all(logs: readonly Log[], { eventName, args, token }: ExpectedEvent): FoundEvent[] {
+    const own = logs.filter((log) => same(log.address, token ?? this.#hub));
+    const abi: Abi = token === undefined ? hubAbi : erc20Abi;
+    return parseEventLogs({ abi, logs: own as Log[], eventName })
       .reverse()
       .map((log) => ({
         hash: log.transactionHash as Hex,
         blockNumber: BigInt(log.blockNumber ?? 0),
-        args: log.args as Readonly<Record<string, unknown>>,
+        args: log.args as unknown as Readonly<Record<string, unknown>>,
       }))
       .filter((found) => Object.entries(args).every(([name, value]) => same(found.args[name], value)));
   }

@@ -1,5 +1,6 @@
 /**
  * A Poster's bounty: the page published and reviewed, then funded by one signature over the token and one transaction.
+ * An account whose signatures the token does not take is told so before, and funds by an allowance of exactly the escrow.
  *
  * The terms that are funded are read out of the page here and completed from the chain; the service's answer has to
  * agree with them. What was signed is written down and kept, so that a page is funded once: authorizations over the same
@@ -7,7 +8,7 @@
  * is over, by the finalized chain and by this machine's clock. Each visit asks node and API for bounties on the page.
  */
 
-import { bytesToHex, erc20Abi, parseAbi } from "viem";
+import { bytesToHex, encodeFunctionData, erc20Abi, parseAbi } from "viem";
 import type { Address, Hex } from "viem";
 import { answerOf } from "../src/api.js";
 import type { Schemas } from "../src/api.js";
@@ -16,7 +17,8 @@ import type { PageTerms } from "../src/challenge.js";
 import { authorizationNonce, commitmentOf, guardianRosterHash } from "../src/commitments.js";
 import type { Terms } from "../src/commitments.js";
 import { ServiceError } from "../src/errors.js";
-import { fundingCall, fundingTypedData } from "../src/hub.js";
+import { allowanceCall, fundingCall, fundingPath, fundingTypedData } from "../src/hub.js";
+import type { FundingPath } from "../src/hub.js";
 import { AUTHORIZATION_SECONDS, FACTS, MARGIN_SECONDS } from "../src/witnesses.js";
 import { refuseDifferences, signed, typed } from "./api.js";
 import type { Context } from "./context.js";
@@ -33,6 +35,10 @@ import type { Escrow } from "./witnesses.js";
 const DRAFT = "page-draft";
 const MAX_BYTES = 256 * 1024;
 const BASIS_POINTS = 10_000n;
+/** Why nothing is signed. */
+const ALLOWED =
+  "by two transactions, an allowance of exactly the escrow and the bounty itself: your account has code that confirms " +
+  "none of its signatures (ERC-1271), as after a delegation (EIP-7702), and the token asks that code, not your key";
 const AGE_KEY = /AGE-SECRET-KEY-1/i;
 const MAINNET = 8453;
 const tokenAbi = parseAbi([
@@ -53,11 +59,13 @@ interface Conditions {
   readonly now: bigint;
 }
 
-/** What was agreed to, written down before it is signed. */
+/** What was agreed to, written down before it is signed or sent. */
 interface Funding {
   readonly terms: Terms;
   readonly validBefore: bigint;
   readonly signature?: Hex;
+  /** Whether the Hub takes the escrow by an allowance, so that nothing is signed. */
+  readonly isAllowed?: boolean;
   /** Of every authorization that was signed for this bounty, over other terms, too. */
   readonly nonces: readonly Hex[];
   /** Until when one of them may be used; 0 where none was signed. */
@@ -76,11 +84,8 @@ export function publishOffer(context: Context): Offer {
   };
 }
 
-type SignedFunding = Funding & { readonly signature: Hex };
-
 async function publish(context: Context, stage: Stage): Promise<void> {
-  const { account, journal, settings } = context;
-  const { hubAddress } = settings.deployment;
+  const { journal } = context;
   const page = await written(context, stage);
   const commitment = commitmentOf(page);
   const terms = pageTerms(page);
@@ -103,17 +108,18 @@ async function publish(context: Context, stage: Stage): Promise<void> {
     await review(context, stage, page, commitment, terms, conditions);
     await requireNoNotice(context, stage); // a review takes a while
   }
-  const funding =
-    kept !== undefined && isUsable
-      ? { ...kept, signature: kept.signature as Hex }
-      : await authorized(context, stage, name, commitment, terms, conditions, kept);
+  let funding = kept;
+  if (funding === undefined || !isUsable) {
+    const isSigned = (await pathOf(context)) === "authorization";
+    const fund = isSigned ? authorized : allowed;
+    funding = await fund(context, stage, name, commitment, terms, conditions, kept);
+  }
+  if (funding.isAllowed === true) await approve(context, stage, terms, conditions, funding);
   const [step, expected] = creation(context, funding);
-  const { args } = fundingCall(hubAddress, account, funding.terms, funding.validBefore, funding.signature);
   const found = await perform(context, stage, {
     name: step,
     title: "Create the bounty",
-    functionName: "createBountyWithAuthorization",
-    call: hubCall(hubAddress, "createBountyWithAuthorization", args),
+    ...creationCall(context, funding),
     facts: factsOf(context, terms, conditions, funding),
     expected,
   });
@@ -136,12 +142,33 @@ async function reported(
   stage.done(text, element("p", {}, link, " has its page in a moment."));
 }
 
-/** The step that creates a bounty on signed terms, and its event: both named by the authorization's nonce. */
+/** The step that creates a bounty on these terms, and its event: both named by the terms' nonce. */
 function creation(context: Context, { terms }: Funding): [string, ExpectedEvent] {
   const { account } = context;
   const nonce = nonceOf(context, terms);
   const args = { poster: account, specCommitment: terms.specCommitment, authorizationNonce: nonce };
-  return [`create ${nonce}`, { eventName: "BountyCreated", args }];
+  return [creationStep(nonce), { eventName: "BountyCreated", args }];
+}
+
+function creationStep(nonce: Hex): string {
+  return `create ${nonce}`;
+}
+
+function creationCall({ settings, account }: Context, { terms, validBefore, signature }: Funding) {
+  const { hubAddress } = settings.deployment;
+  if (signature === undefined) {
+    const { functionName, args } = allowanceCall(hubAddress, terms);
+    return { functionName, call: hubCall(hubAddress, functionName, args) };
+  }
+  const { functionName, args } = fundingCall(hubAddress, account, terms, validBefore, signature);
+  return { functionName, call: hubCall(hubAddress, functionName, args) };
+}
+
+/** How this account can fund, by the signature that it just made for the request. */
+function pathOf({ node, wallet, account }: Context): Promise<FundingPath> {
+  const signed = wallet.lastSigned;
+  if (signed === undefined) throw new Error("a page is published before it is funded");
+  return fundingPath(node, account, signed.digest, signed.signature);
 }
 
 function nonceOf({ settings, account }: Context, terms: Terms): Hex {
@@ -343,7 +370,9 @@ function refusePublication(
 
 /** Whether the Hub and the token still take what was signed, and for long enough that a block can hold it. */
 async function isLive(context: Context, kept: Funding, conditions: Conditions): Promise<boolean> {
-  if (kept.signature === undefined || !isHonoured(kept.terms, conditions)) return false;
+  if (!isHonoured(kept.terms, conditions)) return false;
+  if (kept.isAllowed === true) return true;
+  if (kept.signature === undefined) return false;
   return kept.validBefore > conditions.now + MARGIN_SECONDS && !(await isSpent(context, kept.terms));
 }
 
@@ -363,7 +392,7 @@ async function authorized(
   page: PageTerms,
   conditions: Conditions,
   kept: Funding | undefined,
-): Promise<SignedFunding> {
+): Promise<Funding> {
   const { journal, wallet, account, settings } = context;
   const { rosterUntil } = conditions;
   const now = await signingTime(context);
@@ -389,6 +418,83 @@ async function authorized(
   return done;
 }
 
+/**
+ * Terms that are funded by an allowance, written down. Nothing that was signed before may be used beside them, since the
+ * Hub takes an authorization and an allowance over the same terms, too.
+ */
+async function allowed(
+  context: Context,
+  stage: Stage,
+  name: string,
+  commitment: Hex,
+  page: PageTerms,
+  conditions: Conditions,
+  kept: Funding | undefined,
+): Promise<Funding> {
+  stage.say("");
+  if (kept !== undefined) await requireOver(context, kept, "The token takes no signature of this account any more");
+  const isKept = kept?.isAllowed === true && isHonoured(kept.terms, conditions);
+  const terms = isKept ? kept.terms : newTerms(commitment, page, conditions);
+  const nonces = [...new Set([...(kept?.nonces ?? []), nonceOf(context, terms)])];
+  const signedUntil = kept?.signedUntil ?? 0n;
+  const funding: Funding = { terms, validBefore: 0n, isAllowed: true, nonces, signedUntil };
+  await context.journal.put(name, funding);
+  return funding;
+}
+
+/**
+ * Has the Hub allowed to take exactly the escrow, once: not again where a creation may have taken it already, on
+ * whichever terms, so that no two of them find an allowance.
+ */
+async function approve(
+  context: Context,
+  stage: Stage,
+  page: PageTerms,
+  conditions: Conditions,
+  funding: Funding,
+): Promise<void> {
+  const { node, token, account, settings, journal } = context;
+  const { hubAddress } = settings.deployment;
+  const { terms, nonces } = funding;
+  const question = { address: token.address, abi: erc20Abi, functionName: "allowance" } as const;
+  if ((await node.readContract({ ...question, args: [account, hubAddress] })) === terms.escrowAmount) return;
+  const nonce = nonceOf(context, terms);
+  if ((await journal.get(creationStep(nonce))) !== undefined) return; // looked for before it is sent again
+  await requireNoneBegun(journal, nonces);
+  const args = [hubAddress, terms.escrowAmount] as const;
+  await perform(context, stage, {
+    name: `approve ${nonce}`,
+    title: "Allow the escrow",
+    functionName: "approve",
+    call: { to: token.address, data: encodeFunctionData({ abi: erc20Abi, functionName: "approve", args }) },
+    facts: factsOf(context, page, conditions, funding),
+    expected: {
+      eventName: "Approval",
+      args: { owner: account, spender: hubAddress, value: terms.escrowAmount },
+      token: token.address,
+    },
+  });
+}
+
+/** Refuses to go on beside a creation that may still be mined. */
+async function requireNoneBegun(journal: Context["journal"], nonces: readonly Hex[]): Promise<void> {
+  const begun = await Promise.all(nonces.map((nonce) => journal.get(creationStep(nonce))));
+  if (begun.every((each) => each === undefined)) return;
+  const message = "A transaction that creates this bounty on other terms was begun before.";
+  throw new ServiceError("creation_unknown", message, {
+    nextAction: "Look into the wallet: cancel that transaction there, or wait for it, and go on then.",
+  });
+}
+
+/** Refuses other terms, or another way, beside an authorization that may still be used: `authorization_outstanding`. */
+async function requireOver(context: Context, { signedUntil }: Funding, why: string): Promise<void> {
+  if (signedUntil === 0n || (await hasPassed(context, signedUntil))) return;
+  const message = `${why}, and what you signed before is good until ${moment(signedUntil)}.`;
+  throw new ServiceError(FACTS.authorization_over[1], message, {
+    nextAction: "Go on after that time, once its block is final. Nothing else was signed.",
+  });
+}
+
 /** The kept terms while they can be meant; else others, once nothing that was signed before can be used any more. */
 async function termsFor(
   context: Context,
@@ -398,17 +504,17 @@ async function termsFor(
   kept: Funding | undefined,
 ): Promise<Terms> {
   if (kept !== undefined) {
-    const { terms, signedUntil } = kept;
+    const { terms } = kept;
     const isHonouredNow = isHonoured(terms, conditions);
-    if (isHonouredNow && !(await isSpent(context, terms))) return terms;
-    if (signedUntil > 0n && !(await hasPassed(context, signedUntil))) {
-      const why = isHonouredNow ? "The token has it as spent" : "The contract's roster or fees changed";
-      const message = `${why}, and what you signed before is good until ${moment(signedUntil)}.`;
-      throw new ServiceError(FACTS.authorization_over[1], message, {
-        nextAction: "Go on after that time, once its block is final. Nothing else was signed.",
-      });
-    }
+    if (isHonouredNow && kept.isAllowed !== true && !(await isSpent(context, terms))) return terms;
+    if (kept.isAllowed === true) await requireNoneBegun(context.journal, kept.nonces);
+    const why = isHonouredNow ? "The token has it as spent" : "The contract's roster or fees changed";
+    await requireOver(context, kept, why);
   }
+  return newTerms(commitment, page, conditions);
+}
+
+function newTerms(commitment: Hex, page: PageTerms, conditions: Conditions): Terms {
   return fundedTerms(commitment, page, conditions, bytesToHex(crypto.getRandomValues(new Uint8Array(32))));
 }
 
@@ -450,8 +556,9 @@ function feesOf(escrow: bigint, { protocolFeeBps, guardianFeeBps }: Conditions) 
 }
 
 /** What the Poster agrees to, in words. */
-function factsOf(context: Context, page: PageTerms, conditions: Conditions, { terms, validBefore }: Funding): Fact[] {
+function factsOf(context: Context, page: PageTerms, conditions: Conditions, funding: Funding): Fact[] {
   const { token, settings } = context;
+  const { terms, validBefore, isAllowed } = funding;
   const { escrowAmount, maxProtocolFee, maxGuardianFee } = terms;
   const revealAt = page.submissionDeadline + conditions.revealDelay;
   const facts: Fact[] = [
@@ -472,7 +579,7 @@ function factsOf(context: Context, page: PageTerms, conditions: Conditions, { te
       `${conditions.quorum} of ${conditions.guardians.length} Guardians: ${conditions.guardians.join(", ")}`,
     ],
     ["If nobody wins", "you claim the escrow back, less the shares of Guardians who recorded a Verdict"],
-    ["The signature is good until", moment(validBefore)],
+    isAllowed === true ? ["How it is paid", ALLOWED] : ["The signature is good until", moment(validBefore)],
   ];
   const real: Fact = ["Real money", "this is the mainnet deployment"];
   return settings.deployment.chainId === MAINNET ? [real, ...facts] : facts;

@@ -1,5 +1,5 @@
 /**
- * One transaction of the Hub: explained, tried without sending, written down, sent, and followed until its event shows
+ * One transaction of the Hub, or of its token: explained, tried without sending, written down, sent, and followed until its event shows
  * it done. The same rules as the command-line client's: what was begun is looked for on the chain before anything is
  * sent again, and it is the event that counts, whichever transaction brought it (a replaced one, or a Safe's).
  */
@@ -174,10 +174,11 @@ async function tolerated<Value>(question: Promise<Value>): Promise<Value | undef
 }
 
 function factsOf({ settings, account }: Context, step: Step, isRepeated: boolean): Fact[] {
+  const isOfHub = step.call.to.toLowerCase() === settings.deployment.hubAddress.toLowerCase();
   const facts: Fact[] = [
     ...step.facts,
     ["Function of the contract", step.functionName],
-    ["Contract", `the Hub ${settings.deployment.hubAddress} on chain ${settings.deployment.chainId}`],
+    ["Contract", `the ${isOfHub ? "Hub" : "token"} ${step.call.to} on chain ${settings.deployment.chainId}`],
     ["Sent by", account],
     ["Ether that moves", "none but the network's fee"],
   ];

@@ -1,6 +1,6 @@
 /** A wallet of this browser: found by EIP-6963, asked by EIP-1193, and never by anything else. */
 
-import { getTypesForEIP712Domain } from "viem";
+import { getTypesForEIP712Domain, hashTypedData } from "viem";
 import type { Address, Hex, TypedDataDomain } from "viem";
 import { ServiceError } from "../src/errors.js";
 import { printable } from "./text.js";
@@ -23,6 +23,12 @@ export interface TypedData {
   readonly types: Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>;
   readonly primaryType: string;
   readonly message: Readonly<Record<string, unknown>>;
+}
+
+/** A signature, and the digest of what was signed. */
+export interface Signed {
+  readonly digest: Hex;
+  readonly signature: Hex;
 }
 
 const NAME_LENGTH = 40;
@@ -53,6 +59,7 @@ export class Wallet {
   readonly #provider: Provider;
   readonly #chainId: number;
   #isStale = false;
+  #signed: Signed | undefined;
 
   private constructor({ name, provider }: Announced, address: Address, chainId: number) {
     this.name = name;
@@ -118,7 +125,14 @@ export class Wallet {
     const { domain, types } = typedData;
     const whole = { ...typedData, types: { EIP712Domain: getTypesForEIP712Domain({ domain }), ...types } };
     const text = JSON.stringify(whole, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
-    return hexOf(await ask(this.#provider, "eth_signTypedData_v4", [this.address, text]));
+    const signature = hexOf(await ask(this.#provider, "eth_signTypedData_v4", [this.address, text]));
+    this.#signed = { digest: hashTypedData(typedData as never), signature };
+    return signature;
+  }
+
+  /** What it signed last on this page: shows how its account signs. */
+  get lastSigned(): Signed | undefined {
+    return this.#signed;
   }
 
   /** Has a transaction without ether sent; what the wallet names it by, which for a contract account is no hash. */

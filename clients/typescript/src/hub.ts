@@ -1,6 +1,6 @@
 /** The Hub: what it pins for a bounty, checked, and the authorization with which a Poster funds one (docs/hub.md). */
 
-import { parseEventLogs } from "viem";
+import { encodeFunctionData, parseAbi, parseEventLogs, recoverAddress } from "viem";
 import type { Address, Chain, Hex, Log, PublicClient, Transport } from "viem";
 import { authorizationNonce, guardianRosterHash } from "./commitments.js";
 import type { Terms } from "./commitments.js";
@@ -13,6 +13,18 @@ export { hubAbi } from "./generated/hub.js";
 
 /** What is read of a chain: viem's public client, or part of it. */
 export type HubReader = Pick<PublicClient<Transport, Chain | undefined>, "readContract">;
+
+/** What is read of an account: viem's public client, or part of it. */
+export interface AccountReader {
+  getCode(question: { readonly address: Address }): Promise<Hex | undefined>;
+  call(question: { readonly to: Address; readonly data: Hex }): Promise<{ readonly data?: Hex | undefined }>;
+}
+
+/** How an escrow comes into the Hub: by one signature over the token, or by an allowance of exactly the escrow. */
+export type FundingPath = "authorization" | "allowance";
+
+const walletAbi = parseAbi(["function isValidSignature(bytes32, bytes) view returns (bytes4)"]);
+const ACCEPTED = `0x1626ba7e${"0".repeat(56)}`;
 
 /** The EIP-712 domain of the Hub's token. */
 export interface TokenDomain {
@@ -60,6 +72,46 @@ export async function readBounty(chain: HubReader, deployment: Deployment, bount
   };
 }
 
+/**
+ * Which way USDC leaves to an account, shown by a signature that its wallet made over `digest` before, such as that of
+ * its request to the API. USDC recovers the key of an account without code, and asks the code of any other (ERC-1271),
+ * one that was delegated by EIP-7702 too: where that accepts nothing, the key's signature is refused and an allowance is
+ * left. Raises `account_not_deployed` for a contract account that is not on the chain yet: the API takes its wrapped
+ * signature (ERC-6492), and USDC does not.
+ */
+export async function fundingPath(
+  chain: AccountReader,
+  account: Address,
+  digest: Hex,
+  signature: Hex,
+): Promise<FundingPath> {
+  if (isCode(await chain.getCode({ address: account }))) {
+    return (await accepts(chain, account, digest, signature)) ? "authorization" : "allowance";
+  }
+  const signer = await recoverAddress({ hash: digest, signature }).catch(() => undefined);
+  if (signer?.toLowerCase() === account.toLowerCase()) return "authorization";
+  const message = "This account is a contract that is not on the chain yet, and the token takes no signature of it.";
+  throw new ServiceError("account_not_deployed", message, {
+    nextAction: "Have your wallet put the account on the chain, which any transaction of it does, and go on then.",
+  });
+}
+
+/** Whether an account's code accepts a signature as USDC asks it: the magic value as its first word. */
+async function accepts(chain: AccountReader, account: Address, digest: Hex, signature: Hex): Promise<boolean> {
+  const data = encodeFunctionData({ abi: walletAbi, functionName: "isValidSignature", args: [digest, signature] });
+  try {
+    const { data: answer } = await chain.call({ to: account, data });
+    return answer?.slice(0, ACCEPTED.length).toLowerCase() === ACCEPTED;
+  } catch {
+    await chain.getCode({ address: account }); // an endpoint that answers nothing at all says nothing of the account
+    return false;
+  }
+}
+
+function isCode(code: Hex | undefined): boolean {
+  return code !== undefined && code !== "0x";
+}
+
 /** What the token's EIP-3009 authorization for one bounty shows in a wallet. */
 export type FundingTypedData = ReturnType<typeof fundingTypedData>;
 
@@ -100,6 +152,11 @@ export function fundingCall(hubAddress: Address, poster: Address, terms: Terms, 
     functionName: "createBountyWithAuthorization",
     args: [terms, poster, 0n, validBefore, signature],
   } as const;
+}
+
+/** The call that creates and funds a bounty where the Hub may take exactly the escrow: `approve` the token before it. */
+export function allowanceCall(hubAddress: Address, terms: Terms) {
+  return { address: hubAddress, abi: hubAbi, functionName: "createBounty", args: [terms] } as const;
 }
 
 /** The Hub's events among a receipt's logs, typed by their names; logs of other contracts are left out. */

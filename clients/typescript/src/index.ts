@@ -27,8 +27,16 @@ export { envelopeBytes, envelopeDifferences, parseEnvelope } from "./envelope.js
 export type { Envelope, PinnedBounty } from "./envelope.js";
 export { ServiceError } from "./errors.js";
 export type { ErrorDetails, Failure, Issue } from "./errors.js";
-export { fundingCall, fundingTypedData, hubAbi, hubEvents, readBounty } from "./hub.js";
-export type { FundingTypedData, HubReader, TokenDomain } from "./hub.js";
+export {
+  allowanceCall,
+  fundingCall,
+  fundingPath,
+  fundingTypedData,
+  hubAbi,
+  hubEvents,
+  readBounty,
+} from "./hub.js";
+export type { AccountReader, FundingPath, FundingTypedData, HubReader, TokenDomain } from "./hub.js";
 export type { ArchiveLimits } from "./names.js";
 export { NOTICE_STATES, inEffect, latestOfEach, noticeReader } from "./notices.js";
 export { noticeTypedData, parseNotice, whyVoid } from "./notices.js";

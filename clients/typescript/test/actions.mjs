@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { buildSync } from "esbuild";
+import { privateKeyToAccount } from "viem/accounts";
 
-const parts = ["api", "files", "safe", "text", "verdict", "../src/errors"];
+const parts = ["api", "files", "safe", "text", "verdict", "../src/errors", "../src/hub"];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -142,6 +143,52 @@ test("a page whose review was signed over the same block before is signed once m
 test("a refusal that another signature cannot change is shown at once", async (t) => {
   const { ended, attempts } = await played(t, [new actions.ServiceError("payload_too_large", "No."), "done"]);
   assert.deepEqual([ended, attempts], ["payload_too_large", 1]);
+});
+
+const DIGEST = `0x${"12".repeat(32)}`;
+const KEY = privateKeyToAccount(`0x${"34".repeat(32)}`);
+const MAGIC = `0x1626ba7e${"00".repeat(28)}`;
+const DELEGATED = `0xef0100${"ab".repeat(20)}`;
+const reverts = () => Promise.reject(new Error("execution reverted"));
+const answers = (data) => async () => ({ data });
+/** Code of the account, what it answers to ERC-1271, and the way that is left. */
+for (const [what, code, call, expected] of [
+  ["a plain key", "0x", reverts, "authorization"],
+  ["a plain key, as viem shows it", undefined, reverts, "authorization"],
+  ["a Safe", "0x60806040", answers(MAGIC), "authorization"],
+  ["a delegation to code that confirms signatures", DELEGATED, answers(MAGIC), "authorization"],
+  ["a delegation to code that refuses them", DELEGATED, answers(`0x${"ff".repeat(4)}${"00".repeat(28)}`), "allowance"],
+  ["a delegation to code that reverts", DELEGATED, reverts, "allowance"],
+  ["a delegation to code that answers nothing", DELEGATED, answers("0x"), "allowance"],
+  ["a delegation to nothing", DELEGATED, answers(undefined), "allowance"],
+  ["a delegation that answers four bytes", DELEGATED, answers("0x1626ba7e"), "allowance"],
+  ["a delegation that answers a dirty word", DELEGATED, answers(`0x1626ba7e${"00".repeat(27)}01`), "allowance"],
+]) {
+  test(`${what} funds by ${expected}`, async () => {
+    const chain = { getCode: async () => code, call };
+    const signature = await KEY.sign({ hash: DIGEST });
+    assert.equal(await actions.fundingPath(chain, KEY.address, DIGEST, signature), expected);
+  });
+}
+
+test("a contract account that is not on the chain yet is refused, whatever its signature looks like", async () => {
+  const chain = { getCode: async () => "0x", call: reverts };
+  const signature = await KEY.sign({ hash: DIGEST });
+  for (const given of [`${signature}${"00".repeat(64)}${"6492".repeat(16)}`, signature, "0x"]) {
+    const refused = actions.fundingPath(chain, ADDRESS, DIGEST, given);
+    await assert.rejects(refused, { code: "account_not_deployed" });
+  }
+});
+
+test("a node that does not answer says nothing of an account", async () => {
+  let asked = 0;
+  const getCode = async () => {
+    asked += 1;
+    if (asked > 1) throw new Error("no connection");
+    return DELEGATED;
+  };
+  const refused = actions.fundingPath({ getCode, call: reverts }, ADDRESS, DIGEST, "0x");
+  await assert.rejects(refused, { message: "no connection" });
 });
 
 const guardian = `0x${"bb".repeat(20)}`;

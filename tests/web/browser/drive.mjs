@@ -56,6 +56,13 @@ async function signedBySafe({ chainId, safe }, primaryType, message) {
   return { signatures: viem.concat(signatures), hash: viem.hashTypedData(typedData) };
 }
 
+/** The signatures of a Safe; with what makes it where it is not on the chain yet (ERC-6492). */
+function wrapped({ creation }, { signatures }) {
+  if (!creation) return signatures;
+  const parameters = viem.parseAbiParameters('address, bytes, bytes');
+  return viem.concat([viem.encodeAbiParameters(parameters, [...creation, signatures]), `0x${'6492'.repeat(16)}`]);
+}
+
 /** Sends a transaction of a Safe; like a wallet of a Safe, it names it by the hash that its owners signed. */
 async function sentBySafe(wallet, { to, data }) {
   const transport = viem.http(wallet.rpcUrl);
@@ -90,7 +97,7 @@ async function answer(wallet, method, params) {
       const typedData = JSON.parse(params[1]);
       wallet.asked.push({ method, typedData });
       if (wallet.safe === undefined) return account.signTypedData(typedData);
-      return (await signedBySafe(wallet, 'SafeMessage', { message: viem.hashTypedData(typedData) })).signatures;
+      return wrapped(wallet.safe, await signedBySafe(wallet, 'SafeMessage', { message: viem.hashTypedData(typedData) }));
     }
     case 'eth_sendTransaction': {
       wallet.asked.push({ method, transaction: params[0] });
