@@ -267,3 +267,24 @@ def test_creation__by_an_account_whose_code_a_node_hid__names_when_the_authoriza
     ledger.node.mine(3)
     assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
     assert spent() == (ESCROW, 1)
+
+
+BY_ALLOWANCE = "it allows the Hub exactly the escrow and then creates the bounty, in two transactions"
+
+
+def test_creation__by_a_delegated_account__is_explained_before_anything_is_signed(
+    poster: Terminal, page: str, delegated: str, spent: Purse
+) -> None:
+    checked = poster.run("poster:publish-fund", page, "--check", "--poster-address", delegated)
+    assert f"{delegated} has code, which the token asks instead of its key: {BY_ALLOWANCE}" in checked.words
+    words = poster.run("poster:publish-fund", page).words
+    assert words.index(BY_ALLOWANCE) < words.index("signing: ")
+    assert spent() == (ESCROW, 1)
+
+
+def test_creation__by_a_plain_account__is_one_signature_without_a_word_on_allowances(
+    ledger: Ledger, poster: Terminal, page: str, spent: Purse
+) -> None:
+    checked = poster.run("poster:publish-fund", page, "--check", "--poster-address", ledger.people.poster.address)
+    assert BY_ALLOWANCE not in checked.words + poster.run("poster:publish-fund", page).words
+    assert spent() == (ESCROW, 1)

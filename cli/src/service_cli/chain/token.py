@@ -63,15 +63,20 @@ def allowance(chain: ChainClient, owner: Address) -> TokenAmount:
         return TokenAmount(int.from_bytes(_ask(chain, _ALLOWANCE + _word(owner) + _word(chain.hub.address)), "big"))
 
 
+def has_code(chain: ChainClient, account: Address) -> bool:
+    """Whether an account is a contract, or was delegated to one (EIP-7702)."""
+    with chain_errors():
+        return chain.rpc.call("eth_getCode", account, "latest") != "0x"
+
+
 def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
     """Whether the token would accept an EIP-3009 signature of a plain key of this account.
 
     Accounts with code are judged by their code and not by their key; a token whose domain is not the one it describes
     would reject what is signed here.
     """
-    with chain_errors():
-        if chain.rpc.call("eth_getCode", owner, "latest") != "0x":
-            return False
+    if has_code(chain, owner):
+        return False
     try:
         state = _ask(chain, _AUTHORIZATION_STATE + _word(owner) + "00" * 32)
         separator = _ask(chain, _DOMAIN_SEPARATOR)

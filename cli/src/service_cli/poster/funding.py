@@ -39,6 +39,7 @@ from service_cli.chain.token import (
     AuthorizationState,
     allowance,
     authorization_state,
+    has_code,
     shown_amount,
     takes_authorizations,
     token_of,
@@ -71,19 +72,26 @@ class FundingPath(StrEnum):
     ALLOWANCE = "allowance"
 
 
-_CALLS: Final = {
+CREATION_CALLS: Final = {
     FundingPath.AUTHORIZATION: (AUTHORIZED,),
     FundingPath.ALLOWANCE: ("approve", "createBounty"),
 }
+"""The functions that each path calls."""
 
 
-def _path(chain: ChainClient, poster: Address) -> FundingPath:
+def funding_path(chain: ChainClient, poster: Address) -> FundingPath:
+    """How an account that signed nothing yet funds."""
     return FundingPath.AUTHORIZATION if takes_authorizations(chain, poster) else FundingPath.ALLOWANCE
 
 
-def creation_calls(chain: ChainClient, poster: Address | None) -> tuple[str, ...]:
-    """The functions that an account's funding calls; of an account that is not known those that cost more."""
-    return _CALLS[FundingPath.ALLOWANCE if poster is None else _path(chain, poster)]
+def path_explained(chain: ChainClient, poster: Address, path: FundingPath) -> str | None:
+    """Why an account funds by an allowance; None where one signature is enough."""
+    if path is FundingPath.AUTHORIZATION:
+        return None
+    why = (
+        "has code, which the token asks instead of its key" if has_code(chain, poster) else "cannot sign for this token"
+    )
+    return f"{poster} {why}: it allows the Hub exactly the escrow and then creates the bounty, in two transactions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +163,7 @@ class Funding:
             raise AssertionError("a bounty that exists is not created again")
         chain, path = self.session.chain, self._chosen_path()
         if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
-            require_means(chain, self.session.account, _CALLS[path])
+            require_means(chain, self.session.account, CREATION_CALLS[path])
         authorized = path is FundingPath.AUTHORIZATION
         try:
             call = self._authorized(conditions.value) if authorized else self._allowed(conditions.value)
@@ -169,7 +177,7 @@ class Funding:
             if error.code != "reverted":
                 raise
             kept = self.journal.get(AUTHORIZATION)
-            if authorized and kept is not None and _path(chain, self.session.account) is FundingPath.ALLOWANCE:
+            if authorized and kept is not None and funding_path(chain, self.session.account) is FundingPath.ALLOWANCE:
                 raise self._outstanding(kept, "the token takes none of an account with code") from error
             # The Hub names what it refuses; a refusal without a name is the token's, the only other contract called.
             message = f"The escrow token refuses to move {shown_amount(self.session.chain, self.page.escrow_amount)}."
@@ -185,7 +193,7 @@ class Funding:
             is_bound = kept is not None and not has_passed(self.session.chain, kept.valid_before)
         if former is not None and is_bound:
             return former
-        path = _path(self.session.chain, self.session.account)
+        path = funding_path(self.session.chain, self.session.account)
         if former is FundingPath.AUTHORIZATION and path is FundingPath.ALLOWANCE:
             self.journal.forget(*CREATE.entries)  # with an authorization that is over, none of them creates anything
         self.journal.note(PATH, path)

@@ -33,7 +33,14 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
 from service_cli.poster.events import FundedBounty, PublishedPage
-from service_cli.poster.funding import FUNDED, Funding, creation_calls
+from service_cli.poster.funding import (
+    CREATION_CALLS,
+    FUNDED,
+    Funding,
+    FundingPath,
+    funding_path,
+    path_explained,
+)
 from service_cli.poster.template import require_filled
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import Token, amount, wei
@@ -84,7 +91,10 @@ def _fund(funding: Funding, page: bytes, *, yes: bool, again: bool) -> FundedBou
         require_same_token(session.api, token)
         check_terms(session.chain, conditions, challenge, session.account)
         check_tokens(session.chain, session.account, challenge, token)
-        require_means(session.chain, session.account, creation_calls(session.chain, session.account))
+        path = funding_path(session.chain, session.account)
+        require_means(session.chain, session.account, CREATION_CALLS[path])
+        if (explained := path_explained(session.chain, session.account, path)) is not None:
+            say(explained)
         vouched = _publish(session, page, commitment, challenge, conditions)
         require_fundable(session.chain, session.api)  # a review takes minutes
         confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=yes)
@@ -112,7 +122,8 @@ def check_page(settings: Settings, page: bytes, poster: Address | None, path: st
     chain = ChainClient.checked(settings)
     conditions = read_conditions(chain)
     check_terms(chain, conditions, challenge, poster)
-    cost = most_cost(chain, creation_calls(chain, poster))
+    funded_by = FundingPath.ALLOWANCE if poster is None else funding_path(chain, poster)  # the one that costs more
+    cost = most_cost(chain, CREATION_CALLS[funded_by])
     if poster is not None:
         check_tokens(chain, poster, challenge, conditions.constants.token)
         require_balance(chain, poster, cost)
@@ -122,6 +133,8 @@ def check_page(settings: Settings, page: bytes, poster: Address | None, path: st
         remark(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
     if (notice := notices_of(chain, None).in_effect) is not None:
         remark(f"warning: {said(chain, notice)}", urgent=True)
+    if poster is not None and (explained := path_explained(chain, poster, funded_by)) is not None:
+        remark(explained)
     remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
     found = preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
     emit(found, lambda: replace(about_chain(chain)(), path=path))
