@@ -202,13 +202,15 @@ def start(
     genesis_time: int | None = None,
     durable: bool = False,
     keep_history: bool = True,
+    keep_steps: bool = False,
     timeout: float = 30.0,
 ) -> Iterator[AnvilServer]:
     """A new chain; in ``runtime`` (whose owner stops it) or, without one, for this with statement alone.
 
     ``mining``: a block each ``block_time`` seconds ("interval", as the local stack has it), one for each transaction
     ("automine"), or only by ``mine`` ("manual"). ``finalized`` is ``2 * slots_in_an_epoch`` blocks behind the tip.
-    Without ``keep_history`` the state of past blocks is forgotten: twice as fast over a thousand blocks.
+    Without ``keep_history`` the state of past blocks is forgotten: twice as fast over a thousand blocks. With
+    ``keep_steps`` ``debug_traceTransaction`` shows each step of the EVM.
     """
     with shared_or_own(runtime) as inside:
         directory = inside.directory(name)
@@ -221,6 +223,8 @@ def start(
             options += ["--timestamp", str(genesis_time)]
         if not keep_history:
             options.append("--prune-history")
+        if keep_steps:
+            options.append("--steps-tracing")
         program = ensure_anvil(checkpoint=inside.family.checkpoint)
         kept = directory / "state.json" if durable else None
         server = AnvilServer(inside, directory, program, [*options, "--quiet", "--no-cors"], chain_id, kept)
