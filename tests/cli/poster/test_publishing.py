@@ -575,6 +575,10 @@ def test_publish_fund__check__previews_costs_without_a_key(
     assert int(str(checked["reveal_at"])) == int(str(checked["submission_deadline"])) + 60
     assert int(str(checked["gas_cost_at_most"])) > 0
     assert "wei) for gas" in ran.words
+    assert (
+        f"service-cli poster:publish-fund {page}"
+        in keyless.run("poster:publish-fund", "--check", "--text", str(page)).stdout
+    )
     assert (rpc.sent(), api.server.requests) == (0, [])
     poor = keyless.run("poster:publish-fund", "--check", "--poster-address", "0x" + "77" * 20, str(page), code=1)
     assert poor.last["code"] == "balance_insufficient"
