@@ -86,7 +86,7 @@ def hubs() -> Iterator[TwoHubs]:
 
 def roster(ledger: Ledger) -> tuple[list[str], list[bytes], int]:
     """The members of today's Hub's roster."""
-    _, quorum, accounts, keys, _ = ledger.contract.call("getRoster", 1)
+    _, quorum, accounts, keys, *_ = ledger.contract.call("getRoster", 1)
     return list(accounts), list(keys), int(quorum)
 
 
