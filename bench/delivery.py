@@ -112,7 +112,9 @@ def _rates(delivery: Delivery, wallet: Wallet, path: str, body: bytes, before: C
     """Requests for each second of processor time, the signature verified beforehand."""
     app, header = delivery.client.application, delivery.header(wallet, path, body)
     app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], clock=SystemClock())
-    app.extensions[known.EXTENSION] = known.Known(SystemClock())  # the tests' clock leaps, so that nothing is kept
+    app.extensions[known.EXTENSION] = known.KnownBounties(
+        SystemClock()
+    )  # the tests' clock leaps, so that nothing is kept
     verify = authentication.authenticate
     seen: list[VerifiedRequest] = []
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import urllib3
 from demo.bounty import Cast, Funded, Submitted
 from eth_account import Account
-from local_stack.accounts import Person as Account_
+from local_stack.accounts import RoleAccount as Account_
 from local_stack.stack import Stack, running_stack
 from service_api.usecases.pages import store_page
 from service_common.auth.sign import RequestToSign, approval_header

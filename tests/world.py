@@ -12,7 +12,7 @@ from demo.examples import EXAMPLES
 from local_stack.accounts import People, make_people
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
-from local_stack.hub import Guardian, HubTerms, LocalHub, deploy_hub
+from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import JsonRpc
 from service_common.crypto.x25519 import Identity
@@ -28,7 +28,7 @@ from web3.types import TxReceipt
 
 from tests.servers import Database
 
-TERMS = HubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60, publication_delay=100)
+TERMS = LocalHubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60, publication_delay=100)
 ESCROW = 25_000_000
 
 
@@ -212,7 +212,7 @@ def make_world(node: AnvilServer, database: Database) -> Iterator[World]:
         node,
         owner=people.owner.wallet,
         fee_recipient=people.fee_recipient.wallet,
-        guardians=[Guardian(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
+        guardians=[RosterEntry(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
         delivery_public_key=delivery.public_key,
         holders=[person.wallet for person in people.everyone()],
         terms=TERMS,

@@ -53,7 +53,7 @@ STOP_SECONDS: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CampaignStep:
     """One campaign: a command, where it runs, what it adds to the environment, and what it shows."""
 
     name: str
@@ -64,7 +64,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StepResult:
     """How a step ended."""
 
     name: str
@@ -95,21 +95,21 @@ def shown_digests(page: str) -> dict[str, str]:
     return {name: "".join(re.findall(r"sources `(\w+)`", when)) for name, when in rows}
 
 
-def steps(since: str | None = None) -> list[Step]:
+def steps(since: str | None = None) -> list[CampaignStep]:
     """Every campaign, the short ones first; of the mutants of the Hub only those of lines changed since a commit."""
     forge = str(native_program(ensure_npm_package(CONTRACTS), "forge"))
     halmos = (str(TOOLS / "halmos"), "--match-contract", "Proofs", "--forge-build-out", "out/proofs", "--loop", "5")
     mutate = (PYTHON, "tools/mutate.py", "--forge", forge, *(("--since", since) if since else ()))
     return [
         *(
-            Step(
+            CampaignStep(
                 f"bare-{suite}",
                 f"`./noxw -s demo` and `./noxw` as an ordinary user of a fresh Debian ({release})",
                 (PYTHON, "tools/bare_root.py", suite),
             )
             for suite, release in (("bookworm", "12"), ("trixie", "13"), ("forky", "testing"))
         ),
-        Step(
+        CampaignStep(
             "steady",
             "`./noxw` ten times, its tests in another random order each time, five of them beside busy cores and disk",
             (PYTHON, "tools/steady.py", "--runs", "10", "--loaded", "5"),
@@ -191,7 +191,7 @@ def steps(since: str | None = None) -> list[Step]:
             "upgrade", "the release before and this one side by side, there and back, no request fails", "tests/upgrade"
         ),
         _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/common/auth"),
-        Step(
+        CampaignStep(
             "auth-mutants",
             "every small change to the request verification, each found by its tests",
             (PYTHON, "tools/mutate_auth.py"),
@@ -213,13 +213,13 @@ def steps(since: str | None = None) -> list[Step]:
             "every page in a browser, narrow and wide, light and dark; hostile pages with the policy on and off",
             "tests/web/test_browser.py",
         ),
-        Step("firefox", "a whole bounty with wallets alone, in Firefox", (PYTHON, "tools/firefox.py")),
+        CampaignStep("firefox", "a whole bounty with wallets alone, in Firefox", (PYTHON, "tools/firefox.py")),
         _tests(
             "by-hand",
             "the recipes of docs/formats.md with Debian's age: sealed and opened without this project",
             *("tests/common/crypto/test_by_hand.py", "tests/api/test_by_hand.py"),
         ),
-        Step(
+        CampaignStep(
             "images",
             "every image built by buildah twice, the same to the byte, and a whole stack of them run as pods run them",
             (PYTHON, "tools/images.py"),
@@ -229,17 +229,17 @@ def steps(since: str | None = None) -> list[Step]:
             "what each of the five images holds, none of it of two packages",
             "tests/deploy/test_images.py",
         ),
-        Step(
+        CampaignStep(
             "compose",
             "`deploy/compose` brought up by Docker as its README describes: bounties, kills, a restore, an upgrade",
             (PYTHON, "tools/compose.py"),
         ),
-        Step(
+        CampaignStep(
             "cluster",
             "every overlay and component applied to a real API server, strictly: again, upgraded, deleted",
             (PYTHON, "tools/cluster.py"),
         ),
-        Step(
+        CampaignStep(
             "alerts",
             "every alert fires on its series and is silent on its neighbours, by Debian's promtool",
             (PYTHON, "tools/alerts.py"),
@@ -275,12 +275,12 @@ def steps(since: str | None = None) -> list[Step]:
     ]
 
 
-def _tests(name: str, shows: str, *paths: str) -> Step:
-    return Step(name, shows, (PYTHON, "-m", "pytest", "-q", *paths), TOP, (("SERVICE_CAMPAIGN", "full"),))
+def _tests(name: str, shows: str, *paths: str) -> CampaignStep:
+    return CampaignStep(name, shows, (PYTHON, "-m", "pytest", "-q", *paths), TOP, (("SERVICE_CAMPAIGN", "full"),))
 
 
-def _hub(name: str, shows: str, profile: str, command: tuple[str, ...]) -> Step:
-    return Step(name, shows, command, CONTRACTS, (("FOUNDRY_PROFILE", profile),))
+def _hub(name: str, shows: str, profile: str, command: tuple[str, ...]) -> CampaignStep:
+    return CampaignStep(name, shows, command, CONTRACTS, (("FOUNDRY_PROFILE", profile),))
 
 
 def main() -> int:
@@ -311,12 +311,12 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _is_of(done: Result, commit: str) -> bool:
+def _is_of(done: StepResult, commit: str) -> bool:
     """Whether a result is about the present tree."""
     return done.sources == sources_digest(done.name) if done.name in HUB_SOURCES else done.commit == commit
 
 
-def _run(step: Step, commit: str) -> Result:
+def _run(step: CampaignStep, commit: str) -> StepResult:
     print(f"assurance: {step.name}: {step.shows}", file=sys.stderr, flush=True)
     forge = Path(str(native_program(ensure_npm_package(CONTRACTS), "forge"))).parent
     path = os.pathsep.join((str(forge), str(TOOLS), os.environ["PATH"]))  # halmos looks for its solver there
@@ -330,7 +330,7 @@ def _run(step: Step, commit: str) -> Result:
         except KeyboardInterrupt:  # the terminal's reached the step, too, which stops what it started
             _end(process)
             raise
-    result = Result(
+    result = StepResult(
         step.name,
         {0: "passed", NOT_RUN: "not run"}.get(code, "failed"),
         time.monotonic() - started,
@@ -360,14 +360,14 @@ def _summary(log: str) -> str:
     return "; ".join(proven or found[-1:])[:600]
 
 
-def _load(step: Step) -> Result | None:
+def _load(step: CampaignStep) -> StepResult | None:
     try:
-        return Result(**json.loads((RESULTS / f"{step.name}.json").read_text(encoding="utf-8")))
+        return StepResult(**json.loads((RESULTS / f"{step.name}.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def _write_page(known: list[Step]) -> None:
+def _write_page(known: list[CampaignStep]) -> None:
     """docs/assurance.md, from every result there is; a step that was not run on this machine keeps its former row."""
     former = {line.split("`")[1]: line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:3] == "| `"}
     rows = []

@@ -30,7 +30,7 @@ _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 _IN_NAMESPACE: Final = "BARE_ROOT_IN_NAMESPACE"
 
 
-class NotHere(Exception):
+class NoRoot(Exception):
     """This machine cannot make a root; the text names what is missing."""
 
 
@@ -44,7 +44,7 @@ def main() -> int:
         if os.geteuid() != 0:
             return _again_in_namespace()
         root = _make_root(options.suite)
-    except NotHere as reason:
+    except NoRoot as reason:
         print(f"not run: {reason}")
         return NOT_RUN
     _clone(root)
@@ -81,10 +81,10 @@ def _make_root(suite: str) -> Path:
         elif (program := shutil.which("debootstrap")) is not None and _IN_NAMESPACE not in os.environ:
             command = [program, "--variant=minbase", f"--include={PACKAGES}", suite, str(root)]
         else:
-            raise NotHere("neither mmdebstrap nor debootstrap is installed")
+            raise NoRoot("neither mmdebstrap nor debootstrap is installed")
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
         if ended.returncode != 0:
-            raise NotHere(f"{Path(program).name} could not make Debian {suite}; is the archive reachable?")
+            raise NoRoot(f"{Path(program).name} could not make Debian {suite}; is the archive reachable?")
         _run_as_root(root, ["useradd", "--create-home", "--shell", "/bin/sh", USER])
         done.touch()
     return root
@@ -93,10 +93,10 @@ def _make_root(suite: str) -> Path:
 def _again_in_namespace() -> int:
     """As an ordinary user: the same in a user namespace in which that user is root."""
     if _IN_NAMESPACE in os.environ or shutil.which("unshare") is None:
-        raise NotHere("no root, and no user namespace either")
+        raise NoRoot("no root, and no user namespace either")
     probe = ["unshare", "--user", "--map-root-user", "--map-auto", "--mount"]
     if subprocess.run([*probe, "true"], capture_output=True, check=False).returncode != 0:
-        raise NotHere("no root, and the kernel gives this user no namespace with subordinate ids")
+        raise NoRoot("no root, and the kernel gives this user no namespace with subordinate ids")
     command = [*probe, sys.executable, *sys.argv]
     return subprocess.run(command, env={**os.environ, _IN_NAMESPACE: "1"}, check=False).returncode
 

@@ -52,11 +52,11 @@ _OWN_GROUPS: Final = frozenset({"networking.k8s.io", "rbac.authorization.k8s.io"
 """Groups with a dot that are Kubernetes' own."""
 
 
-class NotHere(Exception):
+class NoCluster(Exception):
     """This machine cannot run a cluster's API; the text names what is missing."""
 
 
-class Unexpected(Exception):
+class UnexpectedAnswer(Exception):
     """The API server answered otherwise than it should."""
 
 
@@ -76,10 +76,10 @@ def main() -> int:
             for name, objects in deployments.items():
                 _live(api, objects)
                 _report(f"{name}: {len(objects)} objects applied, again, upgraded, deleted")
-    except NotHere as reason:
+    except NoCluster as reason:
         print(f"not run: {reason}")
         return NOT_RUN
-    except (StackError, Unexpected) as fault:
+    except (StackError, UnexpectedAnswer) as fault:
         print(f"FAILED: {fault}")
         return 1
     print(f"{len(deployments)} deployments passed: {', '.join(deployments)}")
@@ -87,12 +87,12 @@ def main() -> int:
 
 
 def find_programs() -> dict[str, Path]:
-    """Each of ``PROGRAMS``; ``NotHere`` names those that are missing."""
+    """Each of ``PROGRAMS``; ``NoCluster`` names those that are missing."""
     folders = (os.environ.get("KUBEBUILDER_ASSETS"), os.environ.get("PATH", os.defpath))
     path = os.pathsep.join(filter(None, folders))  # an empty one would be the folder that this was started in
     found = {name: shutil.which(name, path=path) for name in PROGRAMS}
     if missing := [name for name, program in found.items() if program is None]:
-        raise NotHere(f"neither KUBEBUILDER_ASSETS nor the path has {', '.join(missing)}")
+        raise NoCluster(f"neither KUBEBUILDER_ASSETS nor the path has {', '.join(missing)}")
     return {name: Path(program) for name, program in found.items() if program is not None}
 
 
@@ -109,7 +109,7 @@ def rendered() -> Iterator[tuple[str, list[Object]]]:
 
 
 def find_definitions(folder: Path, deployments: Iterable[Sequence[Object]]) -> list[Object]:
-    """The CustomResourceDefinitions of ``folder``; ``NotHere`` names the kinds of the deployments that it lacks."""
+    """The CustomResourceDefinitions of ``folder``; ``NoCluster`` names the kinds of the deployments that it lacks."""
     files = sorted(folder.rglob("*.y*ml")) if folder.is_dir() else []
     documents = [each for file in files for each in yaml.safe_load_all(file.read_text(encoding="utf-8")) if each]
     found = [each for each in documents if each.get("kind") == "CustomResourceDefinition"]
@@ -117,25 +117,25 @@ def find_definitions(folder: Path, deployments: Iterable[Sequence[Object]]) -> l
     used = {(each["kind"], each["apiVersion"].rpartition("/")[0]) for objects in deployments for each in objects}
     wanted = {(kind, group) for kind, group in used if "." in group and group not in _OWN_GROUPS}
     if missing := sorted(f"{kind}.{group}" for kind, group in wanted - known):
-        raise NotHere(f"{folder} has no CustomResourceDefinition of {', '.join(missing)}")
+        raise NoCluster(f"{folder} has no CustomResourceDefinition of {', '.join(missing)}")
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
+class ApiServer:
     """A running API server, and its kubectl."""
 
     program: Path
     configuration: Path
 
     def kubectl(self, *arguments: str, objects: Sequence[Object] = (), refused: bool = False) -> str:
-        """What kubectl printed; ``Unexpected`` unless it ended as expected."""
+        """What kubectl printed; ``UnexpectedAnswer`` unless it ended as expected."""
         done = subprocess.run(
             [self.program, "--kubeconfig", self.configuration, *arguments],
             input=yaml.safe_dump_all(objects), capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
         if (done.returncode != 0) is not refused:
-            raise Unexpected(f"kubectl {' '.join(arguments)} ended with {done.returncode}: {done.stderr[-3000:]}")
+            raise UnexpectedAnswer(f"kubectl {' '.join(arguments)} ended with {done.returncode}: {done.stderr[-3000:]}")
         return done.stderr if refused else done.stdout
 
     def apply(self, objects: Sequence[Object]) -> list[str]:
@@ -148,7 +148,7 @@ class Api:
         ).splitlines()
 
 
-def _live(api: Api, objects: list[Object]) -> None:
+def _live(api: ApiServer, objects: list[Object]) -> None:
     """One deployment from nothing to nothing."""
     first = [each for each in objects if each["kind"] in _FIRST]
     rest = [each for each in objects if each["kind"] not in _FIRST]
@@ -157,16 +157,16 @@ def _live(api: Api, objects: list[Object]) -> None:
     for each in rest:
         _admit(api, each)
     if changed := [line for line in api.apply(objects) if not line.endswith(" unchanged")]:
-        raise Unexpected(f"applied again, the same manifests changed: {changed}")
+        raise UnexpectedAnswer(f"applied again, the same manifests changed: {changed}")
     _upgrade(api, rest)
     api.kubectl("delete", "--filename=-", "--wait=false", objects=rest)
     left = api.kubectl("get", "--filename=-", "--ignore-not-found", "--output=yaml", objects=rest)
     for each in (yaml.safe_load(left) or {}).get("items", []):
         if "deletionTimestamp" not in each["metadata"]:
-            raise Unexpected(f"{each['kind']} {each['metadata']['name']} was not deleted")
+            raise UnexpectedAnswer(f"{each['kind']} {each['metadata']['name']} was not deleted")
 
 
-def _admit(api: Api, workload: Object) -> None:
+def _admit(api: ApiServer, workload: Object) -> None:
     """PodSecurity admits the workload's pod, and not the same with a privileged container."""
     specification = pod_spec(workload)
     if specification is None:
@@ -177,10 +177,12 @@ def _admit(api: Api, workload: Object) -> None:
     api.kubectl(*command, objects=[pod])
     pod["spec"]["containers"][0]["securityContext"] = {"privileged": True}
     if "violates PodSecurity" not in api.kubectl(*command, objects=[pod], refused=True):
-        raise Unexpected(f"a privileged container of {workload['metadata']['name']} is refused for another reason")
+        raise UnexpectedAnswer(
+            f"a privileged container of {workload['metadata']['name']} is refused for another reason"
+        )
 
 
-def _upgrade(api: Api, objects: list[Object]) -> None:
+def _upgrade(api: ApiServer, objects: list[Object]) -> None:
     """As docs/operations.md, "Upgrading": the Job goes first, then everything is applied with the new tag."""
     new = copy.deepcopy(objects)
     for each in new:
@@ -192,10 +194,10 @@ def _upgrade(api: Api, objects: list[Object]) -> None:
     api.kubectl("delete", "--filename=-", objects=[job])
     changed = [line for line in api.apply(new) if not line.endswith(" unchanged")]
     if len(changed) != expected:
-        raise Unexpected(f"another tag changed {changed}, not {expected} objects")
+        raise UnexpectedAnswer(f"another tag changed {changed}, not {expected} objects")
 
 
-def _start(runtime: Runtime, programs: Mapping[str, Path]) -> Api:
+def _start(runtime: Runtime, programs: Mapping[str, Path]) -> ApiServer:
     """etcd and the API server, on ports and with keys of this run."""
     etcd_port = start_etcd(runtime, programs["etcd"])
     folder = runtime.directory("apiserver")
@@ -217,14 +219,14 @@ def _start(runtime: Runtime, programs: Mapping[str, Path]) -> Api:
     )
     configuration = runtime.path / "kubeconfig"
 
-    def api(port: int) -> Api:
+    def api(port: int) -> ApiServer:
         configuration.write_text(_kubeconfig(port, folder / "apiserver.crt", runtime.path / "token"))
-        return Api(programs["kubectl"], configuration)
+        return ApiServer(programs["kubectl"], configuration)
 
     def ready(port: int) -> bool:
         try:
             return api(port).kubectl("get", "--raw=/readyz") == "ok"
-        except Unexpected:
+        except UnexpectedAnswer:
             return False
 
     runtime.secret("token", token)

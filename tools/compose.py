@@ -34,14 +34,14 @@ from demo.__main__ import NotVerified, Story, play
 from demo.bounty import Cast
 from demo.person import UnexpectedEnd
 from local_stack import gcs
-from local_stack.hub import HubTerms
+from local_stack.hub import LocalHubTerms
 from local_stack.ports import HOST
 from local_stack.process import StackError, StopRule
 from local_stack.runtime import Runtime
 from local_stack.stack import Stack, StackSettings, running_stack
 from service_common.crypto.x25519 import Identity, recipient_text
 
-from tools.images import NOT_RUN, SERVICES, TOP, NotHere, Unexpected, build, buildah, debian, make_base, require
+from tools.images import NOT_RUN, SERVICES, TOP, NoBuilder, UnexpectedImage, build, buildah, debian, make_base, require
 from tools.stand_ins import SUITE, full_name, make_stand_ins
 
 SOURCE: Final = TOP / "deploy/compose"
@@ -85,10 +85,10 @@ def main() -> int:
             print(_try_out())
             return 0
         _prepare(keep=options.keep_images)
-    except NotHere as reason:
+    except NoBuilder as reason:
         print(f"not run: {reason}")
         return NOT_RUN
-    except (NotVerified, StackError, Unexpected, UnexpectedEnd) as fault:
+    except (NotVerified, StackError, UnexpectedImage, UnexpectedEnd) as fault:
         print(f"FAILED: {fault}")
         return 1
     try:
@@ -103,9 +103,9 @@ def _prepare(*, keep: bool) -> None:
     require()
     for program in ("unshare", "iptables", "ip"):
         if shutil.which(program) is None:
-            raise NotHere(f"{program} is not installed")
+            raise NoBuilder(f"{program} is not installed")
     if subprocess.run([*_NAMESPACES, "true"], capture_output=True, check=False).returncode != 0:
-        raise NotHere("the kernel gives no namespaces of networks, mounts and processes")
+        raise NoBuilder("the kernel gives no namespaces of networks, mounts and processes")
     if not shutil.which("dockerd") and not (ENGINE / "usr/sbin/dockerd").exists():
         _report(f"unpacking Docker of Debian {SUITE}")
         part = ENGINE.with_suffix(".part")
@@ -132,7 +132,7 @@ def block(after: str) -> str:
     """The README's first block of shell after a text, without what needs a registry."""
     found = re.search(re.escape(after) + r".*?```sh\n(.*?)```", README, re.DOTALL)
     if found is None:
-        raise Unexpected(f"the README has no block after {after!r}")
+        raise UnexpectedImage(f"the README has no block after {after!r}")
     return "\n".join(line for line in dedent(found[1]).splitlines() if "not with images built here" not in line)
 
 
@@ -148,13 +148,13 @@ class Site:
     environment: Mapping[str, str]
 
     def type(self, script: str) -> str:
-        """Run a piece of shell in the folder; its output. ``Unexpected`` where it fails."""
+        """Run a piece of shell in the folder; its output. ``UnexpectedImage`` where it fails."""
         done = subprocess.run(
             ["sh", "-ec", script], cwd=self.folder, env=self.environment,
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=900,
         )  # fmt: skip
         if done.returncode != 0:
-            raise Unexpected(f"{script}\nended with {done.returncode}: {done.stdout[-1000:]}{done.stderr[-3000:]}")
+            raise UnexpectedImage(f"{script}\nended with {done.returncode}: {done.stdout[-1000:]}{done.stderr[-3000:]}")
         return done.stdout
 
     def from_readme(self, after: str) -> str:
@@ -176,7 +176,7 @@ class Site:
         """Every process runs and is healthy; the schema's ended with 0; the copy is equal to the chain."""
         found = self.containers()
         if started := without & set(found):
-            raise Unexpected(f"{started} was started")
+            raise UnexpectedImage(f"{started} was started")
         for name, process in PROCESSES.items():
             if "profiles" in process or name in without:
                 continue
@@ -187,7 +187,7 @@ class Site:
             elif "healthcheck" not in process:
                 wanted = ("running", "", 0)
             if state != wanted:
-                raise Unexpected(f"{name} is {state}, not {wanted}")
+                raise UnexpectedImage(f"{name} is {state}, not {wanted}")
         self.type("docker compose exec -T indexer-worker service-indexer verify")
 
 
@@ -195,7 +195,7 @@ def _try_out() -> str:
     """All steps; the line that sums them up."""
     started = time.monotonic()
     _own_network()
-    settings = StackSettings(services=(), terms=HubTerms(reveal_delay=3))
+    settings = StackSettings(services=(), terms=LocalHubTerms(reveal_delay=3))
     with (
         running_stack(settings, say=_report) as stack,
         gcs.start(stack.runtime, name="backups") as backups,
@@ -231,7 +231,7 @@ def _operate(site: Site, stack: Stack, keys: str, started: float) -> str:
     before = {name: each["ID"] for name, each in site.containers().items()}
     site.type("docker compose up --detach --wait")
     if {name: each["ID"] for name, each in site.containers().items()} != before:
-        raise Unexpected("a second `up` made containers anew")
+        raise UnexpectedImage("a second `up` made containers anew")
     holds("up again")
 
     _kill_everything(site)
@@ -273,7 +273,7 @@ def _own_network() -> None:
     ):
         done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise NotHere(f"{command}: {done.stderr.strip()}")
+            raise NoBuilder(f"{command}: {done.stderr.strip()}")
     Path("/proc/sys/net/ipv4/conf/all/route_localnet").write_text("1")
     hosts = Path("/run/hosts")
     hosts.write_text(f"{HOST} localhost {PUBLIC_HOST} {STORAGE_HOST}\n")
@@ -305,7 +305,7 @@ def _engine(runtime: Runtime) -> Site:
             60.0,
         )
     except StackError as error:
-        raise NotHere(f"the engine does not start: {error}") from error
+        raise NoBuilder(f"the engine does not start: {error}") from error
     for archive in ARCHIVES.glob("*.tar"):
         site.type(f"docker load --quiet --input {archive}")
     return site
@@ -336,7 +336,7 @@ def _copy_root(site: Site, copy: str, target: Path) -> None:
     while True:
         try:
             site.type(f"{copy}:/data/caddy/pki/authorities/local/root.crt {target}")
-        except Unexpected:
+        except UnexpectedImage:
             if time.monotonic() > ends:
                 raise
             time.sleep(0.5)
@@ -381,7 +381,7 @@ def _fill_in(site: Site, stack: Stack, backups: gcs.GcsServer) -> str:
         file.parent.mkdir(exist_ok=True)
         file.write_text(value, encoding="utf-8")
     if left := site.type("./make-secrets.sh"):
-        raise Unexpected(f"every secret is written, and still: {left}")
+        raise UnexpectedImage(f"every secret is written, and still: {left}")
     return json.dumps([identity.to_text()])
 
 
@@ -408,9 +408,9 @@ def _check_networks(site: Site) -> None:
     for name, port in (("postgresql", 5432), ("valkey", 6379)):
         try:
             site.type(f"docker compose exec -T web python -c '{probe}' {name} {port}")
-        except Unexpected:
+        except UnexpectedImage:
             continue
-        raise Unexpected(f"the pages reach {name}")
+        raise UnexpectedImage(f"the pages reach {name}")
 
 
 def _kill_everything(site: Site) -> None:
@@ -426,7 +426,7 @@ def _kill_everything(site: Site) -> None:
         if all(state[0] not in {"0", *pids} and state[1:] in ([], ["healthy"]) for state in states):
             return
         time.sleep(1)
-    raise Unexpected(f"{HEALTHY_SECONDS:.0f} s after kill -9 not every container is healthy")
+    raise UnexpectedImage(f"{HEALTHY_SECONDS:.0f} s after kill -9 not every container is healthy")
 
 
 def _back_up(site: Site) -> None:
@@ -435,7 +435,7 @@ def _back_up(site: Site) -> None:
         site.type("docker compose run --rm --quiet-pull backup")
     kept, plain = (sorted(each.name for each in (site.folder / name).iterdir()) for name in ("backups", "dump"))
     if len(kept) != 2 or plain:
-        raise Unexpected(f"after two backups: {kept} encrypted, {plain} plain")
+        raise UnexpectedImage(f"after two backups: {kept} encrypted, {plain} plain")
 
 
 def _restore(site: Site, keys: str) -> None:
@@ -455,7 +455,7 @@ def _upgrade(site: Site) -> None:
     (site.folder / ".env").write_text(f"SERVICE_VERSION={NEXT}\n")
     site.from_readme("## Upgrading")
     if former := [name for name, each in site.containers().items() if each["Image"].endswith(f":{VERSION}")]:
-        raise Unexpected(f"after the upgrade these are of the former release: {former}")
+        raise UnexpectedImage(f"after the upgrade these are of the former release: {former}")
 
 
 def _inspect(site: Site, template: str, containers: Iterable[str]) -> list[str]:

@@ -78,11 +78,11 @@ _EXPECTED: Final = {
 }
 
 
-class NotHere(Exception):
+class NoBuilder(Exception):
     """This machine cannot build or run images; the text names what is missing."""
 
 
-class Unexpected(Exception):
+class UnexpectedImage(Exception):
     """Something of an image is not as it should be."""
 
 
@@ -120,16 +120,16 @@ def main() -> int:
                 _check_rebuild(image)
                 _mount(image)
                 if image.megabytes() > MEGABYTES:
-                    raise Unexpected(f"{image.service} takes {image.megabytes()} MB, more than {MEGABYTES}")
+                    raise UnexpectedImage(f"{image.service} takes {image.megabytes()} MB, more than {MEGABYTES}")
                 _look_inside(image)
                 _report(f"{image.service}: {image.megabytes()} MB, built in {image.seconds:.0f} s, {image.digest[:12]}")
             sizes = ", ".join(f"{image.service} {image.megabytes()}" for image in images)
             if set(services) == set(SERVICES):
                 _run_stack(images)
-    except NotHere as reason:
+    except NoBuilder as reason:
         print(f"not run: {reason}")
         return NOT_RUN
-    except Unexpected as fault:
+    except UnexpectedImage as fault:
         print(f"FAILED: {fault}")
         return 1
     print(f"{len(images)} images passed ({sizes} MB), each the same twice; every process ended on SIGTERM")
@@ -137,14 +137,14 @@ def main() -> int:
 
 
 def require() -> None:
-    """Raise ``NotHere`` where images cannot be built."""
+    """Raise ``NoBuilder`` where images cannot be built."""
     if os.geteuid() != 0:
-        raise NotHere("images are built and run as root here")
+        raise NoBuilder("images are built and run as root here")
     for program in ("buildah", "mmdebstrap"):
         if shutil.which(program) is None:
-            raise NotHere(f"{program} is not installed")
+            raise NoBuilder(f"{program} is not installed")
     if container.runtime() is None:
-        raise NotHere(f"no OCI runtime ({' or '.join(container.RUNTIMES)}) is installed")
+        raise NoBuilder(f"no OCI runtime ({' or '.join(container.RUNTIMES)}) is installed")
 
 
 def buildah(*arguments: str) -> str:
@@ -152,17 +152,17 @@ def buildah(*arguments: str) -> str:
     storage = ("--root", str(WORK / "storage"), "--runroot", str(WORK / "run"))
     done = subprocess.run(["buildah", *storage, *arguments], cwd=TOP, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise Unexpected(f"buildah {arguments[0]}: {done.stderr.strip()[-2000:]}")
+        raise UnexpectedImage(f"buildah {arguments[0]}: {done.stderr.strip()[-2000:]}")
     return done.stdout.strip()
 
 
 def debian(suite: str, packages: str, target: Path, *, variant: str = "essential", hooks: Sequence[str] = ()) -> None:
-    """A Debian release with these packages, as a folder or a ``.tar``; ``NotHere`` where the archive is away."""
+    """A Debian release with these packages, as a folder or a ``.tar``; ``NoBuilder`` where the archive is away."""
     options = ["--mode=root", f"--variant={variant}", '--aptopt=Acquire::Check-Valid-Until "false"', *hooks]
     options += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")]
     command = ["mmdebstrap", *options, f"--include={packages}", suite, str(target)]
     if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        raise NotHere(f"mmdebstrap could not make Debian {suite}; is the archive reachable?")
+        raise NoBuilder(f"mmdebstrap could not make Debian {suite}; is the archive reachable?")
 
 
 def _base_name() -> str:
@@ -206,7 +206,7 @@ def build(service: str) -> Image:
 def _check_rebuild(image: Image) -> None:
     again = build(image.service)
     if again.digest != image.digest:
-        raise Unexpected(f"{image.service}: a second build is {again.digest}, the first is {image.digest}")
+        raise UnexpectedImage(f"{image.service}: a second build is {again.digest}, the first is {image.digest}")
 
 
 def _mount(image: Image) -> None:
@@ -246,11 +246,11 @@ def _look_inside(image: Image) -> None:
     )  # fmt: skip
     (folder / "image.json").write_text(json.dumps(config), encoding="utf-8")
     if done.returncode != 0:
-        raise Unexpected(f"{image.service} does not run: {done.stderr.strip()}")
+        raise UnexpectedImage(f"{image.service} does not run: {done.stderr.strip()}")
     found = json.loads(done.stdout)
     if found != _EXPECTED:
         differs = {name: value for name, value in found.items() if _EXPECTED[name] != value}
-        raise Unexpected(f"{image.service}: {differs}")
+        raise UnexpectedImage(f"{image.service}: {differs}")
 
 
 def _run_stack(images: list[Image]) -> None:
@@ -271,12 +271,12 @@ def _terminate(stack: Stack, name: str) -> None:
     """SIGTERM, and how long the process took to end."""
     child = stack.services[name].child
     if child is None:
-        raise Unexpected(f"{name} was not started")
+        raise UnexpectedImage(f"{name} was not started")
     started = time.monotonic()
     os.kill(child.pid, signal.SIGTERM)
     while child.exit_status() is None:
         if time.monotonic() - started > STOP_SECONDS:
-            raise Unexpected(f"{name} did not end {STOP_SECONDS:.0f} s after SIGTERM")
+            raise UnexpectedImage(f"{name} did not end {STOP_SECONDS:.0f} s after SIGTERM")
         time.sleep(0.05)
     _report(f"{name} ended {time.monotonic() - started:.1f} s after SIGTERM")
 

@@ -24,7 +24,7 @@ _COUNTS = re.compile(r"(\d+) (passed|failed|error|errors)\b")
 
 
 @dataclass(slots=True)
-class Running:
+class RunningSession:
     """One running session."""
 
     name: str
@@ -39,7 +39,7 @@ class Running:
 def main(names: list[str]) -> int:
     """Run all, ``SIDE_BY_SIDE`` at a time, in the order given."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    waiting, running, failed = deque(names), list[Running](), list[str]()
+    waiting, running, failed = deque(names), list[RunningSession](), list[str]()
     passed_tests = failed_tests = 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -66,12 +66,12 @@ def main(names: list[str]) -> int:
     return 1 if failed else 0
 
 
-def _start(name: str) -> Running:
+def _start(name: str) -> RunningSession:
     with (LOGS / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
             [NOX, "-m", "nox", "-s", name], cwd=TOP, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
         )
-    return Running(name, process, time.monotonic())
+    return RunningSession(name, process, time.monotonic())
 
 
 def _cpu_seconds() -> float:
@@ -80,7 +80,7 @@ def _cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _report(one: Running, cpu: float, tests: int) -> bool:
+def _report(one: RunningSession, cpu: float, tests: int) -> bool:
     seconds = time.monotonic() - one.started
     good = one.process.returncode == 0
     counted = f", {tests} tests" if tests else ""
@@ -104,7 +104,7 @@ def _tests(log: str) -> tuple[int, int]:
     return passed, failed
 
 
-def _stop(running: list[Running]) -> None:
+def _stop(running: list[RunningSession]) -> None:
     """Interrupt every session and wait for it: each stops the servers it started."""
     for one in running:
         one.process.send_signal(signal.SIGINT)

@@ -11,7 +11,7 @@ from typing import Final, NoReturn, TypeVar
 from service_cli.guardian import judgeable as client
 from service_common.types import BountyId
 from service_web.api.answers import Api
-from service_web.api.client import ApiClient, Question
+from service_web.api.client import ApiReader, Question
 
 from bench.generated.bounties import BOUNTIES_OF_POSTER, GUARDIANS, Population, time_of
 
@@ -27,7 +27,7 @@ class _Asked(Exception):
         self.question = question
 
 
-class _Recorder(ApiClient):
+class _Recorder(ApiReader):
     def __init__(self) -> None:
         """Without an origin: nothing is sent."""
 

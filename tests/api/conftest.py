@@ -48,7 +48,7 @@ class Service:
     client: FlaskClient
     dependencies: Dependencies
     gcs: gcs.GcsServer
-    beacon: beacon.BeaconServer
+    beacon: beacon.RunningBeacon
     runtime: Runtime
     variables: Mapping[str, str]
 
@@ -167,7 +167,7 @@ def api_variables(
     database: Database,
     redis: valkey.ValkeyServer,
     storage: gcs.GcsServer,
-    drand: beacon.BeaconServer,
+    drand: beacon.RunningBeacon,
 ) -> Mapping[str, str]:
     """The api's environment."""
     return {

@@ -22,7 +22,7 @@ from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, 
 from service_common.types import BountyId, UnixSeconds
 from service_indexer.due import read_due
 from service_web.api.answers import Api
-from service_web.api.client import Answer, ApiClient, Question
+from service_web.api.client import ApiReader, KeptAnswer, Question
 from sqlalchemy import Engine, event
 
 from tests import large
@@ -231,19 +231,19 @@ def test_query__of_the_documents_and_the_client__reads_what_it_shows(
     assert statements.wasteful() == []
 
 
-class InProcess(ApiClient):
+class InProcess(ApiReader):
     """The pages' client, of an api in this process."""
 
     def __init__(self, app: FlaskClient) -> None:
         self._app = app
 
-    def ask(self, question: Question, parse: Callable[[bytes], T]) -> Answer[T]:
+    def ask(self, question: Question, parse: Callable[[bytes], T]) -> KeptAnswer[T]:
         method = "GET" if question.body is None else "POST"
         response = self._app.open(
             question.path, method=method, data=question.body, content_type=question.body and "application/json"
         )
         assert response.status_code == 200, response.text
-        return Answer(parse(response.get_data()), None, 0, UnixSeconds(0), 0.0)
+        return KeptAnswer(parse(response.get_data()), None, 0, UnixSeconds(0), 0.0)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from beacon.server import BeaconServer
 from local_stack.accounts import People, make_people
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
-from local_stack.hub import Guardian, HubTerms, LocalHub, deploy_hub
+from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
 from service_common.chain.json_rpc import quantity
 from service_common.clock import SystemClock
 from service_common.crypto.x25519 import Identity
@@ -25,7 +25,7 @@ from service_common.types import Bytes32, bytes32, to_bytes
 
 from tests.serving import serving
 
-TERMS = HubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60, publication_delay=100)
+TERMS = LocalHubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60, publication_delay=100)
 ESCROW = 25_000_000
 LONG_AGO = 30 * 86_400
 
@@ -168,7 +168,7 @@ def make_ledger(node: AnvilServer) -> Iterator[Ledger]:
         node,
         owner=people.owner.wallet,
         fee_recipient=people.fee_recipient.wallet,
-        guardians=[Guardian(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
+        guardians=[RosterEntry(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
         delivery_public_key=delivery.public_key,
         holders=[person.wallet for person in people.everyone()],
         terms=TERMS,

@@ -20,7 +20,7 @@ from local_stack.toolbox import ensure_npm_package
 from service_common.crypto import age
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.archive_read import unpack
-from service_common.crypto.archive_write import Entry
+from service_common.crypto.archive_write import ArchiveEntry
 from service_common.crypto.artifact import open_artifact, seal_directory
 from service_common.crypto.beacon import Beacon
 from service_common.crypto.binding import expected_binding
@@ -441,5 +441,5 @@ def test_names__that_differ_in_letter_case__are_the_same_in_both_languages(tmp_p
 
 def tar_of(names: Iterable[str]) -> bytes:
     """An archive of empty files, which nothing was checked of."""
-    entries = [Entry(name, 0, directory=False, executable=False).header() for name in names]
+    entries = [ArchiveEntry(name, 0, directory=False, executable=False).header() for name in names]
     return b"".join(entries) + bytes(1024)

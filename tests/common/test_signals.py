@@ -7,13 +7,13 @@ import pytest
 
 PROGRAM = """
 import os, signal, sys, threading, time
-from service_common.signals import hear_signals
+from service_common.signals import handle_signals_in_thread
 
-hear_signals()
+handle_signals_in_thread()
 if sys.argv[1] == "fork":
     if child := os.fork():
         sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    hear_signals()
+    handle_signals_in_thread()
 waits, heard = threading.Lock(), []
 
 def handle(number, frame):

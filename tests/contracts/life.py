@@ -10,7 +10,7 @@ from typing import Final
 from hexbytes import HexBytes
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
-from local_stack.hub import Guardian, HubTerms, LocalHub, deploy_hub
+from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
 from local_stack.token import TOKEN, TokenCode
 from service_common.crypto.x25519 import Identity
 from service_common.web3_provider import Web3
@@ -71,10 +71,10 @@ def new_life(node: AnvilServer, code: TokenCode | None = None) -> Life:
         node,
         owner=Wallet(),
         fee_recipient=treasury,
-        guardians=[Guardian(judge, Identity.generate().public_key) for judge in judges],
+        guardians=[RosterEntry(judge, Identity.generate().public_key) for judge in judges],
         quorum=3,
         holders=[poster, solver, rival, treasury, *judges],
-        terms=HubTerms(),
+        terms=LocalHubTerms(),
         token_code=code,
     )
     life = Life(node, local, poster, solver, rival, judges)

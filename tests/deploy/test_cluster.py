@@ -17,7 +17,7 @@ def test_programs__of_a_machine__are_those_of_its_assets_or_named(
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
     for name in ("etcd", "kubectl"):
         (tmp_path / name).touch(mode=0o755)
-    with pytest.raises(cluster.NotHere, match=r"has kube-apiserver$"):
+    with pytest.raises(cluster.NoCluster, match=r"has kube-apiserver$"):
         cluster.find_programs()
     (tmp_path / "kube-apiserver").touch(mode=0o755)
     assert cluster.find_programs() == {name: tmp_path / name for name in cluster.PROGRAMS}
@@ -38,7 +38,7 @@ def test_definitions__of_a_folder__are_asked_for_by_kind(tmp_path: Path) -> None
     own = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy"}
     foreign = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject"}
     assert cluster.find_definitions(tmp_path / "none", [[own]]) == []
-    with pytest.raises(cluster.NotHere, match=r"of ScaledObject\.keda\.sh$"):
+    with pytest.raises(cluster.NoCluster, match=r"of ScaledObject\.keda\.sh$"):
         cluster.find_definitions(tmp_path, [[own, foreign]])
     spec = {"group": "keda.sh", "names": {"kind": "ScaledObject"}}
     definition = {"kind": "CustomResourceDefinition", "spec": spec}

@@ -22,7 +22,7 @@ from service_common.db.migrate import migrate
 from bench.watching.manifests import quantity
 from tests.serving import serving
 from tools import compose
-from tools.images import Unexpected
+from tools.images import UnexpectedImage
 
 from .conftest import REPOSITORY
 from .manifests import ENTRY_POINTS, FOLDERS, by_name, own_containers, pause_before_stop
@@ -255,7 +255,7 @@ def test_commands__that_the_trial_takes_from_the_page__are_those_of_its_parts() 
     for after, command in parts.items():
         assert command in compose.block(after)
     assert "pull" not in compose.block("## Upgrading"), "needs a registry"
-    with pytest.raises(Unexpected):
+    with pytest.raises(UnexpectedImage):
         compose.block("## Another page")
 
 

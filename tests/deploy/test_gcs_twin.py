@@ -14,7 +14,7 @@ import urllib3
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from gcs_twin.answers import Refused
+from gcs_twin.answers import ErrorAnswer
 from gcs_twin.bodies import Body, BodyCut, byte_range
 from gcs_twin.cors import answer_headers, parse_rules, preflight_headers
 from gcs_twin.keys import make_service_account, read_account
@@ -192,7 +192,7 @@ def test_objects__reader_of_the_former_generation__keeps_its_bytes(tmp_path: Pat
         assert reading.read() == b"one"
 
     assert second.generation > first.generation
-    with pytest.raises(Refused, match="does not exist"):
+    with pytest.raises(ErrorAnswer, match="does not exist"):
         objects.open(first)
     with objects.open(Objects(tmp_path).find("bucket", "name")) as reading:
         assert reading.read() == b"two"
@@ -217,7 +217,7 @@ def test_byte_range__of_ten_bytes__is_read_as_http_says(header: str | None, expe
 
 @pytest.mark.parametrize("header", ["bytes=10-", "bytes=5-4", "bytes=-0"])
 def test_byte_range__unsatisfiable__is_416(header: str) -> None:
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(ErrorAnswer) as refusal:
         byte_range(header, 10)
 
     assert refusal.value.status == 416

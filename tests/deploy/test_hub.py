@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from local_stack import anvil
 from local_stack.contract import Contract, Wallet, read_artifact
-from local_stack.hub import ARTIFACTS, ETHER, TOKEN, Guardian, HubTerms, LocalHub, deploy_hub
+from local_stack.hub import ARTIFACTS, ETHER, TOKEN, LocalHub, LocalHubTerms, RosterEntry, deploy_hub
 from local_stack.process import StackError
 from service_common.chain.json_rpc import quantity
 from service_common.crypto.x25519 import Identity
@@ -18,8 +18,8 @@ def chain() -> Iterator[anvil.AnvilServer]:
 
 
 @pytest.fixture(scope="module")
-def guardians() -> list[Guardian]:
-    return [Guardian(Wallet(), Identity.generate().public_key) for _ in range(3)]
+def guardians() -> list[RosterEntry]:
+    return [RosterEntry(Wallet(), Identity.generate().public_key) for _ in range(3)]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ DELIVERY = Identity.generate()
 
 
 @pytest.fixture(scope="module")
-def local(chain: anvil.AnvilServer, guardians: list[Guardian], poster: Wallet) -> LocalHub:
+def local(chain: anvil.AnvilServer, guardians: list[RosterEntry], poster: Wallet) -> LocalHub:
     return deploy_hub(
         chain,
         owner=Wallet(),
@@ -39,7 +39,7 @@ def local(chain: anvil.AnvilServer, guardians: list[Guardian], poster: Wallet) -
         guardians=guardians,
         delivery_public_key=DELIVERY.public_key,
         holders=[poster],
-        terms=HubTerms(reveal_delay=7, min_judging_window=3),
+        terms=LocalHubTerms(reveal_delay=7, min_judging_window=3),
     )
 
 
@@ -54,7 +54,7 @@ def test_deploy__immutables__are_the_terms(local: LocalHub) -> None:
     assert hub.call("deliveryKey").hex() == DELIVERY.public_key[2:]
 
 
-def test_deploy__roster__is_ascending_with_a_majority(local: LocalHub, guardians: list[Guardian]) -> None:
+def test_deploy__roster__is_ascending_with_a_majority(local: LocalHub, guardians: list[RosterEntry]) -> None:
     roster_hash, quorum, accounts, keys, *_ = local.hub.call("getRoster", local.hub.call("currentRosterVersion"))
 
     by_account = {guardian.wallet.address: guardian.encryption_public_key for guardian in guardians}
@@ -65,7 +65,7 @@ def test_deploy__roster__is_ascending_with_a_majority(local: LocalHub, guardians
 
 
 def test_deploy__everyone__has_ether_and_holders_have_tokens(
-    local: LocalHub, poster: Wallet, guardians: list[Guardian], chain: anvil.AnvilServer
+    local: LocalHub, poster: Wallet, guardians: list[RosterEntry], chain: anvil.AnvilServer
 ) -> None:
     for wallet in (poster, local.owner, local.fee_recipient, *(guardian.wallet for guardian in guardians)):
         assert quantity(chain.rpc.call("eth_getBalance", wallet.address, "latest")) > 900 * ETHER
@@ -97,7 +97,7 @@ def test_read_artifact__missing__is_named(chain: anvil.AnvilServer) -> None:
         read_artifact(ARTIFACTS / "Nothing.json")
 
 
-def test_deploy__by_the_clock__fits_into_one_block(guardians: list[Guardian]) -> None:
+def test_deploy__by_the_clock__fits_into_one_block(guardians: list[RosterEntry]) -> None:
     with anvil.start(mining="interval") as clocked:
         local = deploy_hub(clocked, owner=Wallet(), fee_recipient=Wallet(), guardians=guardians, holders=[Wallet()])
 

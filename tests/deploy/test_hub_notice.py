@@ -140,10 +140,10 @@ def test_true_notice__that_a_thief_withdraws__is_signed_again_by_who_takes_its_p
 
 def test_notice__of_a_plain_key__is_signed_from_its_file_and_never_shown(world: World, tmp_path: Path) -> None:
     """Of a Hub that an account owns: the owner itself signs, with the key that the variable names."""
-    from local_stack.hub import HubTerms, deploy_hub
+    from local_stack.hub import LocalHubTerms, deploy_hub
 
     owner = Wallet()
-    local = deploy_hub(world.node, owner=owner, fee_recipient=world.payer, terms=HubTerms())
+    local = deploy_hub(world.node, owner=owner, fee_recipient=world.payer, terms=LocalHubTerms())
     draft, file = tmp_path / "draft.json", tmp_path / "notice.json"
     where: list[Any] = ["--rpc-url", world.node.url, "--hub", local.hub.address, "--by", owner.address]
     said = operate("notice", "write", *where, "--file", str(draft), "--sign", "other", key=owner)

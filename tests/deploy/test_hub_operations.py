@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from hub_operations.__main__ import main
-from hub_operations.deploy import DEPLOYER, RECORDS, Deployment, block_of_deployment, write_record
+from hub_operations.deploy import DEPLOYER, RECORDS, PlannedHub, block_of_deployment, write_record
 from hub_operations.networks import TERMS
 from hub_operations.signing import KEY, OperationRefused, read_operator
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
-from local_stack.hub import HubTerms, LocalHub, deploy_hub
+from local_stack.hub import LocalHub, LocalHubTerms, deploy_hub
 from service_common.chain.deployment import LOCAL_CHAIN_ID, NETWORKS, deployment_of
 from service_common.chain.hub import Hub
 from service_common.chain.json_rpc import JsonRpc
@@ -187,7 +187,7 @@ def test_record__of_a_deployed_network__is_what_the_client_then_knows(tmp_path: 
     shutil.copytree(RECORDS, records)
     terms = TERMS["staging"]
     assert terms.token is not None
-    deployment = Deployment(
+    deployment = PlannedHub(
         terms, terms.token, Address(owner.address), 100, 300, Address("0x" + "11" * 20), (0).to_bytes(32, "big")
     )
     write_record(deployment, BlockNumber(1234), records)
@@ -236,7 +236,7 @@ def test_admin__each_of_the_owners_powers__is_explained_then_done(
 
 def test_admin__delivery_keys__are_announced_withdrawn_and_taken_in_both_forms(node: AnvilServer) -> None:
     owner = Wallet()
-    deployed = deploy_hub(node, owner=owner, fee_recipient=Wallet(), terms=HubTerms(publication_delay=1_000))
+    deployed = deploy_hub(node, owner=owner, fee_recipient=Wallet(), terms=LocalHubTerms(publication_delay=1_000))
     hub = Hub(JsonRpc([node.url]), Address(deployed.hub.address))
     base = ["admin", "--rpc-url", node.url, "--hub", hub.address]
     first, second = Identity.generate().public_key, Identity.generate().public_key

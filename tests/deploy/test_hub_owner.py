@@ -13,7 +13,7 @@ from hub_operations.timelock import NO_PREDECESSOR, encode
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
-from local_stack.hub import HubTerms, LocalHub, deploy_hub
+from local_stack.hub import LocalHub, LocalHubTerms, deploy_hub
 from local_stack.process import StackError
 from service_common.chain.abi import hub_abi
 from service_common.chain.hub import Hub
@@ -116,7 +116,7 @@ def handed_over(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with anvil.start(mining="automine") as node:
         owner, payer = Wallet(), Wallet()
         node.fund(payer.address)
-        local = deploy_hub(node, owner=owner, fee_recipient=payer, terms=HubTerms(publication_delay=DELAY))
+        local = deploy_hub(node, owner=owner, fee_recipient=payer, terms=LocalHubTerms(publication_delay=DELAY))
         proposer, canceller, vault = (make_safe(node.w3, payer) for _ in range(3))
         recovery = make_safe_of(node.w3, payer, [safe.address for safe in (proposer, canceller, vault)])
         folder = tmp_path_factory.mktemp("owner")

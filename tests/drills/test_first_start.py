@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from local_stack.launch import Running
+from local_stack.launch import RunningProcess
 from local_stack.services import MIGRATE, SERVICES
 from local_stack.stack import Stack, StackSettings, running_stack
 from redis import Redis
@@ -28,9 +28,9 @@ def stack() -> Iterator[Stack]:
         yield made
 
 
-def started(stack: Stack) -> list[Running]:
+def started(stack: Stack) -> list[RunningProcess]:
     """Every process that runs jobs; some are not ready before there is a chain."""
-    processes = [Running(stack.launcher, each) for each in SERVICES if not each.serves]
+    processes = [RunningProcess(stack.launcher, each) for each in SERVICES if not each.serves]
     for each in processes:
         each.start()
     return processes

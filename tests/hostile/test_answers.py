@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 import urllib3
 from service_api.webhooks.receivers import Receiver, ReceiverRules
-from service_api.webhooks.sending import Outgoing, Result, Sender
+from service_api.webhooks.sending import AttemptEnd, Outgoing, Sender
 from service_cli import api as cli_api
 from service_cli import storage as cli_storage
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
@@ -90,7 +90,7 @@ def test_pages__over_malformed_answers__have_no_answer(monkeypatch: pytest.Monke
 
         def ask(url: str) -> str:
             try:
-                web_api.ApiClient(url, SystemClock()).ask(web_api.Question("/api/deployment"), parse)
+                web_api.ApiReader(url, SystemClock()).ask(web_api.Question("/api/deployment"), parse)
             except web_api.ApiUnavailable:
                 return "unavailable"
             return TOOK
@@ -130,7 +130,7 @@ def test_sender_of_webhooks__over_malformed_answers__names_what_the_receiver_did
             parts = urlsplit(url)
             receiver = Receiver(False, "127.0.0.1", parts.port or 0, parts.path)
             result = sender.send(receiver, Outgoing(b"{}", {}, "right"), seconds).result
-            return TOOK if result is Result.DELIVERED else result.value
+            return TOOK if result is AttemptEnd.DELIVERED else result.value
 
         return ask
 

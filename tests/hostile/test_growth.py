@@ -43,7 +43,7 @@ from service_common.domain.frontmatter import (
 from service_common.domain.verdict import parse_verdict
 from service_common.errors import ServiceError
 from service_common.readiness.material import Material
-from service_common.timely import Answer
+from service_common.timely import HttpAnswer
 from service_common.types import UnixSeconds
 from service_common.wire.cursor import parse_cursor
 from service_reviewer.providers.rules import RulesProvider
@@ -89,7 +89,7 @@ def unpack_somewhere(data: bytes) -> None:
 
 def read_answer(data: bytes) -> None:
     rpc = JsonRpc(["http://127.0.0.1:1"])
-    rpc._http = SimpleNamespace(exchange=lambda *_, **__: Answer(200, {}, data))  # type: ignore[assignment]
+    rpc._http = SimpleNamespace(exchange=lambda *_, **__: HttpAnswer(200, {}, data))  # type: ignore[assignment]
     rpc.call("eth_getLogs")
 
 

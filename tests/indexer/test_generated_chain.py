@@ -3,7 +3,7 @@
 from service_common.chain.blocks import Header
 from service_common.chain.events import decode_log
 from service_common.db import hub_index as t
-from service_common.db.bounty_pages import BountyPage, read_bounty_page
+from service_common.db.bounty_pages import IndexedBounty, read_bounty_page
 from service_common.db.engine import reading
 from service_common.db.hub_facts import require_pinned
 from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_totals
@@ -81,13 +81,13 @@ def test_copy__by_the_indexer__is_of_bounties_that_a_hub_would_have(database: Da
             _check_ending(connection, page.bounty, roster)
 
 
-def _page(connection: Connection, number: int) -> BountyPage:
+def _page(connection: Connection, number: int) -> IndexedBounty:
     _, page = read_bounty_page(connection, CHAIN, BountyId(number))
     assert page is not None
     return page
 
 
-def _check_page(page: BountyPage) -> None:
+def _check_page(page: IndexedBounty) -> None:
     """What was published is what was committed to, and states the terms that are on chain."""
     assert page.challenge is not None
     assert spec_commitment(page.challenge) == page.bounty.terms.spec_commitment

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from local_stack import anvil, postgres, valkey
 from local_stack.accounts import make_people
-from local_stack.hub import Guardian, deploy_hub
+from local_stack.hub import RosterEntry, deploy_hub
 from local_stack.process import Child, minimal_environment
 from local_stack.runtime import Runtime, running
 from service_common.chain.blocks import header_at
@@ -120,7 +120,7 @@ def indexer() -> Iterator[Indexer]:
             node,
             owner=people.owner.wallet,
             fee_recipient=people.fee_recipient.wallet,
-            guardians=[Guardian(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
+            guardians=[RosterEntry(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
             holders=[person.wallet for person in people.everyone()],
             terms=TERMS,
         )

@@ -11,7 +11,7 @@ from service_common.db import hub_index as t
 from service_common.types import BlockNumber
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
-from service_indexer.vouching import Vouched, vouch
+from service_indexer.vouching import ComparedCopy, vouch
 from service_indexer.writer import Writer
 from sqlalchemy import Engine, delete, func, select, update
 
@@ -179,7 +179,7 @@ def test_history__that_no_node_proves__is_vouched_for_by_the_newest_block(
         start = proven(writer)
         follow(source_of(world, endpoint), writer)
         assert proven(writer) == start
-        assert reached(world, engine) == Vouched(newest(writer), equal=True)
+        assert reached(world, engine) == ComparedCopy(newest(writer), equal=True)
         assert proven(writer) == newest(writer)
         assert reached(world, engine) is None  # nothing is left to do
         world.node.mine(1)
@@ -205,11 +205,11 @@ def test_history__with_one_fact_less_or_altered__is_not_vouched_for(
             follow(source_of(world, endpoint), writer)
             with engine.begin() as connection:
                 connection.execute(change)
-            assert reached(world, engine) == Vouched(newest(writer), equal=False)
+            assert reached(world, engine) == ComparedCopy(newest(writer), equal=False)
             assert proven(writer) == start
 
 
-def reached(world: World, engine: Engine) -> Vouched | None:
+def reached(world: World, engine: Engine) -> ComparedCopy | None:
     """What vouching comes to with the root as a chain has it: the node keeps zeros in its storage, too."""
     newest = select(func.max(t.proofs.c.number)).scalar_subquery()
     with engine.begin() as connection:

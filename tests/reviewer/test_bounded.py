@@ -101,7 +101,7 @@ def test_review__of_a_parked_page__is_recorded_once_without_its_bytes(
     database: Database, brief: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from service_common.db.review import reviews
-    from service_common.domain.reviews import Ending
+    from service_common.domain.reviews import ReviewEnding
 
     from tests.reviewer.test_jobs import job
 
@@ -112,9 +112,9 @@ def test_review__of_a_parked_page__is_recorded_once_without_its_bytes(
     ):
         monkeypatch.setitem(os.environ, name, value)
     monkeypatch.setattr(jobs, "RulesProvider", lambda _rubric: Behaving(killed))
-    assert jobs.review(job()) == Ending().to_json()
+    assert jobs.review(job()) == ReviewEnding().to_json()
     monkeypatch.setattr(jobs, "RulesProvider", lambda _rubric: Behaving(mistaken))
-    assert jobs.review(job()) == Ending().to_json()  # the record stands; nothing is judged again
+    assert jobs.review(job()) == ReviewEnding().to_json()  # the record stands; nothing is judged again
     with database.engine("service_reviewer").connect() as connection:
         row = connection.execute(select(reviews)).one()
     assert (row.result, row.page) == ("not_ready", None)

@@ -10,7 +10,7 @@ from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 from service_common.db.review import paid_calls, reviews
 from service_common.domain.commitments import spec_commitment
-from service_common.domain.reviews import Ending, pack_page, review_id
+from service_common.domain.reviews import ReviewEnding, pack_page, review_id
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.rubric import Rubric, current_rubric, known_rubrics
 from service_common.types import Address
@@ -43,13 +43,13 @@ def rows(database: Database) -> list[tuple[str, list[object]]]:
 
 
 def test_review__of_a_page__is_one_row_and_is_not_repeated(configured: Database) -> None:
-    assert review(job()) == Ending().to_json()
-    assert review(job()) == Ending().to_json()
+    assert review(job()) == ReviewEnding().to_json()
+    assert review(job()) == ReviewEnding().to_json()
     assert rows(configured) == [("ready", [])]
 
 
 def test_review__of_an_unready_page__keeps_its_issues(configured: Database) -> None:
-    assert review(job(PAGE.replace(b"title: Fastest", b"title: TBD Fastest"))) == Ending().to_json()
+    assert review(job(PAGE.replace(b"title: Fastest", b"title: TBD Fastest"))) == ReviewEnding().to_json()
     ((result, issues),) = rows(configured)
     assert result == "not_ready"
     assert [issue["path"] for issue in issues] == ["title"]  # type: ignore[index]
@@ -70,7 +70,7 @@ def test_review__asked_for_by_either_release_of_an_upgrade__is_held_against_the_
     configured: Database, place: int
 ) -> None:
     rubric = known_rubrics()[place]
-    assert review(job(rubric=rubric)) == Ending().to_json()
+    assert review(job(rubric=rubric)) == ReviewEnding().to_json()
     with configured.engine("service_reviewer").connect() as connection:
         row = connection.execute(select(reviews)).one()
     assert (row.rubric_version, row.rubric_hash, row.prompt_hash) == (rubric.version, rubric.hash, rubric.hash)

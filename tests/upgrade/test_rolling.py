@@ -14,7 +14,7 @@ import pytest
 import urllib3
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, same_files
-from local_stack.launch import Running
+from local_stack.launch import RunningProcess
 from local_stack.services import MIGRATE, MIGRATOR, SERVICES
 from local_stack.stack import Stack, StackSettings, running_stack
 from service_common.rubric import known_rubrics
@@ -136,7 +136,7 @@ def test_upgrade__one_process_after_the_other__fails_no_request_and_can_be_taken
         upgrade.replace_api(present=True)
         upgrade.replace_one("web", present=True)
         upgrade.look_at_pages()
-        started = [Running(upgrade.stack.launcher, each, PRESENT) for each in NEW]
+        started = [RunningProcess(upgrade.stack.launcher, each, PRESENT) for each in NEW]
         for each in started:
             each.start()
             each.wait_ready()

@@ -8,11 +8,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from html5lib import HTMLParser
-from service_common.crypto.beacon import HttpAnswer
+from service_common.crypto.beacon import RelayAnswer
 from service_common.timely import TimelyHttp
 from service_common.types import UnixSeconds
 from service_web.api.answers import Api
-from service_web.api.client import ApiClient
+from service_web.api.client import ApiReader
 from service_web.app import make_app
 from service_web.beacon import Rounds
 from service_web.challenge import Challenges
@@ -66,14 +66,14 @@ class FakeRelay:
     forged: bool = False
     silent: bool = False
 
-    def get(self, url: str, timeout: float) -> HttpAnswer:
+    def get(self, url: str, timeout: float) -> RelayAnswer:
         if self.silent:
             raise OSError("no answer")
         kind = url.rpartition("/")[2]
         if kind == "info":
-            return HttpAnswer(200, json.dumps(BEACON.info_json()).encode())
+            return RelayAnswer(200, json.dumps(BEACON.info_json()).encode())
         self.asked.append(kind)
-        return HttpAnswer(200, json.dumps(BEACON.beacon_json(int(kind) + self.forged) | {"round": int(kind)}).encode())
+        return RelayAnswer(200, json.dumps(BEACON.beacon_json(int(kind) + self.forged) | {"round": int(kind)}).encode())
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Pages:
 
     def __post_init__(self) -> None:
         self.api = FakeApi(self.ledger)
-        client = ApiClient("http://api:8080", self.clock, cast("TimelyHttp", self.api))
+        client = ApiReader("http://api:8080", self.clock, cast("TimelyHttp", self.api))
         api = Api(client)
         written = WrittenVerdicts(api, self.clock)
         config = read_config(self.variables)

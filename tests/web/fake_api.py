@@ -29,7 +29,7 @@ from service_common.domain.record import derive_record
 from service_common.domain.roster import Roster, RosterMember
 from service_common.domain.verdict import WrittenVerdict, render_verdict
 from service_common.shapes import to_json
-from service_common.timely import Answer
+from service_common.timely import HttpAnswer
 from service_common.types import (
     MAX_UINT256,
     ZERO_ADDRESS,
@@ -501,7 +501,7 @@ class FakeApi:
     alter: Callable[[str, int, bytes], tuple[int, bytes]] = lambda _path, status, body: (status, body)
     etags: Callable[[bytes], str] = lambda body: f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
-    def exchange(self, method: str, url: str, **options: Any) -> Answer:
+    def exchange(self, method: str, url: str, **options: Any) -> HttpAnswer:
         """What ``TimelyHttp.exchange`` does."""
         parts = urlsplit(url)
         self.asked.append(parts.path)
@@ -516,7 +516,7 @@ class FakeApi:
             status, body = 304, b""
         headers = {"Content-Type": media_type, "Content-Length": str(len(body))}
         headers |= {"ETag": etag} if method == "GET" else {}
-        return Answer(status, headers, body)
+        return HttpAnswer(status, headers, body)
 
     def _answer(self, method: str, path: str, query: str, options: Mapping[str, Any]) -> tuple[int, bytes]:
         if (method, path) == ("POST", "/subgraph"):

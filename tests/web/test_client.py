@@ -8,9 +8,9 @@ import pytest
 import urllib3
 from service_common.errors import ServiceError
 from service_common.foreign_json import MOST_VALUES
-from service_common.timely import Answer, AnswerTooLong, TimelyHttp
+from service_common.timely import AnswerTooLong, HttpAnswer, TimelyHttp
 from service_web.api import client as module
-from service_web.api.client import ApiAbsent, ApiClient, ApiRefused, ApiUnavailable, Question, parse_json
+from service_web.api.client import ApiAbsent, ApiReader, ApiRefused, ApiUnavailable, Question, parse_json
 
 from tests.raw_server import raw_server
 from tests.web.conftest import VARIABLES, OwnClock, Pages
@@ -27,21 +27,21 @@ class Scripted:
         self.answers = list(answers)
         self.headers: list[dict[str, str]] = []
 
-    def exchange(self, method: str, url: str, **options: Any) -> Answer:
+    def exchange(self, method: str, url: str, **options: Any) -> HttpAnswer:
         self.headers.append(options["headers"])
         found = self.answers.pop(0)
         if isinstance(found, BaseException):
             raise found
-        return cast("Answer", found)
+        return cast("HttpAnswer", found)
 
 
-def answer(status: int = 200, body: bytes = b"{}", **headers: str) -> Answer:
-    return Answer(status, headers, body)
+def answer(status: int = 200, body: bytes = b"{}", **headers: str) -> HttpAnswer:
+    return HttpAnswer(status, headers, body)
 
 
-def client_of(*answers: object, clock: OwnClock | None = None) -> tuple[ApiClient, Scripted]:
+def client_of(*answers: object, clock: OwnClock | None = None) -> tuple[ApiReader, Scripted]:
     scripted = Scripted(*answers)
-    return ApiClient("http://api", clock or OwnClock(), cast("TimelyHttp", scripted)), scripted
+    return ApiReader("http://api", clock or OwnClock(), cast("TimelyHttp", scripted)), scripted
 
 
 def silent(*_: object) -> tuple[int, bytes]:
@@ -96,7 +96,7 @@ def test_answer__whose_bytes_never_end__is_given_up(monkeypatch: pytest.MonkeyPa
         yield from itertools.repeat(b"x")
 
     with raw_server(pieces, pause=0.05) as endless, pytest.raises(ApiUnavailable):
-        ApiClient(endless.url, OwnClock()).ask(QUESTION, parse_json)
+        ApiReader(endless.url, OwnClock()).ask(QUESTION, parse_json)
     assert endless.hung_up.wait(10)
 
 
@@ -234,7 +234,7 @@ def test_reader_whose_budget_at_the_api_is_used_up_is_429_and_nobody_else() -> N
     pages = behind_a_proxy()
     spent = {"203.0.113.7"}
 
-    def exchange(method: str, url: str, **options: Any) -> Answer:
+    def exchange(method: str, url: str, **options: Any) -> HttpAnswer:
         if options["headers"].get("X-Forwarded-For") in spent:
             return answer(429, b"{}", **{"Retry-After": "17"})
         return asked(method, url, **options)

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, cast, get_args, get_origin
 
 from service_cli.main import COMMANDS, group
 from service_cli.shell.command import HelpedCommand
-from service_cli.shell.event import Ending, Event, events_of
+from service_cli.shell.event import CommandEnding, Event, events_of
 from service_common.shapes import Part, parts
 from service_common.wire.values import VALUES, form_of, no_form
 
@@ -38,11 +38,11 @@ def events_by_command() -> dict[str, tuple[type[Event], ...]]:
 def schema_of(event: type[Event]) -> Schema:
     """The JSON Schema of an event, with references to ``definitions``."""
     shown = [part for part in parts(cast("type", event)) if part.name not in _HIDDEN.get(event, {"more"})]
-    name: Schema = {"type": "string", "pattern": _ENDING} if event is Ending else {"const": event.EVENT}
+    name: Schema = {"type": "string", "pattern": _ENDING} if event is CommandEnding else {"const": event.EVENT}
     return _object(shown, {"event": name}, is_open=event.OPEN)
 
 
-_HIDDEN: Final[Mapping[type[Event], set[str]]] = {Ending: {"prefix", "is_refusal"}}
+_HIDDEN: Final[Mapping[type[Event], set[str]]] = {CommandEnding: {"prefix", "is_refusal"}}
 
 
 def definitions() -> Mapping[str, Schema]:
@@ -90,7 +90,7 @@ def page() -> Iterator[str]:
     yield "The shared definitions, which `$ref` points to:"
     yield _block({"$defs": definitions()})
     yield "## Every command: how it ends otherwise than well"
-    yield from _entry("`<prefix>.refused`, `<prefix>.failed`", Ending)
+    yield from _entry("`<prefix>.refused`, `<prefix>.failed`", CommandEnding)
     for command, events in events_by_command().items():
         yield f"## `service-cli {command}`"
         for event in events:

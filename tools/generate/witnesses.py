@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from service_cli.witnesses.table import TABLE, Rule, Witness
+from service_cli.witnesses.table import TABLE, Witness, WitnessRule
 
 from tools.generate.derived import part
 
@@ -14,7 +14,7 @@ def _table() -> Iterator[str]:
     yield "\n".join([_HEAD, *map(_row, TABLE)])
 
 
-def _row(rule: Rule) -> str:
+def _row(rule: WitnessRule) -> str:
     vouching = ", ".join(_named(rule.needs))
     if rule.one_of:
         vouching += f"; one of: {', '.join(_named(rule.one_of))}"

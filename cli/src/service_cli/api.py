@@ -19,8 +19,7 @@ import urllib3
 from service_common.chain.json_rpc import host_of, unreachable
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
 from service_common.foreign_json import read_json
-from service_common.timely import Answer as Received
-from service_common.timely import AnswerRefused, TimelyHttp
+from service_common.timely import AnswerRefused, HttpAnswer, TimelyHttp
 from service_common.types import BlockNumber, BountyId
 
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
@@ -140,7 +139,7 @@ class ApiClient:
         data, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
         return self._read(lambda: self._request("POST", path, {}, data, headers), patient)
 
-    def _read(self, attempt: Callable[[], Received], patient: bool) -> Answer:
+    def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
         return self._settle(attempt, (503,)) if patient else self._settle(attempt, (), restart=0.0)
 
     def signed(
@@ -167,7 +166,7 @@ class ApiClient:
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
         used: set[BlockNumber] = set()
 
-        def attempt() -> Received:
+        def attempt() -> HttpAnswer:
             if used and isinstance(signer, ExternalSigner):
                 say("the wallet is asked for another signature: each is good for one attempt, and moves nothing")
             headers = {"Authorization": self._approve(signer, request, used, summary)}
@@ -194,7 +193,7 @@ class ApiClient:
 
     def _request(
         self, method: str, path: str, query: Mapping[str, str], body: bytes, headers: Mapping[str, str]
-    ) -> Received:
+    ) -> HttpAnswer:
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
         try:
             return self._http.exchange(
@@ -215,7 +214,7 @@ class ApiClient:
         away.was_sent = not isinstance(error, urllib3.exceptions.NewConnectionError)
         return away
 
-    def _name_clock(self, response: Received) -> None:
+    def _name_clock(self, response: HttpAnswer) -> None:
         """Report once where the peer's clock and this machine's are far apart: times are shown by the latter."""
         if self._clock_named or not (date := response.headers.get("Date", "")[:40]):
             return
@@ -227,7 +226,7 @@ class ApiClient:
 
     def _settle(
         self,
-        attempt: Callable[[], Received],
+        attempt: Callable[[], HttpAnswer],
         retry: tuple[int, ...],
         *,
         once: bool = False,
@@ -248,7 +247,7 @@ class ApiClient:
             say(f"{self.peer.name} answers {error.code}: {error.message} Trying again in {wait or 1} s.")
             pause(wait or 1)
 
-    def _answered(self, attempt: Callable[[], Received], once: bool, seconds: float) -> Received:
+    def _answered(self, attempt: Callable[[], HttpAnswer], once: bool, seconds: float) -> HttpAnswer:
         """What is answered, within the seconds that a restart may take; each attempt signs anew what is signed."""
         ends, is_said = time.monotonic() + seconds, False
         while True:
@@ -295,7 +294,7 @@ def pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def _wait(response: Received) -> int | None:
+def _wait(response: HttpAnswer) -> int | None:
     text = response.headers.get("Retry-After", "")
     return min(int(text), 600) if len(text) < 10 and text.isascii() and text.isdigit() else None
 

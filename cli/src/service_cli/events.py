@@ -9,7 +9,7 @@ from service_common.shapes import Note
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.shell.event import Count, Event, JsonObject
-from service_cli.shell.items import Column, Fact, Heading, Row, Shown
+from service_cli.shell.items import Column, Field, Heading, Row, Shown
 from service_cli.shell.phrases import at, counted, size, time_left, to_the_minute, tokens
 from service_cli.shell.text import ether
 
@@ -37,12 +37,12 @@ class OpenedFiles(Event):
         """Where the work is, and whose."""
         files = f"{counted(self.file_count, 'file')}, {size(self.byte_length)}"
         yield f"{screen.good('Done.')} The work is in {self.output_dir}: {files}."
-        yield Fact("Bounty", str(self.bounty_id))
-        yield Fact("Solver", self.solver, whole=True)
-        yield Fact("Submission", self.submission_commitment, whole=True)
+        yield Field("Bounty", str(self.bounty_id))
+        yield Field("Solver", self.solver, whole=True)
+        yield Field("Submission", self.submission_commitment, whole=True)
         if self.renamed_count:
             names = counted(self.renamed_count, "name")
-            yield Fact("Renamed", f"{names} that tools would obey: .git is inert_.git_; --original-names keeps them")
+            yield Field("Renamed", f"{names} that tools would obey: .git is inert_.git_; --original-names keeps them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +109,10 @@ class AccountStatus(Event):
     def text(self, screen: "Screen") -> Iterator[Shown]:
         roles = ", ".join(role.capitalize() for role in self.roles)
         yield Heading(self.account)
-        yield Fact("Roles", roles or "none whose key is configured")
-        yield Fact("Holds", f"{tokens(self.token_balance, screen)}, {ether(self.balance_wei)}")
+        yield Field("Roles", roles or "none whose key is configured")
+        yield Field("Holds", f"{tokens(self.token_balance, screen)}, {ether(self.balance_wei)}")
         if allowed := self.allowance:
-            yield Fact("The Hub may", f"take {tokens(allowed, screen)} of it")
+            yield Field("The Hub may", f"take {tokens(allowed, screen)} of it")
 
 
 _TASKS: Final = (Column("BOUNTY"), Column("WHAT"), Column("LEFT"), Column("UNTIL (UTC)", optional=1))
@@ -150,7 +150,7 @@ class StatusTotal(Event):
         accounts, tasks = self.accounts, self.tasks
         if not accounts:
             yield "No key is configured and no --address is given, so there is no account to look at."
-            yield Fact("Next", "service-cli config shows what is set", whole=True)
+            yield Field("Next", "service-cli config shows what is set", whole=True)
         elif not tasks:
             yield "Nothing waits for you."
         else:
@@ -180,7 +180,7 @@ class DoctorCheck(Event):
             yield f"{screen.quiet('skip')}  {screen.strong(name)}: {detail}"
         else:
             yield f"{screen.bad('FAIL')}  {screen.strong(name)}: {detail}"
-            yield Fact("Fix", fix or "see service-cli config")
+            yield Field("Fix", fix or "see service-cli config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +197,8 @@ class FoundNotice(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"{screen.strong('A notice about the Hub')}: {STATES[self.reason]}."
-        yield Fact("Signed by", self.signer, whole=True)
-        yield Fact("Until", f"{at(self.expires_at, screen)}, signed {at(self.issued_at, screen)}")
+        yield Field("Signed by", self.signer, whole=True)
+        yield Field("Until", f"{at(self.expires_at, screen)}, signed {at(self.issued_at, screen)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ DEPLOYER: Final = Address("0x4e59b44847b379578588920ca78fbf26c0b4956c")
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class PlannedHub:
     """One Hub to be: its creation code and its address."""
 
     terms: HubTerms
@@ -83,7 +83,7 @@ class Deployment:
         )
 
 
-def deploy(deployment: Deployment, operator: Operator, records: Path = RECORDS) -> int:
+def deploy(deployment: PlannedHub, operator: Operator, records: Path = RECORDS) -> int:
     """Send the deployment unless it is there already, check it, write its record; the block it is in.
 
     Anyone can send it first, and a run can die after it sent it, so the block is looked for on the chain.
@@ -97,7 +97,7 @@ def deploy(deployment: Deployment, operator: Operator, records: Path = RECORDS) 
     return block
 
 
-def require_token(deployment: Deployment, rpc: JsonRpc) -> EscrowToken:
+def require_token(deployment: PlannedHub, rpc: JsonRpc) -> EscrowToken:
     """The token as it describes itself, if this Hub could take it and pay it out."""
     chain_id, recipient = deployment.terms.chain_id, deployment.fee_recipient
     return usable_token(rpc, chain_id, deployment.token, deployment.address, recipient)
@@ -147,7 +147,7 @@ def created_address(salt: bytes, creation_code: bytes) -> Address:
     return Address(get_create2_address(sender, Web3.to_hex(salt), Web3.to_hex(creation_code)).lower())
 
 
-def check(deployment: Deployment, rpc: JsonRpc) -> None:
+def check(deployment: PlannedHub, rpc: JsonRpc) -> None:
     """Read every immutable back from the chain; a difference is refused by name."""
     hub, t = Hub(rpc, deployment.address), deployment.terms
     expected = {
@@ -167,7 +167,7 @@ def check(deployment: Deployment, rpc: JsonRpc) -> None:
             raise OperationRefused(f"the deployed Hub's {name} is {found}, not {wanted}")
 
 
-def write_record(deployment: Deployment, block: BlockNumber, records: Path) -> None:
+def write_record(deployment: PlannedHub, block: BlockNumber, records: Path) -> None:
     """Fill the network's deployment record; ``local`` has none."""
     path = records / f"{deployment.terms.name}.json"
     if not path.exists():
@@ -199,7 +199,7 @@ def run(options: argparse.Namespace) -> None:
     token: Address | None = options.token or terms.token
     if token is None or (terms.token is not None and options.token is not None):
         raise OperationRefused("--token is for the local network, and needed there")
-    deployment = Deployment(
+    deployment = PlannedHub(
         terms=terms,
         token=token,
         owner=options.owner,

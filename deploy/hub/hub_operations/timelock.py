@@ -154,7 +154,7 @@ def logs_between(rpc: JsonRpc, wanted: Mapping[str, object], first: int, last: i
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ScheduledCall:
     """One call on its way through a timelock: announced by its proposer, and executed once it waited."""
 
     timelock: Address
@@ -176,12 +176,12 @@ class Passage:
         return encode("execute", self.to, 0, self.data, NO_PREDECESSOR, self.salt)
 
 
-def next_passage(timelock: Timelock, to: Address, data: bytes) -> Passage:
+def next_passage(timelock: Timelock, to: Address, data: bytes) -> ScheduledCall:
     """The passage of a call that is not in the timelock yet: the same call again has another salt."""
     return next(each for each in _passages(timelock.address, to, data) if timelock.ready_at(each.id) == 0)
 
 
-def waiting_passage(timelock: Timelock, to: Address, data: bytes) -> Passage | None:
+def waiting_passage(timelock: Timelock, to: Address, data: bytes) -> ScheduledCall | None:
     """The passage of a call that waits; None where none does."""
     for each in _passages(timelock.address, to, data):
         ready_at = timelock.ready_at(each.id)
@@ -196,6 +196,6 @@ LAST_SALT: Final = 15
 """A cancelled call leaves a gap among the salts, so that some more are looked at."""
 
 
-def _passages(timelock: Address, to: Address, data: bytes) -> Iterator[Passage]:
+def _passages(timelock: Address, to: Address, data: bytes) -> Iterator[ScheduledCall]:
     for number in range(1 << 16):
-        yield Passage(timelock, to, data, number.to_bytes(32, "big"))
+        yield ScheduledCall(timelock, to, data, number.to_bytes(32, "big"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from local_stack.hub import HubTerms
+from local_stack.hub import LocalHubTerms
 from local_stack.interrupts import Interrupted, Interrupts
 from local_stack.process import StackError, signal_when_parent_ends
 from local_stack.stack import StackSettings, running_stack
@@ -66,7 +66,7 @@ class Story:
 def main() -> int:
     """Run the demo; the exit code."""
     interrupts, story = Interrupts(), Story()
-    settings = StackSettings(terms=HubTerms(reveal_delay=REVEAL_DELAY_SECONDS))
+    settings = StackSettings(terms=LocalHubTerms(reveal_delay=REVEAL_DELAY_SECONDS))
     signal_when_parent_ends(signal.SIGTERM)
     try:
         with (

@@ -22,7 +22,7 @@ TIMEOUT_SECONDS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class PrintedLine:
     """One line of a command's stdout."""
 
     name: str
@@ -45,10 +45,10 @@ class Ran:
     """A command that ended: its exit code, events and messages."""
 
     code: int
-    events: tuple[Event, ...]
+    events: tuple[PrintedLine, ...]
     words: str
 
-    def event(self, name: str) -> Event:
+    def event(self, name: str) -> PrintedLine:
         """The one event of that name."""
         found = [event for event in self.events if event.name == name]
         if len(found) != 1:
@@ -112,9 +112,9 @@ class Person:
         return {"PATH": os.environ.get("PATH", os.defpath), **home, **self.environment}
 
 
-def _event(line: str) -> Event:
+def _event(line: str) -> PrintedLine:
     fields = json.loads(line)
-    return Event(fields.pop("event"), fields)
+    return PrintedLine(fields.pop("event"), fields)
 
 
 def _short(word: str) -> str:

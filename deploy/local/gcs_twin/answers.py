@@ -4,7 +4,7 @@ import json
 from xml.sax.saxutils import escape
 
 
-class Refused(Exception):
+class ErrorAnswer(Exception):
     """A request that is answered with an error."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -26,11 +26,11 @@ class Refused(Exception):
         return json.dumps({"error": {"code": self.status, "message": self.message, "errors": errors}}).encode()
 
 
-def not_found() -> Refused:
+def not_found() -> ErrorAnswer:
     """Nothing there, or not in that generation."""
-    return Refused(404, "NoSuchKey", "The specified key does not exist.")
+    return ErrorAnswer(404, "NoSuchKey", "The specified key does not exist.")
 
 
-def precondition_failed() -> Refused:
+def precondition_failed() -> ErrorAnswer:
     """The generation is not the one the request insists on."""
-    return Refused(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold.")
+    return ErrorAnswer(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold.")

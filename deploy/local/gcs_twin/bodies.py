@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from io import BufferedIOBase
 from typing import Final
 
-from gcs_twin.answers import Refused
+from gcs_twin.answers import ErrorAnswer
 
 _BLOCK: Final = 1024 * 1024
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
@@ -31,7 +31,7 @@ class Body:
             return None
         found = _LENGTHS.fullmatch(limits.replace(" ", ""))
         if found is None:
-            raise Refused(400, "InvalidArgument", "x-goog-content-length-range is two numbers and a comma.")
+            raise ErrorAnswer(400, "InvalidArgument", "x-goog-content-length-range is two numbers and a comma.")
         low, high = int(found[1]), int(found[2])
         if self.length is not None:
             check_size(self.length, (low, high))
@@ -71,13 +71,13 @@ class Body:
 def check_size(size: int, limits: tuple[int, int]) -> None:
     """Refuse a size outside the signed range."""
     if size > limits[1]:
-        raise Refused(400, "EntityTooLarge", "Your proposed upload is larger than the maximum size of this URL.")
+        raise ErrorAnswer(400, "EntityTooLarge", "Your proposed upload is larger than the maximum size of this URL.")
     if size < limits[0]:
-        raise Refused(400, "EntityTooSmall", "Your proposed upload is smaller than the minimum size of this URL.")
+        raise ErrorAnswer(400, "EntityTooSmall", "Your proposed upload is smaller than the minimum size of this URL.")
 
 
 def byte_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """The first and last byte that a Range header requests; None for the whole object; ``Refused`` 416."""
+    """The first and last byte that a Range header requests; None for the whole object; ``ErrorAnswer`` 416."""
     found = _RANGE.fullmatch(header.strip()) if header else None
     if found is None or not (found[1] or found[2]):
         return None
@@ -86,5 +86,5 @@ def byte_range(header: str | None, size: int) -> tuple[int, int] | None:
     else:
         first, last = int(found[1]), min(int(found[2]) if found[2] else size - 1, size - 1)
     if first > last:
-        raise Refused(416, "InvalidRange", "The requested range cannot be satisfied.")
+        raise ErrorAnswer(416, "InvalidRange", "The requested range cannot be satisfied.")
     return first, last

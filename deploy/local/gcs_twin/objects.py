@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from google_crc32c import extend
 
-from gcs_twin.answers import Refused, not_found, precondition_failed
+from gcs_twin.answers import ErrorAnswer, not_found, precondition_failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Objects:
         self._last = 0
 
     def find(self, bucket: str, name: str, generation: int | None = None) -> Stored:
-        """The live object; ``Refused`` 404 where there is none or it has another generation."""
+        """The live object; ``ErrorAnswer`` 404 where there is none or it has another generation."""
         try:
             facts = Stored(**json.loads((self._facts / _key(bucket, name)).read_text(encoding="utf-8")))
         except FileNotFoundError:
@@ -70,7 +70,7 @@ class Objects:
         return facts
 
     def open(self, facts: Stored) -> BinaryIO:
-        """The bytes of a found object; ``Refused`` 404 when it was replaced meanwhile."""
+        """The bytes of a found object; ``ErrorAnswer`` 404 when it was replaced meanwhile."""
         try:
             return self._path(facts).open("rb")
         except FileNotFoundError:
@@ -105,7 +105,7 @@ class Objects:
         return facts
 
     def delete(self, bucket: str, name: str, *, generation: int | None, if_generation: int | None) -> None:
-        """Delete the live object where generation and precondition hold; ``Refused`` otherwise."""
+        """Delete the live object where generation and precondition hold; ``ErrorAnswer`` otherwise."""
         with self._lock:
             facts = self.find(bucket, name, generation)
             self.check(bucket, name, if_generation)
@@ -124,14 +124,14 @@ class Objects:
         return iter(sorted(found, key=lambda facts: facts.name))
 
     def check(self, bucket: str, name: str, if_generation: int | None) -> None:
-        """``Refused`` 412 unless the live generation is the given one; 0 means that there is no object."""
+        """``ErrorAnswer`` 412 unless the live generation is the given one; 0 means that there is no object."""
         if if_generation is not None and if_generation != self._live_generation(bucket, name):
             raise precondition_failed()
 
     def _live_generation(self, bucket: str, name: str) -> int:
         try:
             return self.find(bucket, name).generation
-        except Refused:
+        except ErrorAnswer:
             return 0
 
     def _publish(self, draft: Path, facts: Stored) -> None:

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 from urllib.parse import unquote
 
-from gcs_twin.answers import Refused
+from gcs_twin.answers import ErrorAnswer
 from gcs_twin.bodies import Body, BodyCut, byte_range
 from gcs_twin.cors import CorsRule, answer_headers, preflight_headers
 from gcs_twin.keys import Account
@@ -79,7 +79,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._body = Body(self.rfile, self._names.get("content-length"), self._names.get("transfer-encoding"))
             self._route()
-        except Refused as refused:
+        except ErrorAnswer as refused:
             self._refuse(refused)
         except (BodyCut, ConnectionError, TimeoutError):
             self.close_connection = True
@@ -87,7 +87,7 @@ class Handler(BaseHTTPRequestHandler):
             self.log_message("failed: %r", error)
             self.close_connection = True
 
-    def _refuse(self, refused: Refused) -> None:
+    def _refuse(self, refused: ErrorAnswer) -> None:
         if self._path == "/token":
             body, form = refused.as_oauth(), "json"
         elif self._path.startswith((JSON_PATH, _DOWNLOAD)):
@@ -113,7 +113,7 @@ class Handler(BaseHTTPRequestHandler):
         self.twin.tokens.check(self._names.get("authorization", ""))
         query = dict(query_pairs(self._query.replace("+", " ")))  # as forms are encoded; signed URLs are not
         if unknown := query.keys() - _KNOWN:
-            raise Refused(400, "invalid", f"This storage does not have the parameter {', '.join(sorted(unknown))}.")
+            raise ErrorAnswer(400, "invalid", f"This storage does not have the parameter {', '.join(sorted(unknown))}.")
         bucket, _, rest = self._path.partition("/b/")[2].partition("/")
         self._check_bucket(unquote(bucket))
         kind, slash, name = rest.partition("/")
@@ -124,7 +124,7 @@ class Handler(BaseHTTPRequestHandler):
         elif not rest and self.command == "GET":
             self._answer_json({"kind": "storage#bucket", "id": self.twin.bucket, "name": self.twin.bucket})
         else:
-            raise Refused(405, "methodNotAllowed", "This storage does not have this method here.")
+            raise ErrorAnswer(405, "methodNotAllowed", "This storage does not have this method here.")
 
     def _json_object(self, name: str, query: Mapping[str, str]) -> None:
         objects, bucket = self.twin.objects, self.twin.bucket
@@ -134,7 +134,7 @@ class Handler(BaseHTTPRequestHandler):
             self._answer(204)
             return
         if self.command != "GET":
-            raise Refused(405, "methodNotAllowed", "This storage does not have this method here.")
+            raise ErrorAnswer(405, "methodNotAllowed", "This storage does not have this method here.")
         facts = objects.find(bucket, name, generation)
         objects.check(bucket, name, if_generation)
         if query.get("alt") == "media":
@@ -160,7 +160,7 @@ class Handler(BaseHTTPRequestHandler):
         elif self.command == "PUT" and name:
             self._upload(unquote(name))
         else:
-            raise Refused(405, "MethodNotAllowed", "This storage does not have this method here.")
+            raise ErrorAnswer(405, "MethodNotAllowed", "This storage does not have this method here.")
 
     def _verified(self) -> dict[str, str]:
         """The query of a signed URL; one signed for GET serves HEAD too."""
@@ -197,7 +197,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _check_bucket(self, bucket: str) -> None:
         if bucket != self.twin.bucket:
-            raise Refused(404, "NoSuchBucket", "The specified bucket does not exist.")
+            raise ErrorAnswer(404, "NoSuchBucket", "The specified bucket does not exist.")
 
     def _answer_json(self, value: object) -> None:
         self._answer(200, json.dumps(value).encode(), {"Content-Type": "application/json; charset=UTF-8"})
@@ -235,5 +235,5 @@ def _number(text: str | None) -> int | None:
     if text is None:
         return None
     if not text.isascii() or not text.isdigit():
-        raise Refused(400, "InvalidArgument", "A generation or a count is a whole number.")
+        raise ErrorAnswer(400, "InvalidArgument", "A generation or a count is a whole number.")
     return int(text)

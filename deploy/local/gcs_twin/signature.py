@@ -17,7 +17,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from gcs_twin.answers import Refused
+from gcs_twin.answers import ErrorAnswer
 from gcs_twin.keys import Account
 
 ALGORITHM: Final = "GOOG4-RSA-SHA256"
@@ -44,11 +44,11 @@ def query_pairs(query: str) -> list[tuple[str, str]]:
 
 
 def verify(request: SignedRequest, account: Account, now: Callable[[], float]) -> dict[str, str]:
-    """Check a signed URL and return its query; ``Refused`` names what is wrong."""
+    """Check a signed URL and return its query; ``ErrorAnswer`` names what is wrong."""
     pairs = query_pairs(request.query)
     query = dict(pairs)
     if len(query) != len(pairs) or not all(query.get(name) for name in (*_NEEDED, "X-Goog-Signature")):
-        raise Refused(400, "AuthenticationRequired", "A signed URL has each X-Goog- parameter exactly once.")
+        raise ErrorAnswer(400, "AuthenticationRequired", "A signed URL has each X-Goog- parameter exactly once.")
     _check_scope(query, account)
     signed_names = query["X-Goog-SignedHeaders"].split(";")
     _check_headers(request.headers, signed_names)
@@ -61,16 +61,16 @@ def verify(request: SignedRequest, account: Account, now: Callable[[], float]) -
 def _check_scope(query: Mapping[str, str], account: Account) -> None:
     scope = f"{account.email}/{query['X-Goog-Date'][:8]}/auto/storage/goog4_request"
     if query["X-Goog-Algorithm"] != ALGORITHM or query["X-Goog-Credential"] != scope:
-        raise Refused(403, "InvalidSecurity", "The algorithm or the credential is not one of this storage.")
+        raise ErrorAnswer(403, "InvalidSecurity", "The algorithm or the credential is not one of this storage.")
 
 
 def _check_headers(headers: Mapping[str, str], signed: list[str]) -> None:
     if "host" not in signed or signed != sorted(set(signed)):
-        raise Refused(403, "MalformedSecurityHeader", "The signed headers are a sorted list that names host.")
+        raise ErrorAnswer(403, "MalformedSecurityHeader", "The signed headers are a sorted list that names host.")
     if missing := [name for name in signed if name not in headers]:
-        raise Refused(400, "MalformedSecurityHeader", f"A signed header was not sent: {', '.join(missing)}.")
+        raise ErrorAnswer(400, "MalformedSecurityHeader", f"A signed header was not sent: {', '.join(missing)}.")
     if unsigned := [name for name in headers if name.startswith("x-goog-") and name not in signed]:
-        raise Refused(403, "MalformedSecurityHeader", f"A header was not signed: {', '.join(unsigned)}.")
+        raise ErrorAnswer(403, "MalformedSecurityHeader", f"A header was not signed: {', '.join(unsigned)}.")
 
 
 def _canonical(request: SignedRequest, pairs: list[tuple[str, str]], signed: list[str]) -> str:
@@ -89,7 +89,7 @@ def _check_signature(canonical: str, query: Mapping[str, str], account: Account)
         signature = bytes.fromhex(query["X-Goog-Signature"])
         account.public_key.verify(signature, text.encode(), PKCS1v15(), SHA256())
     except (ValueError, InvalidSignature):
-        raise Refused(403, "SignatureDoesNotMatch", "The signature does not match this request.") from None
+        raise ErrorAnswer(403, "SignatureDoesNotMatch", "The signature does not match this request.") from None
 
 
 def _check_time(query: Mapping[str, str], now: float) -> None:
@@ -97,11 +97,11 @@ def _check_time(query: Mapping[str, str], now: float) -> None:
         signed = datetime.strptime(query["X-Goog-Date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
         lifetime = int(query["X-Goog-Expires"])
     except ValueError:
-        raise Refused(400, "InvalidArgument", "The date or the expiry is malformed.") from None
+        raise ErrorAnswer(400, "InvalidArgument", "The date or the expiry is malformed.") from None
     if not 0 < lifetime <= MAX_EXPIRES or signed > now + MAX_SKEW:
-        raise Refused(400, "InvalidArgument", "The expiry is out of range or the date is in the future.")
+        raise ErrorAnswer(400, "InvalidArgument", "The expiry is out of range or the date is in the future.")
     if now >= signed + lifetime:
-        raise Refused(400, "ExpiredToken", "The provided token has expired.")
+        raise ErrorAnswer(400, "ExpiredToken", "The provided token has expired.")
 
 
 def _decoded(text: str) -> str:

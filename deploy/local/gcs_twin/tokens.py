@@ -12,7 +12,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from gcs_twin.answers import Refused
+from gcs_twin.answers import ErrorAnswer
 from gcs_twin.keys import Account
 
 GRANT: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -34,7 +34,7 @@ class Tokens:
         """The token endpoint: a form with grant_type and assertion."""
         fields = parse_qs(form.decode("ascii", "replace"))
         if fields.get("grant_type") != [GRANT] or len(fields.get("assertion", [])) != 1:
-            raise Refused(400, "unsupported_grant_type", "The grant is a JWT bearer assertion.")
+            raise ErrorAnswer(400, "unsupported_grant_type", "The grant is a JWT bearer assertion.")
         self._check_assertion(fields["assertion"][0])
         token = secrets.token_urlsafe(32)
         with self._lock:
@@ -48,7 +48,7 @@ class Tokens:
         with self._lock:
             valid = scheme == "Bearer" and self._expiry.get(token, 0.0) > time.time()
         if not valid:
-            raise Refused(401, "required", "Anonymous caller or invalid access token.")
+            raise ErrorAnswer(401, "required", "Anonymous caller or invalid access token.")
 
     def _check_assertion(self, assertion: str) -> None:
         try:
@@ -68,7 +68,7 @@ class Tokens:
         except (ValueError, TypeError, AttributeError, InvalidSignature):
             good = False
         if not good:
-            raise Refused(400, "invalid_grant", "The assertion is not a valid one of this service account.")
+            raise ErrorAnswer(400, "invalid_grant", "The assertion is not a valid one of this service account.")
 
 
 def _base64(text: str) -> bytes:

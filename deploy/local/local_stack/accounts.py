@@ -13,7 +13,7 @@ CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class RoleAccount:
     """One role: a wallet, and for Guardians an encryption identity. Those of a kind are numbered from 1."""
 
     role: str
@@ -48,14 +48,14 @@ class Person:
 class People:
     """Everyone of one stack."""
 
-    owner: Person
-    fee_recipient: Person
-    settler: Person
-    poster: Person
-    solvers: tuple[Person, ...]
-    guardians: tuple[Person, ...]
+    owner: RoleAccount
+    fee_recipient: RoleAccount
+    settler: RoleAccount
+    poster: RoleAccount
+    solvers: tuple[RoleAccount, ...]
+    guardians: tuple[RoleAccount, ...]
 
-    def everyone(self) -> tuple[Person, ...]:
+    def everyone(self) -> tuple[RoleAccount, ...]:
         """All, in the order in which they are listed."""
         return (self.poster, *self.solvers, *self.guardians, self.owner, self.fee_recipient, self.settler)
 
@@ -67,7 +67,7 @@ class People:
             values |= {f"{name}{suffix}": value for name, value in person.variables().items() if name != CLAIMANT_KEY}
         return {**values, CLAIMANT_KEY: self.solvers[0].wallet.private_key}
 
-    def by_name(self) -> dict[str, Person]:
+    def by_name(self) -> dict[str, RoleAccount]:
         """``poster``, ``solver-1``, ``guardian-1``, ``owner``, ``fee-recipient``, ``settler`` and so on."""
         return {person.name: person for person in self.everyone()}
 
@@ -75,10 +75,12 @@ class People:
 def make_people(*, solvers: int, guardians: int) -> People:
     """New keys for everyone."""
     return People(
-        owner=Person("owner"),
-        fee_recipient=Person("fee-recipient"),
-        settler=Person("settler"),
-        poster=Person("poster"),
-        solvers=tuple(Person("solver", number) for number in range(1, solvers + 1)),
-        guardians=tuple(Person("guardian", number, identity=Identity.generate()) for number in range(1, guardians + 1)),
+        owner=RoleAccount("owner"),
+        fee_recipient=RoleAccount("fee-recipient"),
+        settler=RoleAccount("settler"),
+        poster=RoleAccount("poster"),
+        solvers=tuple(RoleAccount("solver", number) for number in range(1, solvers + 1)),
+        guardians=tuple(
+            RoleAccount("guardian", number, identity=Identity.generate()) for number in range(1, guardians + 1)
+        ),
     )

@@ -23,7 +23,7 @@ from local_stack.toolbox import LOCAL
 _RULE: Final = StopRule(grace=5.0)
 
 
-class BeaconServer:
+class RunningBeacon:
     """A running beacon."""
 
     def __init__(self, runtime: Runtime, directory: Path, chain: LocalBeacon) -> None:
@@ -88,13 +88,13 @@ class BeaconServer:
 @contextmanager
 def start(
     runtime: Runtime | None = None, *, name: str = "beacon", period_seconds: int = 1, timeout: float = 30.0
-) -> Iterator[BeaconServer]:
+) -> Iterator[RunningBeacon]:
     """A new chain whose first round was now; in ``runtime`` (whose owner stops it) or for this with statement alone."""
     with shared_or_own(runtime) as inside:
         directory = inside.directory(name)
         seed = secrets.token_hex(32)
         inside.secret(f"{name}/seed", seed)
         chain = make_local_beacon(seed.encode(), genesis_time=int(time.time()), period_seconds=period_seconds)
-        server = BeaconServer(inside, directory, chain)
+        server = RunningBeacon(inside, directory, chain)
         server.launch(timeout)
         yield server

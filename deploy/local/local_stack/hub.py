@@ -20,7 +20,7 @@ ARTIFACTS: Final = LOCAL.parent.parent / "contracts" / "artifacts"
 
 
 @dataclass(frozen=True, slots=True)
-class HubTerms:
+class LocalHubTerms:
     """The Hub's immutables and its first fee policy; local values, seconds instead of days."""
 
     reveal_delay: int = 5
@@ -35,7 +35,7 @@ class HubTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class Guardian:
+class RosterEntry:
     """A roster member: its wallet and the public half of its encryption key (0x-hex)."""
 
     wallet: Wallet
@@ -53,7 +53,7 @@ class LocalHub:
     owner: Wallet
     fee_recipient: Wallet
     deploy_block: int
-    terms: HubTerms
+    terms: LocalHubTerms
     roster_hash: str = field(default="")
 
 
@@ -62,12 +62,12 @@ def deploy_hub(
     *,
     owner: Wallet,
     fee_recipient: Wallet,
-    guardians: Sequence[Guardian] = (),
+    guardians: Sequence[RosterEntry] = (),
     quorum: int | None = None,
     delivery_public_key: str | None = None,
     holders: Sequence[Wallet] = (),
     tokens: int = 1_000_000 * TOKEN,
-    terms: HubTerms | None = None,
+    terms: LocalHubTerms | None = None,
     artifacts: Path = ARTIFACTS,
     token_code: TokenCode | None = None,
     checkpoint: Callable[[], None] = lambda: None,
@@ -76,7 +76,7 @@ def deploy_hub(
 
     ``quorum`` is more than half of the Guardians unless given. The token is the local one unless ``token_code`` is.
     """
-    terms = terms or HubTerms()
+    terms = terms or LocalHubTerms()
     token_admin = Wallet()
     w3 = anvil.w3
     wallets = {wallet.address: wallet for wallet in (owner, fee_recipient, *holders, *(g.wallet for g in guardians))}
@@ -114,4 +114,4 @@ def deploy_hub(
     )
 
 
-__all__ = ["ETHER", "TOKEN", "Guardian", "HubTerms", "LocalHub", "deploy_hub"]
+__all__ = ["ETHER", "TOKEN", "LocalHub", "LocalHubTerms", "RosterEntry", "deploy_hub"]

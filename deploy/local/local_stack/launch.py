@@ -25,7 +25,7 @@ _STARTING: Final = StopRule(grace=1.5)
 """Until it is ready a process has nothing to finish, and may not listen to signals yet."""
 
 
-class Running:
+class RunningProcess:
     """One process of the service; ``kill``, ``stop`` and ``restart`` are for tests of what the others do then.
 
     ``programs`` is the folder of its entry point where it is another than the stack's: another release.
@@ -42,9 +42,9 @@ class Running:
         """Start it without waiting."""
         self.child = self._launcher.spawn(self.process, self.environment, self.programs)
 
-    def beside(self, name: str, programs: Path) -> "Running":
+    def beside(self, name: str, programs: Path) -> "RunningProcess":
         """Another process of the same kind on ports of its own, from another release; ready when this returns."""
-        other = Running(self._launcher, replace(self.process, name=name), programs)
+        other = RunningProcess(self._launcher, replace(self.process, name=name), programs)
         other.start()
         other.wait_ready()
         return other
@@ -168,9 +168,9 @@ class Launcher:
         finally:
             family.end([child], kill=True)
 
-    def start_all(self, processes: Sequence[ServiceProcess]) -> dict[str, Running]:
+    def start_all(self, processes: Sequence[ServiceProcess]) -> dict[str, RunningProcess]:
         """Start all at once, then wait for each."""
-        started = {process.name: Running(self, process) for process in processes}
+        started = {process.name: RunningProcess(self, process) for process in processes}
         for service in started.values():
             service.start()
         for service in started.values():

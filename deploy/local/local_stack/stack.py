@@ -18,8 +18,8 @@ from service_common.crypto.x25519 import Identity, recipient_text
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.accounts import People, make_people
 from local_stack.environment import EnvironmentFiles, claim_files
-from local_stack.hub import ARTIFACTS, TOKEN, Guardian, HubTerms, LocalHub, deploy_hub
-from local_stack.launch import Launcher, Running
+from local_stack.hub import ARTIFACTS, TOKEN, LocalHub, LocalHubTerms, RosterEntry, deploy_hub
+from local_stack.launch import Launcher, RunningProcess
 from local_stack.ports import HOST
 from local_stack.runtime import Runtime, running
 from local_stack.services import MIGRATE, MIGRATOR, ROLES, SERVICES, ServiceProcess
@@ -33,7 +33,7 @@ class StackSettings:
 
     env_file: Path | None = None
     env_file_exactly: bool = True
-    terms: HubTerms = field(default_factory=HubTerms)
+    terms: LocalHubTerms = field(default_factory=LocalHubTerms)
     solvers: int = 2
     guardians: int = 3
     tokens: int = 1_000_000 * TOKEN
@@ -61,8 +61,8 @@ class Stack:
     postgres: postgres.PostgresServer
     valkey: valkey.ValkeyServer
     gcs: gcs.GcsServer
-    beacon: beacon.BeaconServer
-    services: Mapping[str, Running]
+    beacon: beacon.RunningBeacon
+    services: Mapping[str, RunningProcess]
     common: Mapping[str, str]
     pages_url: str | None
     """Where people look at the bounties; None in a stack without the pages."""
@@ -211,7 +211,7 @@ def _deployed(
         chain,
         owner=people.owner.wallet,
         fee_recipient=people.fee_recipient.wallet,
-        guardians=[Guardian(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
+        guardians=[RosterEntry(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
         delivery_public_key=delivery.public_key,
         holders=[person.wallet for person in people.everyone()],
         tokens=settings.tokens,
@@ -222,7 +222,7 @@ def _deployed(
 
 
 def _common(
-    settings: StackSettings, hub: LocalHub, chain: anvil.AnvilServer, drand: beacon.BeaconServer, api_port: int
+    settings: StackSettings, hub: LocalHub, chain: anvil.AnvilServer, drand: beacon.RunningBeacon, api_port: int
 ) -> dict[str, str]:
     """The client's variables of the specification, and those that the local network needs beside them."""
     api = f"http://{HOST}:{api_port}"

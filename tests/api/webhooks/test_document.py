@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from service_api.webhooks.deliveries import BACKOFF
 from service_api.webhooks.messages import challenge_message, facts_message, message_of_test, missed_message, signed
-from service_api.webhooks.sending import Result
+from service_api.webhooks.sending import AttemptEnd
 from service_common.db.hub_reads import Head
 from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, BlockNumber, ChainId, UnixSeconds
 from service_common.wire.changes import Change
@@ -102,7 +102,7 @@ def test_tables__of_the_page__are_those_of_the_code() -> None:
     failing = PAGE.split("## When it fails")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", failing, re.MULTILINE)
     results = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    assert results | {"delivered"} == {each.value for each in Result}
+    assert results | {"delivered"} == {each.value for each in AttemptEnd}
     *first, last = BACKOFF
     assert f"{', '.join(map(str, first[:-1]))} and {first[-1]} seconds" in failing
     assert last == 3_600

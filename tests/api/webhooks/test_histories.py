@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import pytest
 from service_api.webhooks.receivers import Receiver
-from service_api.webhooks.sending import Outcome, Outgoing, Result, Sender
+from service_api.webhooks.sending import AttemptEnd, AttemptResult, Outgoing, Sender
 from service_common.types import BlockNumber
 from service_indexer.derived import keep_up, note_retraction
 from sqlalchemy import Connection, Engine, text
@@ -47,19 +47,23 @@ class Audience:
     told: dict[str, list[tuple[str, dict[str, Any], bool]]] = field(default_factory=dict)
     """By address: each message that was taken: its id, itself, and whether the worker heard that it was."""
 
-    def send(self, receiver: Receiver, outgoing: Outgoing, _seconds: float) -> Outcome:
+    def send(self, receiver: Receiver, outgoing: Outgoing, _seconds: float) -> AttemptResult:
         message = orjson.loads(outgoing.body)
         url = f"{receiver.host}{receiver.target}"
         if outgoing.challenge is not None:
-            return Outcome(Result.DELIVERED, 200, 0.0)
+            return AttemptResult(AttemptEnd.DELIVERED, 200, 0.0)
         mood = self.moods.get(url, "well")
         if mood == "away":
-            return Outcome(Result.UNREACHABLE, None, 0.0)
+            return AttemptResult(AttemptEnd.UNREACHABLE, None, 0.0)
         if mood == "refuses":
-            return Outcome(Result.REFUSED, 500, 0.0)
+            return AttemptResult(AttemptEnd.REFUSED, 500, 0.0)
         is_known = mood == "well"  # else its answer is lost
         self.told.setdefault(url, []).append((outgoing.fields["webhook-id"], message, is_known))
-        return Outcome(Result.DELIVERED, 204, 0.0) if is_known else Outcome(Result.TIMED_OUT, None, 0.0)
+        return (
+            AttemptResult(AttemptEnd.DELIVERED, 204, 0.0)
+            if is_known
+            else AttemptResult(AttemptEnd.TIMED_OUT, None, 0.0)
+        )
 
 
 @dataclass

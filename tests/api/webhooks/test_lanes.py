@@ -6,18 +6,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from service_api.webhooks.deliveries import Due
+from service_api.webhooks.deliveries import DueWebhook
 from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, REPEATED, Lane, Lanes
-from service_api.webhooks.subjects import Cursor, Subject
+from service_api.webhooks.subjects import FactsPosition, Subject
 from service_common.types import Address
 from service_common.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def due(number: int, account: int = 0, host: str = "receiver.example", **more: Any) -> Due:
+def due(number: int, account: int = 0, host: str = "receiver.example", **more: Any) -> DueWebhook:
     """A registration that was not challenged yet."""
-    made = Due(
+    made = DueWebhook(
         webhook_id=WebhookId(f"wh_{number:032x}"),
         subscriber=Address(f"0x{account:040x}"),
         url=f"https://{host}/hook",
@@ -25,7 +25,7 @@ def due(number: int, account: int = 0, host: str = "receiver.example", **more: A
         finality=Finality.FINALIZED,
         sealed_secrets=(),
         state=WebhookState.PENDING,
-        cursor=Cursor(ChangeNumber(0), (0, 0)),
+        cursor=FactsPosition(ChangeNumber(0), (0, 0)),
         until=None,
         missed=None,
         failure_count=0,
@@ -62,11 +62,11 @@ FAILED: dict[str, Any] = {"failure_count": 1}
         (due(1, state=WebhookState.OFF, failure_count=5, test_requested_at=NOW), NEW),
     ],
 )
-def test_receiver__by_what_it_has_proven__has_its_lane(lanes: Lanes, wanted: Due, lane: Lane) -> None:
+def test_receiver__by_what_it_has_proven__has_its_lane(lanes: Lanes, wanted: DueWebhook, lane: Lane) -> None:
     assert lanes.of(wanted) is lane
 
 
-def started(lanes: Lanes, waiting: list[Due]) -> list[Due]:
+def started(lanes: Lanes, waiting: list[DueWebhook]) -> list[DueWebhook]:
     """Those that got a place."""
     got = []
     for each in lanes.in_turn(waiting):
@@ -87,7 +87,7 @@ def started(lanes: Lanes, waiting: list[Due]) -> list[Due]:
     ids=["one account", "one site", "everybody"],
 )
 def test_registrations__of_one_account_or_site__take_their_share_of_the_lane(
-    lanes: Lanes, waiting: list[Due], most: int
+    lanes: Lanes, waiting: list[DueWebhook], most: int
 ) -> None:
     assert len(started(lanes, waiting)) == most
     assert not lanes.idle(NEW)

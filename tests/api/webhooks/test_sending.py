@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from service_api.webhooks import sending
-from service_api.webhooks.names import Names
+from service_api.webhooks.names import NameLookups
 from service_api.webhooks.receivers import Receiver, ReceiverRules, parse_receiver
-from service_api.webhooks.sending import Outcome, Outgoing, Result, Sender
+from service_api.webhooks.sending import AttemptEnd, AttemptResult, Outgoing, Sender
 
 from tests.api.webhooks.key_updates import renewing_keys
 from tests.api.webhooks.naming import name_server
@@ -31,14 +31,14 @@ def server() -> Iterator[Receiving]:
         yield started
 
 
-def send(port: int, outgoing: Outgoing | None = None, seconds: float = LONG) -> Outcome:
+def send(port: int, outgoing: Outgoing | None = None, seconds: float = LONG) -> AttemptResult:
     receiver = Receiver(False, "127.0.0.1", port, "/hook?key=value")
     return Sender(LOCAL).send(receiver, outgoing or Outgoing(BODY, {"webhook-id": "msg_1"}), seconds)
 
 
 def test_message__to_a_receiver_that_takes_it__arrives_as_it_is(server: Receiving) -> None:
     outcome = send(server.port)
-    assert (outcome.result, outcome.status) == (Result.DELIVERED, 204)
+    assert (outcome.result, outcome.status) == (AttemptEnd.DELIVERED, 204)
     (got,) = server.got
     assert (got.path, got.body, got.headers["webhook-id"]) == ("/hook?key=value", BODY, "msg_1")
     assert got.headers["Content-Type"] == "application/json"
@@ -48,16 +48,16 @@ def test_message__to_a_receiver_that_takes_it__arrives_as_it_is(server: Receivin
 @pytest.mark.parametrize(
     ("status", "result"),
     [
-        (200, Result.DELIVERED),
-        (299, Result.DELIVERED),
-        (301, Result.REDIRECTED),
-        (307, Result.REDIRECTED),
-        (400, Result.REFUSED),
-        (410, Result.GONE),
-        (503, Result.REFUSED),
+        (200, AttemptEnd.DELIVERED),
+        (299, AttemptEnd.DELIVERED),
+        (301, AttemptEnd.REDIRECTED),
+        (307, AttemptEnd.REDIRECTED),
+        (400, AttemptEnd.REFUSED),
+        (410, AttemptEnd.GONE),
+        (503, AttemptEnd.REFUSED),
     ],
 )
-def test_answer__by_its_status__is_how_the_attempt_ended(server: Receiving, status: int, result: Result) -> None:
+def test_answer__by_its_status__is_how_the_attempt_ended(server: Receiving, status: int, result: AttemptEnd) -> None:
     server.answer = lambda _: (status, b"")
     outcome = send(server.port)
     assert (outcome.result, outcome.status, len(server.got)) == (result, status, 1)
@@ -66,17 +66,17 @@ def test_answer__by_its_status__is_how_the_attempt_ended(server: Receiving, stat
 @pytest.mark.parametrize(
     ("body", "result"),
     [
-        (b'{"challenge":"right","more":1}', Result.DELIVERED),
-        (b'{"challenge":"wrong"}', Result.WRONG_CHALLENGE),
-        (b'{"challenge":["right"]}', Result.WRONG_CHALLENGE),
-        (b'"right"', Result.WRONG_CHALLENGE),
-        (b"right", Result.WRONG_CHALLENGE),
-        (b"\xff", Result.WRONG_CHALLENGE),
-        (b"[" * 5_000, Result.WRONG_CHALLENGE),
-        (b"", Result.WRONG_CHALLENGE),
+        (b'{"challenge":"right","more":1}', AttemptEnd.DELIVERED),
+        (b'{"challenge":"wrong"}', AttemptEnd.WRONG_CHALLENGE),
+        (b'{"challenge":["right"]}', AttemptEnd.WRONG_CHALLENGE),
+        (b'"right"', AttemptEnd.WRONG_CHALLENGE),
+        (b"right", AttemptEnd.WRONG_CHALLENGE),
+        (b"\xff", AttemptEnd.WRONG_CHALLENGE),
+        (b"[" * 5_000, AttemptEnd.WRONG_CHALLENGE),
+        (b"", AttemptEnd.WRONG_CHALLENGE),
     ],
 )
-def test_challenge__by_what_is_answered__is_met_or_not(server: Receiving, body: bytes, result: Result) -> None:
+def test_challenge__by_what_is_answered__is_met_or_not(server: Receiving, body: bytes, result: AttemptEnd) -> None:
     server.answer = lambda _: (200, body)
     assert send(server.port, Outgoing(BODY, {}, "right")).result is result
 
@@ -87,17 +87,17 @@ CHUNKS = b'8\r\n{"challe\r\n8\r\nnge":"ri\r\n5\r\nght"}\r\n0\r\n\r\n'
 @pytest.mark.parametrize(
     ("answer", "result"),
     [
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS, Result.DELIVERED),
-        (b'HTTP/1.1 200 OK\r\n\r\n{"challenge":"right"}', Result.DELIVERED),
-        (b'HTTP/1.0 200 OK\r\nContent-Length: 21\r\n\r\n{"challenge":"right"}', Result.DELIVERED),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", Result.NO_ANSWER),
-        (b"HTTP/1.1 2x0 OK\r\n\r\n", Result.NO_ANSWER),
-        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", Result.NO_ANSWER),
-        (b"", Result.NO_ANSWER),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5_000 + b"\r\n", Result.NO_ANSWER),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS, AttemptEnd.DELIVERED),
+        (b'HTTP/1.1 200 OK\r\n\r\n{"challenge":"right"}', AttemptEnd.DELIVERED),
+        (b'HTTP/1.0 200 OK\r\nContent-Length: 21\r\n\r\n{"challenge":"right"}', AttemptEnd.DELIVERED),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", AttemptEnd.NO_ANSWER),
+        (b"HTTP/1.1 2x0 OK\r\n\r\n", AttemptEnd.NO_ANSWER),
+        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", AttemptEnd.NO_ANSWER),
+        (b"", AttemptEnd.NO_ANSWER),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5_000 + b"\r\n", AttemptEnd.NO_ANSWER),
     ],
 )
-def test_answer__as_bytes__is_read_or_refused(answer: bytes, result: Result) -> None:
+def test_answer__as_bytes__is_read_or_refused(answer: bytes, result: AttemptEnd) -> None:
     with writing_bytes(iter([answer])) as port:
         assert send(port, Outgoing(BODY, {}, "right")).result is result
 
@@ -105,7 +105,7 @@ def test_answer__as_bytes__is_read_or_refused(answer: bytes, result: Result) -> 
 @pytest.mark.parametrize("piece", [b"X" * 4_096, b"HTTP/1.1 200 OK\r\nX: y\r\n"])
 def test_answer__without_an_end__is_left_after_a_few_kib(piece: bytes) -> None:
     with writing_bytes(repeat(piece)) as port:
-        assert send(port, Outgoing(BODY, {}, "right")).result is Result.NO_ANSWER
+        assert send(port, Outgoing(BODY, {}, "right")).result is AttemptEnd.NO_ANSWER
 
 
 def drip() -> Iterator[bytes]:
@@ -124,13 +124,13 @@ def drip() -> Iterator[bytes]:
 def test_answer__that_does_not_come_in_time__is_not_waited_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, writing_bytes(drip()) as dripping:
         for port in (silent.getsockname()[1], dripping):
-            assert send(port, seconds=0.5).result is Result.TIMED_OUT
+            assert send(port, seconds=0.5).result is AttemptEnd.TIMED_OUT
 
 
 def test_nobody__at_the_address__is_unreachable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    assert send(port).result is Result.UNREACHABLE
+    assert send(port).result is AttemptEnd.UNREACHABLE
 
 
 @pytest.mark.attack
@@ -145,7 +145,7 @@ def test_name__that_does_not_resolve_or_is_private__is_not_connected_to() -> Non
     # One word for all, so that nobody learns which names there are inside.
     for lookup in (unknown, lookup_of(), lookup_of("127.0.0.1"), lookup_of(PUBLIC, "169.254.169.254")):
         outcome = Sender(LOCAL, lookup=lookup, dial=never).send(receiver, Outgoing(BODY, {}), LONG)
-        assert outcome.result is Result.UNRESOLVABLE
+        assert outcome.result is AttemptEnd.UNRESOLVABLE
 
 
 @pytest.mark.attack
@@ -164,11 +164,11 @@ def test_name__whose_address_changes_after_the_lookup__is_dialled_where_it_was_c
             return socket.create_connection(("127.0.0.1", secure.port), seconds)
 
         receiver = parse_receiver("https://receiver.example/hook", ReceiverRules())
-        sender = Sender(ReceiverRules(), lookup=Names(servers).addresses, dial=dial, tls=trusting)
-        assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is Result.DELIVERED
+        sender = Sender(ReceiverRules(), lookup=NameLookups(servers).addresses, dial=dial, tls=trusting)
+        assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is AttemptEnd.DELIVERED
         assert (asked, dialled) == (["receiver.example"] * 2, [(PUBLIC, 443)])
         assert [each.headers["Host"] for each in secure.got] == ["receiver.example"]
-        assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is Result.UNRESOLVABLE
+        assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is AttemptEnd.UNRESOLVABLE
         assert len(dialled) == len(secure.got) == 1
 
 
@@ -182,7 +182,7 @@ def test_name__by_what_its_servers_do__has_addresses_or_none() -> None:
         "endless.example": many,
     }
     with name_server(zone.__getitem__) as servers:
-        names = Names(servers)
+        names = NameLookups(servers)
         assert names.addresses("one.example", LONG) == [PUBLIC]
         for name in ("silent.example", "unknown.example", "endless.example"):
             assert names.addresses(name, 0.3) == []
@@ -199,14 +199,14 @@ def test_receiver__that_renews_its_keys_for_ever__is_left_after_a_few_kib(tmp_pa
             tls=trusting,
         )
         outcome = sender.send(parse_receiver("https://receiver.example/", ReceiverRules()), Outgoing(BODY, {}), LONG)
-        assert outcome.result is Result.NO_ANSWER
+        assert outcome.result is AttemptEnd.NO_ANSWER
 
 
 @pytest.mark.attack
 def test_attempt__that_used_up_its_processor_time__is_ended(server: Receiving, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert send(server.port).result is Result.DELIVERED
+    assert send(server.port).result is AttemptEnd.DELIVERED
     monkeypatch.setattr(sending, "CPU_SECONDS", -1.0)
-    assert send(server.port).result is Result.TIMED_OUT
+    assert send(server.port).result is AttemptEnd.TIMED_OUT
 
 
 @pytest.mark.parametrize("named", ["other.example", None])
@@ -220,7 +220,7 @@ def test_certificate__of_another_name_or_issuer__gets_no_message(named: str | No
             tls=trusting if named else ssl.create_default_context(),
         )
         outcome = sender.send(parse_receiver("https://receiver.example/", ReceiverRules()), Outgoing(BODY, {}), LONG)
-        assert outcome.result is Result.TLS_FAILED
+        assert outcome.result is AttemptEnd.TLS_FAILED
         assert secure.got == []
 
 
@@ -235,12 +235,12 @@ def test_machine__that_does_not_answer__leaves_its_turn_to_the_next(server: Rece
 
     receiver = Receiver(False, "receiver.example", 80, "/")
     sender = Sender(ReceiverRules(), lookup=lookup_of(PUBLIC, "1.1.1.1"), dial=dial)
-    assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is Result.DELIVERED
+    assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is AttemptEnd.DELIVERED
     assert dialled == [PUBLIC, "1.1.1.1"]
 
 
 def test_message__that_is_long__arrives_whole(server: Receiving) -> None:
     seen: list[Got] = server.got
     body = json.dumps({"type": "x", "long": "y" * 2_000_000}).encode()
-    assert send(server.port, Outgoing(body, {})).result is Result.DELIVERED
+    assert send(server.port, Outgoing(body, {})).result is AttemptEnd.DELIVERED
     assert seen[0].body == body

@@ -8,7 +8,7 @@ import pytest
 from service_cli import collecting, settings_of
 from service_cli.chain.outside import ExternalSigner
 from service_cli.claimant import claim_all
-from service_cli.wallet_page.server import Task
+from service_cli.wallet_page.server import WalletTask
 from service_common.keccak import keccak256
 from service_common.types import parse_address
 
@@ -240,7 +240,7 @@ class SendingPage:
     def __init__(self, wallet: Wallet) -> None:
         self.wallet = wallet
 
-    def ask(self, task: Task) -> str:
+    def ask(self, task: WalletTask) -> str:
         answer = self.wallet.answer(task.method, list(task.params))
         wait_until_mined(self.wallet.node_url, answer["result"])
         return str(answer["result"])

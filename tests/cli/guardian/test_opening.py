@@ -15,7 +15,7 @@ from service_cli.bounty.facts import RecordedSubmission
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.guardian.opening import Choice
+from service_cli.guardian.opening import SubmissionChoice
 from service_common.crypto import age
 from service_common.crypto.beacon import NotYet
 from service_common.crypto.x25519 import Identity
@@ -503,10 +503,10 @@ A, B = "0xa1" + "00" * 31, "0xa2" + "00" * 31
 )
 def test_choice__names_one_or_is_refused(text: str, found: str | None) -> None:
     if found is not None:
-        assert Choice.parse(text).of(listed(A, B)).commitment == found
+        assert SubmissionChoice.parse(text).of(listed(A, B)).commitment == found
         return
     with pytest.raises(CommandRefused):
-        Choice.parse(text).of(listed(A, B))
+        SubmissionChoice.parse(text).of(listed(A, B))
 
 
 def test_open__of_work_with_names_that_tools_obey__lays_them_out_as_others_and_restores_them_when_asked(

@@ -10,7 +10,7 @@ import random
 from itertools import product
 
 import pytest
-from service_cli.witnesses.table import TABLE, Rule
+from service_cli.witnesses.table import TABLE, WitnessRule
 
 from tests.campaign import SEED, size, some, source
 from tests.cli.plays.acts import ACTS
@@ -34,7 +34,9 @@ def assert_nothing_found(world: World, plays: list[Play]) -> None:
 
 @pytest.mark.attack
 @pytest.mark.parametrize("rule", TABLE, ids=lambda rule: rule.fact.value)
-def test_each_fact_of_the_table__forged_by_each_party_in_each_command__gets_nothing(world: World, rule: Rule) -> None:
+def test_each_fact_of_the_table__forged_by_each_party_in_each_command__gets_nothing(
+    world: World, rule: WitnessRule
+) -> None:
     """A fact that no forgery bears on fails this, too, and so does one that nobody forges who vouches for it."""
     plays, dice = [], source(f"forged {rule.fact}")
     for command, by in product(rule.acts, By):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from service_cli.poster.commands import KINDS
-from service_cli.poster.template import Kind, TemplateTerms, leftovers, template
+from service_cli.poster.template import PageKind, TemplateTerms, leftovers, template
 from service_common.domain.challenge import parse_challenge
 from service_common.readiness.material import Material
 from service_common.readiness.review import review
@@ -77,11 +77,11 @@ def test_new__with_a_value_that_could_mean_two_things__is_a_usage_error(
 
 
 def test_kinds__of_the_option__are_those_of_the_template() -> None:
-    assert tuple(Kind) == KINDS
+    assert tuple(PageKind) == KINDS
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_template__of_each_kind__parses_names_all_that_is_left_and_filled_in_is_ready(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(PageKind))
+def test_template__of_each_kind__parses_names_all_that_is_left_and_filled_in_is_ready(kind: PageKind) -> None:
     now = UnixSeconds(1_795_000_000)
     text = template(now, TemplateTerms(kind=kind))
     parse_challenge(text.encode())

@@ -18,7 +18,7 @@ from tests.cli.wallet_page.browser import Browser, Wallet, started
 FOLDER = Path(__file__).parents[3] / "docs/pages"
 SOLVER, HUB, COMMITMENT = "0x" + "5c" * 20, "0x" + "ab" * 20, "0x" + "e3" * 32
 ENDPOINT = f"POST /api/bounties/7/submissions/{SOLVER}/prepare"
-SIGN = server.Task(
+SIGN = server.WalletTask(
     account=SOLVER,
     chain_id=8453,
     title=f"Sign: prepare Submission {COMMITMENT} for bounty 7",
@@ -37,7 +37,7 @@ SIGN = server.Task(
     method="eth_signTypedData_v4",
     params=[SOLVER, "{}"],
 )
-SEND = server.Task(
+SEND = server.WalletTask(
     account=SOLVER,
     chain_id=8453,
     title=f"Send: record Submission {COMMITMENT} in bounty 7",

@@ -204,7 +204,7 @@ def test_page__with_whatever_wallets_the_browser_has__is_accessible_and_uses_the
     monkeypatch.setattr(server, "open_browser", lambda address, _environment: addresses.put(address))
     monkeypatch.setattr(server, "FAREWELL_SECONDS", 0.0)
     browser.wallet = Wallet("", "0x" + "11" * 32, chain_id=1, accounts=[])
-    task = server.Task(
+    task = server.WalletTask(
         OTHER, 1, f"Sign: <i>it</i> {'9' * 66}", [("Name", "<img src=x>")], "Sign", "personal_sign", ["<b>"]
     )
     with server.WalletPage({}) as page:
@@ -221,10 +221,10 @@ def test_page__with_whatever_wallets_the_browser_has__is_accessible_and_uses_the
         browser.do("close", has)
 
 
-def suppressing(ask: Callable[[server.Task], str]) -> Callable[[server.Task], None]:
+def suppressing(ask: Callable[[server.WalletTask], str]) -> Callable[[server.WalletTask], None]:
     """The same for a thread, which nobody hears."""
 
-    def run(task: server.Task) -> None:
+    def run(task: server.WalletTask) -> None:
         with suppress(CommandFailed):
             ask(task)
 

@@ -30,12 +30,12 @@ from service_cli.wallet_page.server import (
     MAX_BODY,
     MAX_CONNECTIONS,
     MAX_WRONG_CODES,
-    Task,
     WalletPage,
+    WalletTask,
     open_browser,
 )
 
-TASK = Task("0x" + "ab" * 20, 31337, "Sign: it", [("Hub", "0x")], "Sign", "eth_signTypedData_v4", [{"a": 1}])
+TASK = WalletTask("0x" + "ab" * 20, 31337, "Sign: it", [("Hub", "0x")], "Sign", "eth_signTypedData_v4", [{"a": 1}])
 LINGERING = 5
 """Seconds that a test waits for what is immediate."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 from service_cli.main import COMMANDS
-from service_cli.witnesses.table import RULES, TABLE, Fact, Rule, Witness
+from service_cli.witnesses.table import RULES, TABLE, Fact, Witness, WitnessRule
 from service_cli.witnesses.vouching import vouch
 
 
@@ -16,7 +16,7 @@ def test_fact_has_one_rule_and_rests_on_more_than_one_party() -> None:
 
 
 @pytest.mark.parametrize("rule", TABLE, ids=lambda rule: rule.fact)
-def test_value_is_vouched_for_by_all_that_its_fact_needs_and_by_no_fewer(rule: Rule) -> None:
+def test_value_is_vouched_for_by_all_that_its_fact_needs_and_by_no_fewer(rule: WitnessRule) -> None:
     enough = rule.needs | rule.one_of
     assert vouch(rule.fact, 7, enough).value == 7
     assert vouch(rule.fact, 7, enough).by == enough

@@ -10,7 +10,7 @@ from eth_keys.datatypes import PrivateKey, Signature
 from eth_keys.exceptions import BadSignature
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from service_common.auth.secp256k1 import BINDING, Binding, installed
+from service_common.auth.secp256k1 import BINDING, CurveLibrary, installed
 
 from tests.keys import sign
 
@@ -59,7 +59,7 @@ def test_binding__where_coincurve_is_not_installed__is_the_other() -> None:
 
 @bindings
 @pytest.mark.parametrize("number", KEYS)
-def test_public_key__of_a_known_key__is_the_published_point(binding: Binding, number: int) -> None:
+def test_public_key__of_a_known_key__is_the_published_point(binding: CurveLibrary, number: int) -> None:
     assert binding.public_key(word(number)).hex() == KEYS[number]
 
 
@@ -67,7 +67,7 @@ def test_public_key__of_a_known_key__is_the_published_point(binding: Binding, nu
 @pytest.mark.parametrize(
     "key", [word(0), word(ORDER), word(ORDER + 1), b"\xff" * 32, b"", b"\xa7" * 31, b"\xa7" * 33, b"\0" + b"\xa7" * 32]
 )
-def test_public_key__of_bytes_that_are_none__is_refused_without_showing_them(binding: Binding, key: bytes) -> None:
+def test_public_key__of_bytes_that_are_none__is_refused_without_showing_them(binding: CurveLibrary, key: bytes) -> None:
     with pytest.raises(ValueError) as refused:
         binding.public_key(key)
     shown = "".join(traceback.format_exception(refused.value))
@@ -76,14 +76,14 @@ def test_public_key__of_bytes_that_are_none__is_refused_without_showing_them(bin
 
 
 @bindings
-def test_recover__of_a_known_signature__is_its_signer(binding: Binding) -> None:
+def test_recover__of_a_known_signature__is_its_signer(binding: CurveLibrary) -> None:
     assert {number: (binding.recover(DIGEST, R + S, number) or b"").hex() for number in SIGNER} == SIGNER
 
 
 @bindings
 @settings(max_examples=50)
 @given(key=st.integers(1, ORDER - 1), digest=st.binary(min_size=32, max_size=32))
-def test_recover__of_what_a_key_signed__is_that_key(binding: Binding, key: int, digest: bytes) -> None:
+def test_recover__of_what_a_key_signed__is_that_key(binding: CurveLibrary, key: int, digest: bytes) -> None:
     signature = sign(word(key), digest)
     native = PrivateKey(word(key), backend=NativeECCBackend()).public_key.to_bytes()
     assert binding.recover(digest, signature[:64], signature[64] - 27) == binding.public_key(word(key)) == native
@@ -96,7 +96,7 @@ def test_recover__of_what_a_key_signed__is_that_key(binding: Binding, key: int, 
     number=st.sampled_from([0, 1]),
 )  # fmt: skip
 def test_recover__of_any_numbers__is_as_in_pure_python(
-    binding: Binding, digest: bytes, r: int, s: int, number: int
+    binding: CurveLibrary, digest: bytes, r: int, s: int, number: int
 ) -> None:
     try:
         expected = Signature(vrs=(number, r, s), backend=NativeECCBackend()).recover_public_key_from_msg_hash(digest)
@@ -107,7 +107,7 @@ def test_recover__of_any_numbers__is_as_in_pure_python(
 
 
 @bindings
-def test_recover__of_an_r_past_the_order__is_somebody_only_where_the_point_exists(binding: Binding) -> None:
+def test_recover__of_an_r_past_the_order__is_somebody_only_where_the_point_exists(binding: CurveLibrary) -> None:
     """Recovery ids 2 and 3 stand for x = r + n, which is below the field's prime for small r only."""
     small = [number for number in range(1, 40) if binding.recover(DIGEST, word(number) + S, 2)]
     assert small == [number for number in range(1, 40) if binding.recover(DIGEST, word(number) + S, 3)]
@@ -139,5 +139,5 @@ REFUSED = {
 
 @bindings
 @pytest.mark.parametrize("case", REFUSED)
-def test_recover__of_what_nobody_signed__is_nobody(binding: Binding, case: str) -> None:
+def test_recover__of_what_nobody_signed__is_nobody(binding: CurveLibrary, case: str) -> None:
     assert binding.recover(*REFUSED[case]) is None

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 from hub_operations.ownership import creation_code
-from hub_operations.timelock import CANCELLER, EXECUTOR, PROPOSER, Passage, encode
+from hub_operations.timelock import CANCELLER, EXECUTOR, PROPOSER, ScheduledCall, encode
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet, wait_for
-from local_stack.hub import HubTerms, deploy_hub
+from local_stack.hub import LocalHubTerms, deploy_hub
 from service_common.auth.typed_data import notice_digest
 from service_common.chain.hub import Hub
 from service_common.chain.hub_notices import may_sign, why_void
@@ -65,7 +65,7 @@ def owned() -> Iterator[Owned]:
     with anvil.start(mining="automine") as node:
         owner, admin, proposer = Wallet(), Wallet(), Wallet()
         node.fund(admin.address)
-        local = deploy_hub(node, owner=owner, fee_recipient=proposer, terms=HubTerms())
+        local = deploy_hub(node, owner=owner, fee_recipient=proposer, terms=LocalHubTerms())
         hub = Hub(JsonRpc([node.url]), Address(local.hub.address))
         timelock = Address(admin.next_contract(node.w3))
         sent = [admin.send(node.w3, creation_code(0, Address(admin.address)))]
@@ -74,7 +74,7 @@ def owned() -> Iterator[Owned]:
         for role, holder in holders:
             sent.append(admin.send(node.w3, encode("grantRole", to_bytes(role), holder.address), to=timelock))
         local.hub.transact(owner, "transferOwnership", timelock)
-        accepting = Passage(timelock, hub.address, local.hub.encode("acceptOwnership"), bytes(32))
+        accepting = ScheduledCall(timelock, hub.address, local.hub.encode("acceptOwnership"), bytes(32))
         sent += [admin.send(node.w3, data, to=timelock) for data in (accepting.schedule(0), accepting.execute())]
         for each in sent:
             wait_for(node.w3, each)
@@ -157,7 +157,7 @@ def test_notice__by_a_canceller_whose_code_is_hostile__is_void_or_the_chain_is_s
 
 def test_notice__of_a_hub_that_an_account_owns__is_that_accounts(world: Owned) -> None:
     owner = Wallet()
-    local = deploy_hub(world.node, owner=owner, fee_recipient=world.admin, terms=HubTerms())
+    local = deploy_hub(world.node, owner=owner, fee_recipient=world.admin, terms=LocalHubTerms())
     hub = Hub(world.hub.rpc, Address(local.hub.address))
     notice = replace(world.notice(owner.address), hub_address=hub.address)
     good = with_signature(notice, keys.sign(key_of(owner), notice_digest(notice)))

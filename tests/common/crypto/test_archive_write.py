@@ -8,7 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from service_common.crypto.archive import ArchiveLimits, Names
+from service_common.crypto.archive import ArchiveLimits, ArchiveNames
 from service_common.crypto.archive_write import comment_header, list_directory, tar_blocks, tar_length
 from service_common.crypto.failures import Failure, SealedDataError
 
@@ -198,7 +198,7 @@ def test_archive__a_huge_file__refused_before_it_is_read(size: int, limit: int, 
 
 
 def test_archive__names_without_end__refused_in_time() -> None:
-    names = Names(ArchiveLimits(max_entries=1_000))
+    names = ArchiveNames(ArchiveLimits(max_entries=1_000))
     for number in range(1_000):
         names.add(str(number), directory=False)
     with pytest.raises(SealedDataError, match="more than 1000"):

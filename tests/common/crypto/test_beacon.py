@@ -14,8 +14,8 @@ from service_common.crypto.beacon import (
     MAX_CLOCK_SKEW,
     Beacon,
     BeaconClient,
-    HttpAnswer,
     NotYet,
+    RelayAnswer,
     fetch_info,
     verify_batch,
     verify_beacon,
@@ -61,34 +61,34 @@ class Clock:
 class Relays:
     """Relays by host; what they answer is the test's choice, what they were asked is kept."""
 
-    def __init__(self, **relays: Callable[[str], HttpAnswer]) -> None:
+    def __init__(self, **relays: Callable[[str], RelayAnswer]) -> None:
         self.relays = relays
         self.asked: list[str] = []
 
-    def get(self, url: str, timeout: float) -> HttpAnswer:
+    def get(self, url: str, timeout: float) -> RelayAnswer:
         assert timeout > 0
         self.asked.append(url)
         host, _, path = url.removeprefix("https://").partition("/")
         return self.relays[host]("/" + path)
 
 
-def _down(path: str) -> HttpAnswer:
+def _down(path: str) -> RelayAnswer:
     raise OSError("no route")
 
 
-def _honest(path: str) -> HttpAnswer:
+def _honest(path: str) -> RelayAnswer:
     number = path.rsplit("/", 1)[1]
     assert path.startswith(f"/{INFO.chain_hash[2:]}/")
     if number == "info":
-        return HttpAnswer(200, json.dumps(BEACON.info_json()).encode())
-    return HttpAnswer(200, json.dumps(BEACON.beacon_json(9 if number == "latest" else int(number))).encode())
+        return RelayAnswer(200, json.dumps(BEACON.info_json()).encode())
+    return RelayAnswer(200, json.dumps(BEACON.beacon_json(9 if number == "latest" else int(number))).encode())
 
 
-def _says(status: int, value: object) -> Callable[[str], HttpAnswer]:
-    return lambda _: HttpAnswer(status, json.dumps(value).encode())
+def _says(status: int, value: object) -> Callable[[str], RelayAnswer]:
+    return lambda _: RelayAnswer(status, json.dumps(value).encode())
 
 
-def _client(now: int = 2_000_000_000, **relays: Callable[[str], HttpAnswer]) -> tuple[BeaconClient, Relays]:
+def _client(now: int = 2_000_000_000, **relays: Callable[[str], RelayAnswer]) -> tuple[BeaconClient, Relays]:
     http = Relays(**relays)
     return BeaconClient([f"https://{host}" for host in relays], INFO, http, Clock(now)), http
 
@@ -277,8 +277,8 @@ def test_client__a_round_that_is_out__verified_and_remembered() -> None:
     assert client.latest() == beacon
 
 
-def _forged_by_swap(path: str) -> HttpAnswer:
-    return HttpAnswer(200, json.dumps(BEACON.beacon_json(8) | {"round": 9}).encode())
+def _forged_by_swap(path: str) -> RelayAnswer:
+    return RelayAnswer(200, json.dumps(BEACON.beacon_json(8) | {"round": 9}).encode())
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def _forged_by_swap(path: str) -> HttpAnswer:
         _says(404, {}),
     ],
 )
-def test_client__first_relay_useless_or_lying__next_one_asked(bad: Callable[[str], HttpAnswer]) -> None:
+def test_client__first_relay_useless_or_lying__next_one_asked(bad: Callable[[str], RelayAnswer]) -> None:
     client, http = _client(a=bad, b=_honest)
     assert client.round(9) == Beacon(9, BEACON.signature(9))
     assert len(http.asked) == 2

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import urllib3
 from service_common.storage.gcs import GcsStore
-from service_common.storage.port import CHUNK_BYTES, ObjectGone, UploadTarget
+from service_common.storage.port import CHUNK_BYTES, ObjectGone, SignedUpload
 from service_common.storage.verify import Verification, verify_object
 from service_common.types import Bytes32
 
@@ -25,13 +25,13 @@ def sha256(data: bytes) -> Bytes32:
     return Bytes32("0x" + hashlib.sha256(data).hexdigest())
 
 
-def target(store: GcsStore, locator: str, data: bytes = CIPHERTEXT, lifetime: int = 60) -> UploadTarget:
+def target(store: GcsStore, locator: str, data: bytes = CIPHERTEXT, lifetime: int = 60) -> SignedUpload:
     return store.sign_upload(locator, sha256=sha256(data), byte_length=len(data), lifetime=lifetime)
 
 
 def send(
     http: urllib3.PoolManager,
-    upload: UploadTarget,
+    upload: SignedUpload,
     data: bytes,
     *,
     headers: Mapping[str, str] | None = None,

@@ -8,7 +8,7 @@ import pytest
 from service_common.errors import ServiceError
 from service_common.log import trace_id
 from service_common.traces.otel import AVOID_SECONDS, SILENT_SECONDS, OtelTracer, Outage
-from service_common.traces.port import Kind
+from service_common.traces.port import SpanKind
 from service_common.traces.settings import parse_endpoint
 from structlog.testing import capture_logs
 
@@ -56,7 +56,7 @@ def test_ratio__of_traces_that_begin_here__is_kept_whole_or_not_at_all(
 ) -> None:
     used = tracer(ratio)
     for _ in range(50):
-        with used.open(Kind.SERVER, "root", {}, {}), used.open(Kind.CLIENT, "child", {}, None):
+        with used.open(SpanKind.SERVER, "root", {}, {}), used.open(SpanKind.CLIENT, "child", {}, None):
             pass
     assert len(sent(collector, used)) == 2 * roots
 
@@ -64,7 +64,7 @@ def test_ratio__of_traces_that_begin_here__is_kept_whole_or_not_at_all(
 def test_ratio__of_a_trace_that_began_elsewhere__is_decided_there(collector: Collector, tracer: Tracers) -> None:
     used = tracer(0.0)
     for flag in ("00", "01"):
-        with used.open(Kind.SERVER, f"flag {flag}", {}, {"traceparent": f"00-{TRACE}-{SPAN}-{flag}"}):
+        with used.open(SpanKind.SERVER, f"flag {flag}", {}, {"traceparent": f"00-{TRACE}-{SPAN}-{flag}"}):
             assert used.carrier()["traceparent"].endswith(f"-{flag}")
     (span,) = sent(collector, used)
     assert (span.name, span.trace, span.parent) == ("flag 01", TRACE, SPAN)
@@ -80,7 +80,7 @@ def test_span__that_ends_with_an_error__has_its_type_and_none_of_its_words(
         ServiceError("storage_unavailable", "x"),
     ]
     for error in errors:
-        with pytest.raises(type(error)), used.open(Kind.CLIENT, "failing", {}, None):
+        with pytest.raises(type(error)), used.open(SpanKind.CLIENT, "failing", {}, None):
             raise error
     seen = [(span.attributes["error.type"], span.failed) for span in sent(collector, used)]
     assert sorted(seen) == [("ValueError", True), ("bounty_not_found", False), ("storage_unavailable", True)]
@@ -89,8 +89,8 @@ def test_span__that_ends_with_an_error__has_its_type_and_none_of_its_words(
 
 def test_log__inside_nested_spans_and_after__has_the_trace_and_then_none(tracer: Tracers) -> None:
     used = tracer()
-    with used.open(Kind.SERVER, "outer", {}, {"traceparent": f"00-{TRACE}-{SPAN}-01"}):
-        with used.open(Kind.CLIENT, "inner", {}, None):
+    with used.open(SpanKind.SERVER, "outer", {}, {"traceparent": f"00-{TRACE}-{SPAN}-01"}):
+        with used.open(SpanKind.CLIENT, "inner", {}, None):
             assert trace_id.get() == TRACE
         assert trace_id.get() == TRACE
     assert trace_id.get() == ""
@@ -106,7 +106,7 @@ def test_queue__that_is_full__drops_spans_and_never_waits(
     collector.held.set()
     used = tracer()
     for _ in range(1_000):
-        with used.open(Kind.SERVER, "request", {}, {}):
+        with used.open(SpanKind.SERVER, "request", {}, {}):
             pass
     with caplog.at_level(logging.DEBUG), capture_logs() as said:
         used.close(0.1)
@@ -123,7 +123,7 @@ def test_headers__that_the_collector_asks_for__are_the_sdks_to_send(
     endpoint = parse_endpoint(collector.url.replace(f"operator:{PASSWORD}@", ""))
     assert endpoint is not None
     used = OtelTracer("tests", endpoint, 1.0)
-    with used.open(Kind.SERVER, "request", {}, {}):
+    with used.open(SpanKind.SERVER, "request", {}, {}):
         pass
     assert len(sent(collector, used)) == 1
     assert collector.authorizations == ["Bearer of-tests"]
@@ -174,7 +174,7 @@ def test_tracer__that_ends_in_a_known_outage__does_not_wait_and_does_not_prolong
     outage.began("status 503")
     clock.now += AVOID_SECONDS - 1
     used = tracer(outage=outage)
-    with used.open(Kind.SERVER, "request", {}, {}):
+    with used.open(SpanKind.SERVER, "request", {}, {}):
         pass
     used.close(1)
     clock.now += 1

@@ -9,13 +9,13 @@ from service_common.shapes import Note
 from service_common.types import BountyId, Bytes32
 
 from service_cli.shell.event import Count, Event
-from service_cli.shell.items import Fact, Shown
+from service_cli.shell.items import Field, Shown
 
 if TYPE_CHECKING:
     from service_cli.shell.render.screen import Screen
 
 
-class Result(StrEnum):
+class CheckResult(StrEnum):
     """How a check ended."""
 
     HOLDS = "holds"
@@ -40,20 +40,20 @@ class AuditCheck(Event):
     EVENT: ClassVar[str] = "service_audit.check"
     check: Annotated[str, Note(pattern="^[a-z_]+(\\.[a-z_]+)?$")]
     subject: str | None
-    result: Result
+    result: CheckResult
     detail: str
     differences: tuple[Difference, ...]
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         name, detail = self.check + (f" {self.subject}" if self.subject else ""), self.detail
-        if self.result is Result.HOLDS:
+        if self.result is CheckResult.HOLDS:
             yield f"{screen.good('holds')}        {name}: {detail}"
-        elif self.result is Result.NOT_CHECKED:
+        elif self.result is CheckResult.NOT_CHECKED:
             yield f"{screen.quiet('not checked')}  {name}: {detail}"
         else:
             yield f"{screen.bad('DIFFERS')}      {name} (should be: {detail})"
             for each in self.differences:
-                yield Fact("", f"{each.path}: found {each.found}, expected {each.expected}")
+                yield Field("", f"{each.path}: found {each.found}, expected {each.expected}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,4 +99,4 @@ class AuditTotal(Event):
         holds, differs, unchecked = self.holds, self.differs, self.not_checked
         sign = screen.bad("Not everything holds.") if differs else screen.good("Everything that was checked holds.")
         yield f"{sign} Bounty {self.bounty_id}: {holds} hold, {differs} differ, {unchecked} not checked."
-        yield Fact("Log digest", self.log_digest, whole=True)
+        yield Field("Log digest", self.log_digest, whole=True)

@@ -24,7 +24,7 @@ from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKi
 from service_common.types import Address
 
 from service_cli import __version__
-from service_cli.audit.events import AuditCheck, Difference, Result
+from service_cli.audit.events import AuditCheck, CheckResult, Difference
 from service_cli.audit.history import BountyHistory
 from service_cli.errors import CommandFailed
 from service_cli.shell.output import emit, is_text, remark
@@ -42,7 +42,7 @@ class Check:
 
     name: str
     subject: str | None
-    result: Result
+    result: CheckResult
     detail: str
     differences: tuple[Difference, ...]
 
@@ -63,39 +63,39 @@ class Report:
     checks: list[Check] = field(default_factory=list)
 
     @property
-    def counts(self) -> Counter[Result]:
+    def counts(self) -> Counter[CheckResult]:
         """How many checks ended how."""
         return Counter(check.result for check in self.checks)
 
     @property
     def differing(self) -> list[str]:
         """The checks that do not hold."""
-        return [check.title for check in self.checks if check.result is Result.DIFFERS]
+        return [check.title for check in self.checks if check.result is CheckResult.DIFFERS]
 
     @property
     def holding(self) -> list[str]:
         """The names of the checks that hold."""
-        return list(dict.fromkeys(check.name for check in self.checks if check.result is Result.HOLDS))
+        return list(dict.fromkeys(check.name for check in self.checks if check.result is CheckResult.HOLDS))
 
     def holds(self, name: str, detail: str, subject: str | None = None) -> None:
         """The check was made and holds."""
-        self._add(name, subject, Result.HOLDS, detail, ())
+        self._add(name, subject, CheckResult.HOLDS, detail, ())
 
     def not_checked(self, name: str, reason: str, subject: str | None = None) -> None:
         """The check could not be made, and why."""
-        self._add(name, subject, Result.NOT_CHECKED, reason, ())
+        self._add(name, subject, CheckResult.NOT_CHECKED, reason, ())
 
     def judge(self, name: str, differences: Iterable[Difference], detail: str, subject: str | None = None) -> None:
         """The check holds exactly when there is no difference; ``detail`` is what was compared."""
         found = list(differences)
-        self._add(name, subject, Result.DIFFERS if found else Result.HOLDS, detail, found[:MOST_DIFFERENCES])
+        self._add(name, subject, CheckResult.DIFFERS if found else CheckResult.HOLDS, detail, found[:MOST_DIFFERENCES])
 
     def compare(self, name: str, found: object, expected: object, detail: str, *, closed: bool = False) -> None:
         """Two trees of JSON, the first the audited side's; ``closed`` refuses keys that are not expected."""
         self.judge(name, tree_differences(found, expected, name, closed=closed), detail)
 
     def _add(
-        self, name: str, subject: str | None, result: Result, detail: str, differences: Sequence[Difference]
+        self, name: str, subject: str | None, result: CheckResult, detail: str, differences: Sequence[Difference]
     ) -> None:
         check = Check(name, subject, result, detail, tuple(differences))
         self.checks.append(check)
@@ -179,7 +179,7 @@ def show_summary(summary: str, report: Report) -> None:
     """Beside JSON: the paragraph, then what differs and what was not checked, then what holds in one line."""
     remark(summary)
     for check in report.checks:
-        if check.result is not Result.HOLDS:
+        if check.result is not CheckResult.HOLDS:
             for line in lines(check):
                 remark(line, urgent=True)
     remark(f"holds        {', '.join(report.holding)}")
@@ -187,7 +187,7 @@ def show_summary(summary: str, report: Report) -> None:
 
 def lines(check: Check) -> list[str]:
     """A check that does not hold, and each place where it differs."""
-    if check.result is Result.NOT_CHECKED:
+    if check.result is CheckResult.NOT_CHECKED:
         return [f"not checked  {check.title}: {check.detail}"]
     found = [f"             {one.path}: found {one.found}, expected {one.expected}" for one in check.differences]
     return [f"DIFFERS      {check.title} (should be: {check.detail})", *found]
@@ -235,8 +235,8 @@ def _judges(history: BountyHistory) -> str:
 
 
 def _checks(report: Report) -> str:
-    differs, unchecked = report.counts[Result.DIFFERS], report.counts[Result.NOT_CHECKED]
-    names = ", ".join(dict.fromkeys(check.name for check in report.checks if check.result is Result.NOT_CHECKED))
+    differs, unchecked = report.counts[CheckResult.DIFFERS], report.counts[CheckResult.NOT_CHECKED]
+    names = ", ".join(dict.fromkeys(check.name for check in report.checks if check.result is CheckResult.NOT_CHECKED))
     left = f"{unchecked} could not be checked ({names})" if unchecked else "all were made"
     return f"Of {sum(report.counts.values())} checks {differs or 'none'} {_differ(differs)}; {left}."
 
@@ -279,9 +279,9 @@ def page(history: BountyHistory, report: Report, in_tokens: Callable[[int], str]
     body = [f"<h1>{_text(title)}</h1>", f"<p>{_text(paragraph(history, report, in_tokens))}</p>"]
     body += ["<h2>What it rests on</h2>", _table((), _facts(history))]
     body += ["<h2>Verdicts</h2>", _table(("Guardian", "last Verdict"), _verdicts(history))]
-    body += _section(report, Result.DIFFERS, "What differs from the chain", "Nothing differs.")
-    body += _section(report, Result.NOT_CHECKED, "What was not checked", "Everything was checked.")
-    holding = [check for check in report.checks if check.result is Result.HOLDS]
+    body += _section(report, CheckResult.DIFFERS, "What differs from the chain", "Nothing differs.")
+    body += _section(report, CheckResult.NOT_CHECKED, "What was not checked", "Everything was checked.")
+    holding = [check for check in report.checks if check.result is CheckResult.HOLDS]
     folded = _table(("check", "what was compared"), ((check.title, check.detail) for check in holding))
     body += ["<h2>What holds</h2>", f"<details><summary>{len(holding)} checks</summary>{folded}</details>"]
     made = f"service-audit {__version__}, from the Hub's log; anyone can derive it again."
@@ -319,12 +319,12 @@ def _verdicts(history: BountyHistory) -> list[tuple[str, str]]:
     return [(account, what) for accounts, what in named for account in accounts]
 
 
-def _section(report: Report, result: Result, heading: str, none: str) -> list[str]:
+def _section(report: Report, result: CheckResult, heading: str, none: str) -> list[str]:
     """A heading, and a table of the checks that ended so, with every place that differs."""
     found = [check for check in report.checks if check.result is result]
     if not found:
         return [f"<h2>{_text(heading)}</h2>", f"<p>{_text(none)}</p>"]
-    mark = ' class="bad"' if result is Result.DIFFERS else ""
+    mark = ' class="bad"' if result is CheckResult.DIFFERS else ""
     rows = [row for check in found for row in _rows(check)]
     return [f"<h2{mark}>{_text(heading)}</h2>", _table(("where", "what"), rows)]
 

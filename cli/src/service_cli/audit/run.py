@@ -17,7 +17,7 @@ from service_common.types import BlockNumber, BountyId, UnixSeconds
 from service_cli.api import api_of
 from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle
 from service_cli.audit.collect import collect_chain, collect_service
-from service_cli.audit.events import AuditTotal, Result, WrittenBundle, WrittenPage
+from service_cli.audit.events import AuditTotal, CheckResult, WrittenBundle, WrittenPage
 from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, read_history
 from service_cli.audit.report import Report, differing, paragraph, show_summary, write_page
 from service_cli.audit.rules import check_rules, check_views
@@ -167,11 +167,11 @@ def _finish(history: BountyHistory, report: Report, request: Request, shown: Cal
         write_page(request.page, history, report, shown)
         emit(WrittenPage(history.chain.bounty_id, str(request.page)))
         remark(f"the page is {request.page}")
-    counts = {result.value: report.counts[result] for result in Result}
+    counts = {result.value: report.counts[result] for result in CheckResult}
     emit(AuditTotal(history.chain.bounty_id, history.digest(), **counts), lambda: About(summary=summary))
     if is_text():
         for check in report.checks:
-            if check.result is not Result.HOLDS:
+            if check.result is not CheckResult.HOLDS:
                 check.show()
     totals = f"{counts['holds']} hold, {counts['differs']} differ, {counts['not_checked']} not checked"
     if report.differing:

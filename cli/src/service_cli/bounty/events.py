@@ -8,7 +8,7 @@ from service_common.domain.lifecycle import Outcome, Schedule, SettlementReason
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 
 from service_cli.shell.event import Code, Event, JsonObject
-from service_cli.shell.items import Column, Fact, Heading, Row, Shown
+from service_cli.shell.items import Column, Field, Heading, Row, Shown
 from service_cli.shell.phrases import at, following, safe, short, time_left, to_the_minute, tokens, why
 from service_cli.shell.progress import Step, next_step, sentence
 from service_cli.shell.text import relative
@@ -168,15 +168,15 @@ class FinalBounty(Event):
             yield _last_step("Poster", bounty_id, paid=screen.about.paid)
             return
         yield f"{screen.good('Ended.')} Bounty {bounty_id} is final and awarded: {reason}."
-        yield Fact("Winner", winner, whole=True)
-        yield Fact("Submission", self.submission_commitment or "", whole=True)
+        yield Field("Winner", winner, whole=True)
+        yield Field("Submission", self.submission_commitment or "", whole=True)
         yield _last_step("winner", bounty_id, paid=screen.about.paid)
 
 
-def _last_step(who: str, bounty_id: BountyId, *, paid: bool) -> Fact:
+def _last_step(who: str, bounty_id: BountyId, *, paid: bool) -> Field:
     if paid:
-        return Fact("Paid", f"the {who} has claimed; service-cli status shows what waits for you")
-    return Fact("Next", f"the {who} runs service-cli claim {bounty_id}")
+        return Field("Paid", f"the {who} has claimed; service-cli status shows what waits for you")
+    return Field("Next", f"the {who} runs service-cli claim {bounty_id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +195,9 @@ class FetchedRecord(Event):
         record = read(VerificationRecord, self.record)
         yield from record_items(record, screen)
         yield Heading("Evidence")
-        yield Fact("Settled", f"in block {record.settlement.block_number}")
-        yield Fact("Transaction", record.settlement.tx_hash, whole=True)
-        yield Fact("Log digest", record.log_digest, whole=True)
+        yield Field("Settled", f"in block {record.settlement.block_number}")
+        yield Field("Transaction", record.settlement.tx_hash, whole=True)
+        yield Field("Log digest", record.log_digest, whole=True)
         yield "The record is evidence only; the chain decides."
         yield following(f"bounty:show {record.bounty_id}")
 

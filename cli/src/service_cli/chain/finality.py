@@ -30,7 +30,7 @@ _LOOKS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingOutcome:
     """An outcome that is not final yet: its block, the finalized one, and about when that will have come so far."""
 
     bounty_id: BountyId
@@ -92,7 +92,7 @@ def _stands(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, finaliz
     return final is not None and (final.outcome, final.winner) == (bounty.outcome, bounty.winner)
 
 
-def _pending(chain: ChainClient, bounty_id: BountyId, finalized: Header) -> Pending | None:
+def _pending(chain: ChainClient, bounty_id: BountyId, finalized: Header) -> PendingOutcome | None:
     """How far finality has to come, if it goes on as far behind as now; None where a reorg took the outcome out."""
     start = BlockNumber(finalized.number + 1)
     found = ExpectedEvent(BountyFinalized, [bounty_topic(bounty_id)]).newest(chain, start)
@@ -102,10 +102,10 @@ def _pending(chain: ChainClient, bounty_id: BountyId, finalized: Header) -> Pend
     with chain_errors():
         ended = header_at(chain.rpc, found.block_number).time
     final_at = UnixSeconds(now + ended - finalized.time)
-    return Pending(bounty_id, found.block_number, finalized.number, now, final_at)
+    return PendingOutcome(bounty_id, found.block_number, finalized.number, now, final_at)
 
 
-def _impatient(pending: Pending | None) -> CommandFailed:
+def _impatient(pending: PendingOutcome | None) -> CommandFailed:
     message = "The chain has not finalized the outcome." if pending is None else f"{pending.text}."
     return CommandFailed(
         "not_finalized",

@@ -23,7 +23,7 @@ from service_cli.chain import sender
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt, receipt_of
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.transactions import HubCall, Proof
+from service_cli.chain.transactions import DoneEvidence, HubCall
 from service_cli.config.acceptance import require_accepted
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
@@ -33,7 +33,7 @@ from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.shell.output import emit, say
 
 if TYPE_CHECKING:  # a server, needed by those who ask for a page
-    from service_cli.wallet_page.server import Task, WalletPage
+    from service_cli.wallet_page.server import WalletPage, WalletTask
 
 _DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 _MOST_BYTES: Final = 1024 * 1024
@@ -101,7 +101,7 @@ class Given:
 GIVEN: Final = JournalEntry("given_to_wallet", Given.to_json, Given.from_json)
 
 
-def done_by_wallet(chain: ChainClient, proof: Proof, journal: Journal) -> Receipt | None:
+def done_by_wallet(chain: ChainClient, proof: DoneEvidence, journal: Journal) -> Receipt | None:
     """What became of a call that an earlier run gave to a wallet; waited for where the wallet sent it already."""
     given = journal.get(GIVEN)
     if given is None:
@@ -112,7 +112,12 @@ def done_by_wallet(chain: ChainClient, proof: Proof, journal: Journal) -> Receip
 
 
 def give_to_wallet(
-    chain: ChainClient, signer: ExternalSigner, call: HubCall, proof: Proof, journal: Journal, show: Callable[[], None]
+    chain: ChainClient,
+    signer: ExternalSigner,
+    call: HubCall,
+    proof: DoneEvidence,
+    journal: Journal,
+    show: Callable[[], None],
 ) -> Receipt | None:
     """Give the simulated call to the wallet: the receipt where the command waits for it, else None.
 
@@ -136,7 +141,7 @@ def give_to_wallet(
     return _awaited(chain, proof, given)
 
 
-def _awaited(chain: ChainClient, proof: Proof, given: Given) -> Receipt:
+def _awaited(chain: ChainClient, proof: DoneEvidence, given: Given) -> Receipt:
     """The event of what the wallet sent, with enough blocks on top; its transaction may be another than it named."""
     look = partial(_settled, chain, proof, given)
     found, _ = sender.keep_looking(look, "what your wallet sent is remembered", _POLL_SECONDS)
@@ -147,8 +152,8 @@ def _awaited(chain: ChainClient, proof: Proof, given: Given) -> Receipt:
     raise CommandFailed("transaction_pending", message, next_action=next_action)
 
 
-def _settled(chain: ChainClient, proof: Proof, given: Given) -> Receipt | None:
-    """One look; what it concludes is so while one block is the tip, and lies deep enough below it."""
+def _settled(chain: ChainClient, proof: DoneEvidence, given: Given) -> Receipt | None:
+    """Check the chain once; conclusions hold for a single tip block with enough confirmations."""
     head = chain.latest()
     deep = sender.settled_block(chain, head)
     found = proof.newest(chain, given.from_block)
@@ -203,11 +208,11 @@ def _has(file: Path, text: str) -> bool:
         return False
 
 
-def _signing(account: Address, typed_data: Mapping[str, object], summary: str) -> "Task":
-    from service_cli.wallet_page.server import Task
+def _signing(account: Address, typed_data: Mapping[str, object], summary: str) -> "WalletTask":
+    from service_cli.wallet_page.server import WalletTask
 
     domain, message = object_of(typed_data["domain"]), object_of(typed_data["message"])
-    return Task(
+    return WalletTask(
         account=account,
         chain_id=whole_of(domain["chainId"]),
         title=f"Sign: {summary}",
@@ -224,12 +229,12 @@ def _signing(account: Address, typed_data: Mapping[str, object], summary: str) -
     )
 
 
-def _sending(chain: ChainClient, account: Address, call: HubCall, *, again: bool) -> "Task":
-    from service_cli.wallet_page.server import Task
+def _sending(chain: ChainClient, account: Address, call: HubCall, *, again: bool) -> "WalletTask":
+    from service_cli.wallet_page.server import WalletTask
 
     target = call.target(chain)
     twice = "You were asked for this before. If your wallet sent it, wait for its block and do not send it again."
-    return Task(
+    return WalletTask(
         account=account,
         chain_id=chain.chain_id,
         title=f"Send: {call.summary}",

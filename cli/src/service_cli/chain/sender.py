@@ -28,7 +28,7 @@ from service_cli.chain.receipts import Receipt, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.transactions import (
-    Attempt,
+    SignedStep,
     Transaction,
     TransactionStep,
     account_nonce,
@@ -76,7 +76,7 @@ class Kept:
     then offers the same bytes, which a node takes only once.
     """
 
-    attempt: Attempt
+    attempt: SignedStep
     reach: Reach
 
 
@@ -88,7 +88,7 @@ class Offered:
     journal before it is sent, so a kill in between loses neither of the two.
     """
 
-    attempt: Attempt
+    attempt: SignedStep
     reach: Reach
     at: float
     replacements: int
@@ -101,7 +101,7 @@ class Contended:
     It is not outbid, since it may be a person's own; it is waited for, and ours is offered again now and then.
     """
 
-    attempt: Attempt
+    attempt: SignedStep
     reach: Reach
     at: float
     replacements: int
@@ -119,7 +119,7 @@ class Missing:
     since: float
 
     @property
-    def attempt(self) -> Attempt:
+    def attempt(self) -> SignedStep:
         return self.before.attempt
 
     @property
@@ -374,7 +374,7 @@ class _Sending:
         with chain_errors():
             return any(self.chain.rpc.call("eth_getTransactionByHash", found) for found in self.state.attempt.hashes)
 
-    def _sign(self, replaces: Attempt | None) -> Attempt:
+    def _sign(self, replaces: SignedStep | None) -> SignedStep:
         """Sign, and keep it in the journal before anything of it is sent."""
         attempt = sign_attempt(self.chain, self.signer, self.transaction, replaces)
         self.journal.note(self.step.attempt, attempt)
@@ -408,7 +408,7 @@ class _Sending:
         elif not same or self._is_too_little(state.attempt):
             self.state = Kept(self._sign(state.attempt), state.reach)
 
-    def _is_too_little(self, attempt: Attempt) -> bool:
+    def _is_too_little(self, attempt: SignedStep) -> bool:
         """Whether the price or the gas of an earlier run, which are an endpoint's word, do not suffice now."""
         cost = gas_cost(self.chain, self.signer.address, self.call)
         return cost.price.cap > attempt.price.cap or 0 < attempt.gas < cost.gas
@@ -428,7 +428,7 @@ class _Sending:
         self.step.give_up(self.journal, state.attempt)
         return Kept(self._sign(None), Reach.THIS_RUN)
 
-    def _offer(self, attempt: Attempt, replacements: int) -> None:
+    def _offer(self, attempt: SignedStep, replacements: int) -> None:
         """Send the newest transaction to the node."""
         offered = Offered(attempt, self.state.reach, time.monotonic(), replacements)
         self.state = offered  # before the node answers: with any answer it may have it

@@ -143,7 +143,7 @@ class TokenApproval:
         return chain.settings.escrow_token()
 
 
-class Proof(Protocol):
+class DoneEvidence(Protocol):
     """What shows that a transaction's work is done, no matter who did it."""
 
     def newest(self, chain: ChainClient, start: BlockNumber) -> Receipt | None:
@@ -158,7 +158,7 @@ class Transaction:
     """What is sent for one step, and the event that proves it; without one only a receipt does."""
 
     call: ContractCall
-    expects: Proof | None
+    expects: DoneEvidence | None
     last_nonce: int | None = None
     """Signed with no later nonce, where one is named: it is to be mined before what has that nonce, or never."""
 
@@ -177,7 +177,7 @@ class GasPrice:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SignedStep:
     """Everything signed for one step. ``from_block`` is the tip before the first signature; newest ``raws`` last."""
 
     nonce: int
@@ -205,9 +205,9 @@ class Attempt:
         }
 
     @staticmethod
-    def from_json(value: object) -> "Attempt":
+    def from_json(value: object) -> "SignedStep":
         fields = object_of(value)
-        return Attempt(
+        return SignedStep(
             nonce=whole_of(fields["nonce"]),
             from_block=BlockNumber(whole_of(fields["from_block"])),
             data=text_of(fields["data"]),
@@ -228,8 +228,8 @@ class TransactionStep:
     name: str
 
     @property
-    def attempt(self) -> JournalEntry[Attempt]:
-        return JournalEntry(self.name, Attempt.to_json, Attempt.from_json)
+    def attempt(self) -> JournalEntry[SignedStep]:
+        return JournalEntry(self.name, SignedStep.to_json, SignedStep.from_json)
 
     @property
     def given_up(self) -> JournalEntry[tuple[Bytes32, ...]]:
@@ -256,7 +256,7 @@ class TransactionStep:
         """Whether a transaction was signed in an earlier run and is not given up."""
         return journal.get(self.attempt) is not None
 
-    def give_up(self, journal: Journal, attempt: Attempt) -> None:
+    def give_up(self, journal: Journal, attempt: SignedStep) -> None:
         """Another transaction took the nonce: none of these can be mined, unless the chain is not what it showed."""
         journal.note(self.given_up, (*(journal.get(self.given_up) or ()), *attempt.hashes))
         first = journal.get(self.given_up_from)
@@ -264,7 +264,7 @@ class TransactionStep:
         journal.forget(self.attempt)
 
     @property
-    def entries(self) -> tuple[JournalEntry[Attempt], JournalEntry[tuple[Bytes32, ...]], JournalEntry[int]]:
+    def entries(self) -> tuple[JournalEntry[SignedStep], JournalEntry[tuple[Bytes32, ...]], JournalEntry[int]]:
         """All to be dropped together: the work is done, or is to be done again from the beginning."""
         return self.attempt, self.given_up, self.given_up_from
 
@@ -417,8 +417,8 @@ def advise_wallet(chain: ChainClient, account: Address, call: ContractCall) -> N
 
 
 def sign_attempt(
-    chain: ChainClient, signer: LocalSigner, transaction: Transaction, replaces: Attempt | None
-) -> Attempt:
+    chain: ChainClient, signer: LocalSigner, transaction: Transaction, replaces: SignedStep | None
+) -> SignedStep:
     """A first transaction, or one that takes the place of an earlier one that is not mined yet.
 
     ``nonce_used`` where it would have a later nonce than it may.
@@ -449,7 +449,7 @@ def sign_attempt(
     summary = f"{call.summary}; at most {ether(cost.wei)} for gas"
     raw = "0x" + signer.sign_transaction(fields, summary).hex()
     earlier, start = (replaces.raws, replaces.from_block) if replaces else ((), head)
-    return Attempt(nonce, start, call.data, cost.price, (*earlier, raw), cost.gas)
+    return SignedStep(nonce, start, call.data, cost.price, (*earlier, raw), cost.gas)
 
 
 def next_nonce(chain: ChainClient, account: Address) -> int:

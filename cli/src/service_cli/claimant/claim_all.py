@@ -200,7 +200,7 @@ BATCH: Final[JournalEntry[Sequence[DuePart]]] = JournalEntry("batch", _to_json, 
 
 
 @dataclass(slots=True)
-class _Tally:
+class _RunTotals:
     """What one run has come to."""
 
     account: Address
@@ -236,7 +236,7 @@ def claim_all(settings: Settings, external: ExternalSigner | None, *, by_log: bo
         _prepare_all(ChainClient.checked(settings), external.address, by_log=by_log)
         return
     session = Session.open(settings, claiming_signer(settings, _ambiguous))
-    chain, tally = session.chain, _Tally(session.account)
+    chain, tally = session.chain, _RunTotals(session.account)
     with session.journal("claimall", session.account) as journal:
         batch = journal.get(BATCH)
         if batch and _STEP.was_attempted(journal):
@@ -251,7 +251,7 @@ def claim_all(settings: Settings, external: ExternalSigner | None, *, by_log: bo
 
 def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> None:
     """Each transaction simulated and printed for a wallet; the total is what they would pay."""
-    due, tally = _find(chain, account, by_log=by_log), _Tally(account)
+    due, tally = _find(chain, account, by_log=by_log), _RunTotals(account)
     for first in range(0, len(due.parts), MOST_CLAIMS):
         if accepted := _accepted(chain, due.parts[first : first + MOST_CLAIMS], tally):
             call = _call(accepted)
@@ -267,7 +267,7 @@ def _claim_all_by_wallet(chain: ChainClient, wallet: ExternalSigner, *, by_log: 
     A file for a Safe has one transaction: once that is executed, the next run writes the next one.
     """
     account = wallet.address
-    tally = _Tally(account)
+    tally = _RunTotals(account)
     with open_journal(chain.chain_id, chain.hub.address, "claimall", account) as journal:
         batch = journal.get(BATCH)
         if batch and (receipt := done_by_wallet(chain, _proof(batch, account), journal)) is not None:
@@ -303,7 +303,7 @@ def _find(chain: ChainClient, account: Address, *, by_log: bool) -> Due:
     return due
 
 
-def _accepted(chain: ChainClient, parts: Sequence[DuePart], tally: _Tally) -> tuple[DuePart, ...]:
+def _accepted(chain: ChainClient, parts: Sequence[DuePart], tally: _RunTotals) -> tuple[DuePart, ...]:
     """The parts that the Hub pays together; each one that it refuses is reported with its own reason."""
     try:
         simulate(chain, tally.account, _call(parts))
@@ -328,7 +328,7 @@ def _refusal(chain: ChainClient, account: Address, part: DuePart) -> ServiceErro
     return None
 
 
-def _send(session: Session[LocalSigner], journal: Journal, parts: Sequence[DuePart], tally: _Tally) -> None:
+def _send(session: Session[LocalSigner], journal: Journal, parts: Sequence[DuePart], tally: _RunTotals) -> None:
     """One transaction, sent once; what it paid is what its block shows."""
     journal.note(BATCH, parts)
     receipt = send(session, Transaction(_call(parts), _proof(parts, session.account)), journal, _STEP)
@@ -343,7 +343,7 @@ def _proof(
     return paid(_EVENTS[parts[0].kind], parts[0].bounty_id, account)
 
 
-def _report(chain: ChainClient, receipt: Receipt, parts: Sequence[DuePart], tally: _Tally) -> None:
+def _report(chain: ChainClient, receipt: Receipt, parts: Sequence[DuePart], tally: _RunTotals) -> None:
     """What a transaction paid, part by part."""
     account = tally.account
     found = _payments(receipt, account)

@@ -9,7 +9,7 @@ from service_common.types import Address, BlockNumber, BountyId, Bytes32, TokenA
 
 from service_cli.events import UnfinalizedOutcome, UnsentCall
 from service_cli.shell.event import Code, Count, Event
-from service_cli.shell.items import Fact, Shown
+from service_cli.shell.items import Field, Shown
 from service_cli.shell.phrases import counted, following, short, tokens, transaction
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class ClaimTotal(Event):
             so_far = " yet" if self.not_final else ""
             yield f"Nothing is due to {self.claimant}{so_far}."
         if left:
-            yield Fact("Not claimed", screen.bad(f"{counted(left, 'amount')}, which the Hub refused"))
+            yield Field("Not claimed", screen.bad(f"{counted(left, 'amount')}, which the Hub refused"))
         if waiting_for := self.not_final:
-            yield Fact("Not final", f"the outcome of bounty {', '.join(map(str, waiting_for))}; run it again later")
+            yield Field("Not final", f"the outcome of bounty {', '.join(map(str, waiting_for))}; run it again later")
         yield following("status")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from service_common.shapes import Note
 
 from service_cli.shell.event import Event
-from service_cli.shell.items import Fact, Shown
+from service_cli.shell.items import Field, Shown
 
 if TYPE_CHECKING:
     from service_cli.shell.render.screen import Screen
@@ -45,10 +45,10 @@ class AcceptedFile(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"{screen.good('Done.')} You accepted {self.path} as it is; commands sign with what it sets."
-        yield Fact("Sets", ", ".join(self.variables))
+        yield Field("Sets", ", ".join(self.variables))
         if differing := self.differing:
-            yield Fact("Differs", f"from the network's record: {', '.join(differing)}")
-        yield Fact("Content", self.digest, whole=True)
+            yield Field("Differs", f"from the network's record: {', '.join(differing)}")
+        yield Field("Content", self.digest, whole=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from service_common.chain.deployment import (
     LOCAL_CHAIN_ID,
     NETWORKS,
     BeaconRecord,
-    Deployment,
+    DeploymentRecord,
     deployment_of,
     parse_network,
 )
@@ -80,7 +80,7 @@ class Settings:
 
     environment: Environment
     chain_id: ChainId
-    record: Deployment | None
+    record: DeploymentRecord | None
     api_override: str | None
     network_source: str = "default"
     max_cost: int | None = None

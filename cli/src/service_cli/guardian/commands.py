@@ -11,13 +11,13 @@ from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, Value, r
 from service_cli.shell.command import argument_error, command
 
 if TYPE_CHECKING:
-    from service_cli.guardian.opening import Choice
+    from service_cli.guardian.opening import SubmissionChoice
 
 
-def _choice(text: str) -> "Choice":
-    from service_cli.guardian.opening import Choice
+def _choice(text: str) -> "SubmissionChoice":
+    from service_cli.guardian.opening import SubmissionChoice
 
-    return Choice.parse(text)
+    return SubmissionChoice.parse(text)
 
 
 SUBMISSION: Final = Value("a Submission", _choice, "N|0x…")
@@ -67,7 +67,7 @@ def guardian_open(
     bounty_id: BountyId,
     solver: Address | None,
     submission_commitment: Bytes32 | None,
-    submission: "Choice | None",
+    submission: "SubmissionChoice | None",
     output: Path | None,
     output_dir: Path | None,
     source: Path | None,
@@ -167,7 +167,7 @@ def guardian_verdict(
     bounty_id: BountyId,
     kind: str,
     rest: tuple[str, ...],
-    submission: "Choice | None",
+    submission: "SubmissionChoice | None",
     template: bool,
     replace: bool,
     network: str | None,
@@ -223,7 +223,7 @@ def guardian_verdict(
 
 
 def _named(
-    kind: str, rest: tuple[str, ...], submission: "Choice | None"
+    kind: str, rest: tuple[str, ...], submission: "SubmissionChoice | None"
 ) -> tuple[tuple[Address, Bytes32] | None, str | None]:
     """The Submission that an awarded Verdict names by both its names, and the body's path, each where it is given."""
     if kind == "no_valid_submission":

@@ -10,7 +10,7 @@ from service_common.types import Address, BlockNumber, BountyId, Bytes32, TokenA
 
 from service_cli.events import OpenedFiles, UnfinalizedOutcome
 from service_cli.shell.event import Code, Count, Event, Position
-from service_cli.shell.items import Column, Fact, Row, Shown
+from service_cli.shell.items import Column, Field, Row, Shown
 from service_cli.shell.phrases import at, counted, following, short, tokens, transaction
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveSubmission:
+class JudgeableSubmission:
     """A Submission that can be judged, as the index has it."""
 
     solver_address: Address
@@ -44,7 +44,7 @@ class JudgeableBounty(Event):
     bounty_id: BountyId
     reveal_at: UnixSeconds
     judging_deadline: UnixSeconds
-    submissions: tuple[ActiveSubmission, ...]
+    submissions: tuple[JudgeableSubmission, ...]
     unopened: tuple[Bytes32, ...]
     own_verdict: IndexedVerdict | None
 
@@ -56,8 +56,8 @@ class JudgeableBounty(Event):
         else:
             yield f"Bounty {bounty_id}: judge until {at(deadline, screen)}."
         own = self.own_verdict
-        yield Fact("Your Verdict", "none yet" if own is None else _verdict(own.kind, own.solver_address))
-        yield Fact("Submissions", f"{len(self.submissions)}, {len(set(self.unopened))} not opened on this machine")
+        yield Field("Your Verdict", "none yet" if own is None else _verdict(own.kind, own.solver_address))
+        yield Field("Submissions", f"{len(self.submissions)}, {len(set(self.unopened))} not opened on this machine")
         if self.unopened:
             yield following(f"guardian:open {bounty_id}")
         elif own is None and self.submissions and deadline > screen.now:
@@ -67,7 +67,7 @@ class JudgeableBounty(Event):
 def _judging(bounty_id: BountyId) -> Iterator[Shown]:
     """The two commands of which one comes next, once the work is read."""
     yield following(f"guardian:verdict {bounty_id} awarded --submission N")
-    yield Fact("Or", f"service-cli guardian:verdict {bounty_id} no_valid_submission", whole=True)
+    yield Field("Or", f"service-cli guardian:verdict {bounty_id} no_valid_submission", whole=True)
 
 
 def _verdict(kind: object, solver: Address | None) -> str:
@@ -106,7 +106,7 @@ class ListedSubmission(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"Submission {self.number} by {self.solver}:"
-        yield Fact("", self.submission_commitment, whole=True)
+        yield Field("", self.submission_commitment, whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class PassedKey(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"The content key is in {self.path}, sealed so that only {self.guardian} can open it."
-        yield Fact("Next", "that Guardian puts it as identity.age into a folder for guardian:open --from")
+        yield Field("Next", "that Guardian puts it as identity.age into a folder for guardian:open --from")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ class OpenedSubmission(OpenedFiles):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield from self.opened(screen)
-        yield Fact("Next", "read it, then record what you found: service-cli help guardian:verdict")
-        yield Fact("Afterwards", f"once the bounty has ended: service-cli guardian:forget {self.bounty_id}")
+        yield Field("Next", "read it, then record what you found: service-cli help guardian:verdict")
+        yield Field("Afterwards", f"once the bounty has ended: service-cli guardian:forget {self.bounty_id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class UnopenedSubmission(Event):
     def text(self, screen: "Screen") -> Iterator[Shown]:
         number = self.number
         yield f"{screen.bad('Not opened:')} Submission {number}, of {self.solver}. {self.message}"
-        yield Fact("Fix", self.next_action)
+        yield Field("Fix", self.next_action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +189,12 @@ class OpenedBounty(Event):
         opened = counted(self.opened, "Submission")
         yield f"{screen.good('Done.')} {opened} of bounty {bounty_id} opened below {self.output_dir}."
         if before:
-            yield Fact("Before", f"{counted(before, 'Submission')} had been opened by an earlier run")
+            yield Field("Before", f"{counted(before, 'Submission')} had been opened by an earlier run")
         if problems:
-            yield Fact("Not opened", screen.bad(counted(problems, "Submission")))
+            yield Field("Not opened", screen.bad(counted(problems, "Submission")))
         if self.opened or before:
             yield from _judging(bounty_id)
-            yield Fact("Afterwards", f"once the bounty has ended: service-cli guardian:forget {bounty_id}")
+            yield Field("Afterwards", f"once the bounty has ended: service-cli guardian:forget {bounty_id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ class RemovedWork(Event):
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"{counted(self.file_count, 'file')} of opened work removed from {self.path}."
         for path in self.kept:
-            yield Fact("Kept", screen.bad(f"{path}, which somebody changed or added"))
+            yield Field("Kept", screen.bad(f"{path}, which somebody changed or added"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class PublishedVerdict(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"Your written Verdict on bounty {self.bounty_id} is published; anyone can read it."
-        yield Fact("Report", self.report_commitment, whole=True)
+        yield Field("Report", self.report_commitment, whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +288,7 @@ class AnchoredVerdict(Event):
         bounty_id, verdict = self.bounty_id, _verdict(self.kind, self.solver)
         yield f"{screen.good('Done.')} Your Verdict on bounty {bounty_id} is recorded on chain: {verdict}."
         if screen.about.terms is not None:
-            yield Fact("Judging", f"until {at(screen.about.terms.judging_deadline, screen)}, or until a quorum agrees")
+            yield Field("Judging", f"until {at(screen.about.terms.judging_deadline, screen)}, or until a quorum agrees")
         yield from transaction(self.tx_hash, screen)
         yield following(f"bounty:watch {bounty_id}")
 
@@ -307,7 +307,7 @@ class DeliveredKey(Event):
         bounty_id = self.bounty_id
         before = "" if self.created else " It was there before."
         yield f"{screen.good('Done.')} The Poster of bounty {bounty_id} can open the winning work.{before}"
-        yield Fact("Next", f"the Poster runs service-cli poster:open-winning-submission {bounty_id}")
+        yield Field("Next", f"the Poster runs service-cli poster:open-winning-submission {bounty_id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,9 +324,9 @@ class NewEncryptionKey(Event):
     def text(self, screen: "Screen") -> Iterator[Shown]:
         count = self.key_count
         yield f"{screen.good('Done.')} A new encryption key is in {self.path}, which now has {count}; back it up."
-        yield Fact("Public key", self.public_key, whole=True)
-        yield Fact("As age has it", self.recipient, whole=True)
-        yield Fact("Next", "give the public key to the Hub's owner, who publishes a roster with it; keep older keys")
+        yield Field("Public key", self.public_key, whole=True)
+        yield Field("As age has it", self.recipient, whole=True)
+        yield Field("Next", "give the public key to the Hub's owner, who publishes a roster with it; keep older keys")
 
 
 _KEYS: Final = (Column("KEY"), Column("IN THE ROSTER"))
@@ -361,7 +361,7 @@ class SignOfLife(Event):
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"{screen.good('Done.')} Your sign of life is on chain, in block {self.block_number}."
         yield from transaction(self.tx_hash, screen)
-        yield Fact("Next", "nothing; Posters see in the roster when you were last active")
+        yield Field("Next", "nothing; Posters see in the roster when you were last active")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from service_cli.bounty.listing import require_deployment
 from service_cli.chain.journal import opened_name, was_done
 from service_cli.config.settings import Settings
 from service_cli.errors import MALFORMED, CommandFailed
-from service_cli.guardian.events import ActiveSubmission, IndexedVerdict, JudgeableBounty, OwedDelivery
+from service_cli.guardian.events import IndexedVerdict, JudgeableBounty, JudgeableSubmission, OwedDelivery
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import About, moment
 
@@ -142,7 +142,7 @@ def _print_bounty(
 ) -> None:
     verdicts = [_read(IndexedVerdict, each) for each in _list(bounty, "verdicts")]
     bounty_id, deadline = _bounty_id(bounty), UnixSeconds(_whole(bounty, "judging_deadline"))
-    work = tuple(_read(ActiveSubmission, each) for each in submissions)
+    work = tuple(_read(JudgeableSubmission, each) for each in submissions)
     unopened = tuple(
         each.submission_commitment
         for each in work

@@ -310,17 +310,17 @@ _PREFIX: Final = re.compile(r"0x[0-9a-f]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SubmissionChoice:
     """Which Submission was meant: its number in the list, or the first digits of its commitment."""
 
     text: str
 
     @staticmethod
-    def parse(text: str) -> "Choice":
+    def parse(text: str) -> "SubmissionChoice":
         """``3``, or ``0x`` and at least one digit."""
         if _NUMBER.fullmatch(text) is None and _PREFIX.fullmatch(text.lower()) is None:
             raise ValueError("a number of the list, or 0x and the first digits of a commitment")
-        return Choice(text.lower())
+        return SubmissionChoice(text.lower())
 
     def of(self, found: list[RecordedSubmission]) -> RecordedSubmission:
         """The one Submission that it names; none or several are refused."""
@@ -379,7 +379,7 @@ def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, o
 def open_chosen(
     settings: Settings,
     bounty_id: BountyId,
-    choice: Choice,
+    choice: SubmissionChoice,
     output: Path | None,
     source: Path | None,
     pass_on: PassOn | None,

@@ -51,7 +51,7 @@ from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict, VerdictCount
-from service_cli.guardian.opening import Choice
+from service_cli.guardian.opening import SubmissionChoice
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import moment, printable
 from service_cli.witnesses.bounties import Pair, terms_of
@@ -327,7 +327,7 @@ _RESULT: Final = "<Why this Verdict follows, in a sentence or two.>"
 _PLACEHOLDERS: Final = frozenset({_MET, _MISSED, _RESULT})
 
 
-def named_by(settings: Settings, bounty_id: BountyId, choice: Choice) -> Vouched[Pair]:
+def named_by(settings: Settings, bounty_id: BountyId, choice: SubmissionChoice) -> Vouched[Pair]:
     """The Solver and Submission that a number or the begin of a commitment names."""
     return named_by_place(ChainClient.checked(settings), api_of(settings), bounty_id, choice.of)
 

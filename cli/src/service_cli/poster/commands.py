@@ -75,7 +75,7 @@ def poster_new(
               service-cli poster:new --kind bug --judging "3 days" bug.md
     """
     from service_cli.poster.events import WrittenTemplate
-    from service_cli.poster.template import Kind, TemplateTerms, require_no_file, template, write_template
+    from service_cli.poster.template import PageKind, TemplateTerms, require_no_file, template, write_template
     from service_cli.shell.output import remark
     from service_cli.shell.text import About, moment
 
@@ -88,14 +88,14 @@ def poster_new(
     judged = judging or usual.judging
     fees: tuple[TokenAmount | None, ...] = (None, None, None)
     if award is None:
-        text = template(now, TemplateTerms(escrow or usual.escrow, deadline, judged, Kind(kind)))
+        text = template(now, TemplateTerms(escrow or usual.escrow, deadline, judged, PageKind(kind)))
     else:
         from service_cli.config.settings import CHAIN, load_settings
         from service_cli.poster.conditions import escrow_for, fees_of, require_accepted
 
         chain, conditions, least = escrow_for(load_settings(network, None, CHAIN), award)
         now, escrow, fees = chain.latest().time, least, fees_of(least, conditions)
-        text = template(now, TemplateTerms(least, deadline, judged, Kind(kind)))
+        text = template(now, TemplateTerms(least, deadline, judged, PageKind(kind)))
         require_accepted(chain, conditions, text)
     write_template(path, text)
     written = WrittenTemplate(str(path), escrow, deadline, judging, *fees)

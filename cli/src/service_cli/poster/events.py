@@ -9,7 +9,7 @@ from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainI
 
 from service_cli.events import OpenedFiles
 from service_cli.shell.event import Count, Event, Position
-from service_cli.shell.items import Fact, Shown
+from service_cli.shell.items import Field, Shown
 from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction
 from service_cli.shell.text import duration, ether, relative
 
@@ -31,9 +31,9 @@ class PublishedPage(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield "The challenge page is published, and the service reads the same terms in it as this client."
-        yield Fact("Escrow", f"{tokens(self.escrow_amount, screen)}, not paid yet")
-        yield Fact("Submissions", f"until {at(self.submission_deadline, screen)}")
-        yield Fact("Commitment", self.spec_commitment, whole=True)
+        yield Field("Escrow", f"{tokens(self.escrow_amount, screen)}, not paid yet")
+        yield Field("Submissions", f"until {at(self.submission_deadline, screen)}")
+        yield Field("Commitment", self.spec_commitment, whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class FundedBounty(Event):
                 f"{screen.good('Done.')} Bounty {bounty_id} is funded: {escrow} are in escrow, and the winner gets "
                 f"{tokens(award, screen)}."
             )
-            yield Fact("Submissions", f"until {at(terms.submission_deadline, screen)}")
-            yield Fact("Reveal point", at(terms.reveal_at, screen))
-            yield Fact("Judging", f"until {at(terms.judging_deadline, screen)}")
+            yield Field("Submissions", f"until {at(terms.submission_deadline, screen)}")
+            yield Field("Reveal point", at(terms.reveal_at, screen))
+            yield Field("Judging", f"until {at(terms.judging_deadline, screen)}")
         yield from transaction(self.tx_hash, screen)
         yield following(f"bounty:watch {bounty_id}")
 
@@ -119,23 +119,23 @@ class FundingPreview(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"{screen.good('Ready.')} The page can be funded; nothing was signed or sent."
-        yield Fact("Escrow", f"{tokens(self.escrow_amount, screen)}, which you pay in")
-        yield Fact("Award", f"{tokens(self.winner_award, screen)}, the winner's")
-        yield Fact("Guardian fee", tokens(self.guardian_fee, screen))
-        yield Fact("Protocol fee", f"{tokens(self.protocol_fee, screen)}, due only on an award")
-        yield Fact("Gas", f"at most {ether(self.gas_cost_at_most)}, paid beside the escrow")
-        yield Fact("Submissions", f"until {at(self.submission_deadline, screen)}")
-        yield Fact("Reveal point", at(self.reveal_at, screen))
-        yield Fact("Judging", f"until {at(self.judging_deadline, screen)}")
-        yield Fact("Guardians", f"{len(self.guardians)}, of whom {self.quorum} must agree")
+        yield Field("Escrow", f"{tokens(self.escrow_amount, screen)}, which you pay in")
+        yield Field("Award", f"{tokens(self.winner_award, screen)}, the winner's")
+        yield Field("Guardian fee", tokens(self.guardian_fee, screen))
+        yield Field("Protocol fee", f"{tokens(self.protocol_fee, screen)}, due only on an award")
+        yield Field("Gas", f"at most {ether(self.gas_cost_at_most)}, paid beside the escrow")
+        yield Field("Submissions", f"until {at(self.submission_deadline, screen)}")
+        yield Field("Reveal point", at(self.reveal_at, screen))
+        yield Field("Judging", f"until {at(self.judging_deadline, screen)}")
+        yield Field("Guardians", f"{len(self.guardians)}, of whom {self.quorum} must agree")
         for guardian in self.guardians:
             active = guardian.last_active_at
             seen = "not active yet" if active is None else f"last active {relative(active, screen.now)}"
-            yield Fact("", f"{guardian.guardian_address}, {seen}")
+            yield Field("", f"{guardian.guardian_address}, {seen}")
         if before := self.funded_as:
-            yield Fact("Note", screen.bad(f"This page was funded before, as bounty {', '.join(map(str, before))}."))
-        yield Fact("Commitment", self.spec_commitment, whole=True)
-        yield Fact("Page", f"{size(self.byte_length)}, for the Hub {self.hub_address}")
+            yield Field("Note", screen.bad(f"This page was funded before, as bounty {', '.join(map(str, before))}."))
+        yield Field("Commitment", self.spec_commitment, whole=True)
+        yield Field("Page", f"{size(self.byte_length)}, for the Hub {self.hub_address}")
         yield following(f"poster:publish-fund {argument(screen.about.path, 'PAGE')}")
 
 
@@ -158,15 +158,15 @@ class WrittenTemplate(Event):
         yield f"A template of a challenge page is in {path}; fill in what is in angle brackets."
         escrow, award = self.escrow_amount, self.winner_award
         if escrow is not None:
-            yield Fact("Escrow", tokens(escrow, screen))
+            yield Field("Escrow", tokens(escrow, screen))
         if award is not None and self.guardian_fee is not None and self.protocol_fee is not None:
-            yield Fact("Award", f"{tokens(award, screen)}, the winner's")
-            yield Fact("Guardian fee", tokens(self.guardian_fee, screen))
-            yield Fact("Protocol fee", f"{tokens(self.protocol_fee, screen)}, due only on an award")
+            yield Field("Award", f"{tokens(award, screen)}, the winner's")
+            yield Field("Guardian fee", tokens(self.guardian_fee, screen))
+            yield Field("Protocol fee", f"{tokens(self.protocol_fee, screen)}, due only on an award")
         if (deadline := self.submission_deadline) is not None:
-            yield Fact("Submissions", f"until {at(deadline, screen)}")
+            yield Field("Submissions", f"until {at(deadline, screen)}")
         if (judging := self.judging_window_seconds) is not None:
-            yield Fact("Judging", f"{duration(judging)} after the reveal point")
+            yield Field("Judging", f"{duration(judging)} after the reveal point")
         yield following(f"poster:check {argument(path, 'PAGE')}")
 
 
@@ -202,8 +202,8 @@ class CheckedPage(Event):
         else:
             yield f"{screen.good('Nothing found.')} The service's review may still see what no rule does."
         if not self.hub_checked:
-            yield Fact("Not checked", "the Hub's own bounds; that takes an RPC endpoint and a Hub")
-        yield Fact("Commitment", self.spec_commitment, whole=True)
+            yield Field("Not checked", "the Hub's own bounds; that takes an RPC endpoint and a Hub")
+        yield Field("Commitment", self.spec_commitment, whole=True)
         if not issues:
             yield following(f"poster:publish-fund --check {argument(screen.about.path, 'PAGE')}")
 
@@ -228,7 +228,7 @@ class OpenedWinningWork(OpenedFiles):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield from self.opened(screen)
-        yield Fact("Next", "read it; service-cli status shows what else waits for you")
+        yield Field("Next", "read it; service-cli status shows what else waits for you")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,4 +241,4 @@ class DerivedCommitment(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"The spec commitment of these {size(self.byte_length)}, the keccak256 of exactly them:"
-        yield Fact("Commitment", self.spec_commitment, whole=True)
+        yield Field("Commitment", self.spec_commitment, whole=True)

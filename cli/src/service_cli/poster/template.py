@@ -27,7 +27,7 @@ _UNITS: Final = (
 )
 
 
-class Kind(StrEnum):
+class PageKind(StrEnum):
     """What sort of work a page asks for."""
 
     GENERAL = "general"
@@ -53,14 +53,14 @@ _JUDGING: Final = (
     "<what a Guardian does to check each criterion, and what decides between Submissions that meet all of them>",
 )
 _SECTIONS: Final = {
-    Kind.GENERAL: Sections(
+    PageKind.GENERAL: Sections(
         "<what is to be made, in one line>",
         "<what it does and for whom, in two or three sentences>",
         ("<a check that two people would decide the same way: a command and what it prints>", "<another>"),
         ("<a file that the Submission contains, by name>",),
         (("<title>", "<What is asked, what exists already, and what a Guardian does to check each criterion.>"),),
     ),
-    Kind.BUG: Sections(
+    PageKind.BUG: Sections(
         "<what goes wrong, and in which program, in one line>",
         "<what happens, what should happen, and whom it stops, in two or three sentences>",
         (
@@ -76,7 +76,7 @@ _SECTIONS: Final = {
             _JUDGING,
         ),
     ),
-    Kind.RESEARCH: Sections(
+    PageKind.RESEARCH: Sections(
         "<the question that is to be answered, in one line>",
         "<what the answer is needed for, and what is known so far, in two or three sentences>",
         (
@@ -91,7 +91,7 @@ _SECTIONS: Final = {
             _JUDGING,
         ),
     ),
-    Kind.CODE: Sections(
+    PageKind.CODE: Sections(
         "<the program that is to be written, in one line>",
         "<what it does and for whom, in two or three sentences>",
         (
@@ -106,7 +106,7 @@ _SECTIONS: Final = {
             _JUDGING,
         ),
     ),
-    Kind.DATA: Sections(
+    PageKind.DATA: Sections(
         "<the data that is to be collected or labelled, in one line>",
         "<what it is for, how much of it, and in which form, in two or three sentences>",
         (
@@ -131,7 +131,7 @@ class TemplateTerms:
     escrow: TokenAmount = _ESCROW
     deadline: UnixSeconds | None = None
     judging: int = 3 * 86_400
-    kind: Kind = Kind.GENERAL
+    kind: PageKind = PageKind.GENERAL
 
 
 def template(now: int, terms: TemplateTerms = TemplateTerms()) -> str:

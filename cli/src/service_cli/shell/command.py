@@ -36,7 +36,7 @@ from service_cli.shell.output import (
     terminal_columns,
     warn,
 )
-from service_cli.shell.preferences import Choice, Mode, chosen_mode, show_hint_once
+from service_cli.shell.preferences import Mode, OutputChoice, chosen_mode, show_hint_once
 
 _HELP_TABLE: Final = "\b\nReads:"
 _HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Refuses|Examples|Exit):\s+")
@@ -164,7 +164,7 @@ def _choose_output() -> None:
         show_hint_once()
 
 
-def chosen_output() -> Choice:
+def chosen_output() -> OutputChoice:
     """What this command prints, and what chose it."""
     return chosen_mode(text=_is_set("text"), json=_is_set("json"))
 
@@ -266,7 +266,7 @@ def _run(prefix: str, run: Callable[[], None]) -> None:
             raise
         message = f"Something unexpected went wrong ({type(error).__name__})."
         next_action = "Run it again with SERVICE_DEBUG=1 to see it."
-        _end(prefix, Unexpected("unexpected", message, next_action=next_action))
+        _end(prefix, UnexpectedError("unexpected", message, next_action=next_action))
 
 
 def end_without_output(reason: str) -> NoReturn:
@@ -285,13 +285,13 @@ def raise_terminated(_number: int, _frame: object) -> NoReturn:
     raise Terminated
 
 
-class Unexpected(ServiceError):
+class UnexpectedError(ServiceError):
     """A mistake of this program."""
 
 
 def _end(prefix: str, error: ServiceError) -> None:
     # What the crypto and domain packages refuse is final for these bytes; only CommandFailed may pass later.
-    is_refusal = not isinstance(error, CommandFailed | Unexpected)
+    is_refusal = not isinstance(error, CommandFailed | UnexpectedError)
     finish()
     if not is_text():  # there it is the text on stderr
         _emit_ending(prefix, error, is_refusal=is_refusal)
@@ -305,10 +305,12 @@ def _end(prefix: str, error: ServiceError) -> None:
 
 
 def _emit_ending(prefix: str, error: ServiceError, *, is_refusal: bool) -> None:
-    from service_cli.shell.event import Ending, EndingIssue
+    from service_cli.shell.event import CommandEnding, EndingIssue
 
     issues = tuple(EndingIssue(issue.path, issue.message) for issue in error.issues) or None
-    emit(Ending(prefix, is_refusal, error.code, error.message, error.next_action, issues, error.retry_not_before))
+    emit(
+        CommandEnding(prefix, is_refusal, error.code, error.message, error.next_action, issues, error.retry_not_before)
+    )
 
 
 def argument_error(name: str, problem: str) -> click.ClickException:

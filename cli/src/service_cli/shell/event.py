@@ -73,7 +73,7 @@ class EndingIssue:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending(Event):
+class CommandEnding(Event):
     """`<prefix>.refused` is final for this state; `<prefix>.failed` may pass when the command is run again. The prefix
     is the one of the command's own events. `issues` is there where several things were found, `retry_not_before`
     (ISO 8601 UTC) where the API named the moment from which a limit permits another attempt, or where finality is

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Fact(NamedTuple):
+class Field(NamedTuple):
     """A label and what belongs to it, beside each other; ``whole`` is not wrapped, to be copied as it is.
 
     Without a label it is an entry of a section.
@@ -60,5 +60,5 @@ class Row(NamedTuple):
     """Below the row and never cut: a command to be copied."""
 
 
-Item = str | Fact | Heading | Whole | Quoted
+Item = str | Field | Heading | Whole | Quoted
 Shown = Item | Row

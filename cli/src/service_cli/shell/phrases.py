@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from service_common.domain.money import whole_tokens
 from service_common.types import Bytes32
 
-from service_cli.shell.items import Fact, Item
+from service_cli.shell.items import Field, Item
 from service_cli.shell.progress import REASONS
 from service_cli.shell.text import ether, moment, printable, relative
 
@@ -93,13 +93,13 @@ def time_left(seconds: int | None, screen: "Screen") -> str:
 def transaction(tx_hash: Bytes32, screen: "Screen") -> Iterator[Item]:
     """What a transaction cost, where it is known, and which one it was."""
     if screen.about.gas_cost is not None:
-        yield Fact("Cost", f"{ether(screen.about.gas_cost)} for gas")
-    yield Fact("Transaction", tx_hash, whole=True)
+        yield Field("Cost", f"{ether(screen.about.gas_cost)} for gas")
+    yield Field("Transaction", tx_hash, whole=True)
 
 
 def following(command: str) -> Item:
     """The command that comes next."""
-    return Fact("Next", f"service-cli {command}", whole=True)
+    return Field("Next", f"service-cli {command}", whole=True)
 
 
 def argument(path: str | None, instead: str) -> str:

@@ -32,7 +32,7 @@ class Mode(StrEnum):
     TEXT = "text"
 
 
-class Choice(NamedTuple):  # made in a fifth of a dataclass's time, which every start would take
+class OutputChoice(NamedTuple):  # made in a fifth of a dataclass's time, which every start would take
     """What a run prints, and what chose it."""
 
     mode: Mode
@@ -44,18 +44,18 @@ class Choice(NamedTuple):  # made in a fifth of a dataclass's time, which every 
         return self.source == _DEFAULT
 
 
-def chosen_mode(*, text: bool, json: bool) -> Choice:
+def chosen_mode(*, text: bool, json: bool) -> OutputChoice:
     """What this run prints; ``configuration_malformed`` where what chooses it is neither text nor JSON."""
     if json:
-        return Choice(Mode.JSON, "--json")
+        return OutputChoice(Mode.JSON, "--json")
     if text:
-        return Choice(Mode.TEXT, "--text")
+        return OutputChoice(Mode.TEXT, "--text")
     if value := os.environ.get(OUTPUT_VARIABLE):
         mode = _mode(value) or _refuse(
             f"{OUTPUT_VARIABLE} is neither text nor json.", f"Set {OUTPUT_VARIABLE} to one of the two."
         )
-        return Choice(mode, "environment")
-    return _configured() or Choice(Mode.JSON, _DEFAULT)
+        return OutputChoice(mode, "environment")
+    return _configured() or OutputChoice(Mode.JSON, _DEFAULT)
 
 
 def show_hint_once() -> None:
@@ -73,13 +73,13 @@ def show_hint_once() -> None:
     warn(_HINT)
 
 
-def _configured() -> Choice | None:
+def _configured() -> OutputChoice | None:
     """What the user's configuration file chooses."""
     found = read_user_file()
     if found is None or (value := found.values.get(OUTPUT)) is None:
         return None
     fix = f'Write {OUTPUT} = "text" into it, or remove that line.'
-    return Choice(_mode(value) or _refuse(f"{OUTPUT} in {found.path} is neither text nor json.", fix), found.path)
+    return OutputChoice(_mode(value) or _refuse(f"{OUTPUT} in {found.path} is neither text nor json.", fix), found.path)
 
 
 def _mode(value: object) -> Mode | None:

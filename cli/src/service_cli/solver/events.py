@@ -8,7 +8,7 @@ from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSe
 
 from service_cli.events import ApprovalRequired, UnsentCall  # noqa: F401  # the first is printed by the wallet outside
 from service_cli.shell.event import Count, Event
-from service_cli.shell.items import Fact, Shown, Whole
+from service_cli.shell.items import Field, Shown, Whole
 from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction
 from service_cli.shell.text import ether
 
@@ -74,12 +74,12 @@ class SubmissionPreview(Event):
             f"{screen.good('Ready.')} {counted(count, 'file')} ({size(length)}) would be sealed for bounty "
             f"{self.bounty_id}{left_out}; nothing was sealed, signed or sent."
         )
-        yield Fact("Submit", f"before {at(self.submission_deadline, screen)}")
-        yield Fact("Sealed", f"until {at(self.reveal_at, screen)}; nobody can read it before")
+        yield Field("Submit", f"before {at(self.submission_deadline, screen)}")
+        yield Field("Sealed", f"until {at(self.reveal_at, screen)}; nobody can read it before")
         gas, cost = self.gas, self.gas_cost
-        yield Fact("Gas", f"at most {ether(cost)} ({gas:,} gas); the account holds {ether(self.balance)}")
+        yield Field("Gas", f"at most {ether(cost)} ({gas:,} gas); the account holds {ether(self.balance)}")
         for warning in self.warnings:
-            yield Fact("Warning", screen.bad(warning))
+            yield Field("Warning", screen.bad(warning))
         yield following(f"solver:submit {self.bounty_id} {argument(screen.about.path, 'DIRECTORY')}")
 
 
@@ -110,7 +110,9 @@ class KeptSubmission(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"The sealed work is on this machine only, in {self.directory}; keep it until the bounty is final."
-        yield Fact("Next", "before the deadline, run it again without --without-api, or pass that folder to a Guardian")
+        yield Field(
+            "Next", "before the deadline, run it again without --without-api, or pass that folder to a Guardian"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class CheckedEnvelope(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield "The service has checked the sealed work, and names the same Submission as this client."
-        yield Fact("Submission", self.submission_commitment, whole=True)
+        yield Field("Submission", self.submission_commitment, whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +161,10 @@ class SubmittedWork(Event):
         yield f"{screen.good('Done.')} Your Submission to bounty {bounty_id} is recorded on chain."
         if terms is not None:
             award = terms.escrow_amount - terms.protocol_fee - terms.guardian_fee
-            yield Fact("Award", f"{tokens(award, screen)}, if the Guardians choose it")
-            yield Fact("Sealed", f"until {at(terms.reveal_at, screen)}")
-            yield Fact("Replaceable", f"until {at(terms.submission_deadline, screen)}, by submitting again")
-            yield Fact("Judging", f"until {at(terms.judging_deadline, screen)}")
-        yield Fact("Submission", self.submission_commitment, whole=True)
+            yield Field("Award", f"{tokens(award, screen)}, if the Guardians choose it")
+            yield Field("Sealed", f"until {at(terms.reveal_at, screen)}")
+            yield Field("Replaceable", f"until {at(terms.submission_deadline, screen)}, by submitting again")
+            yield Field("Judging", f"until {at(terms.judging_deadline, screen)}")
+        yield Field("Submission", self.submission_commitment, whole=True)
         yield from transaction(self.tx_hash, screen)
         yield following(f"bounty:watch {bounty_id}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from service_common.crypto.archive import ArchiveLimits, shown_size
-from service_common.crypto.archive_write import Entry, list_directory
+from service_common.crypto.archive_write import ArchiveEntry, list_directory
 
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
@@ -33,12 +33,12 @@ class Selection:
     """The files and directories that are sealed, in archive order, and the names of those that are not."""
 
     directory: Path
-    entries: tuple[Entry, ...]
+    entries: tuple[ArchiveEntry, ...]
     left_out: tuple[str, ...]
     """Paths below the directory; one that ends with a slash is a directory with everything in it."""
 
     @property
-    def files(self) -> tuple[Entry, ...]:
+    def files(self) -> tuple[ArchiveEntry, ...]:
         return tuple(entry for entry in self.entries if not entry.directory)
 
     @property

@@ -54,7 +54,7 @@ _HEADERS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class WalletTask:
     """One thing that the wallet is asked for."""
 
     account: str
@@ -102,7 +102,7 @@ class WalletPage:
             self._state.finish(error)
         self._server.close()
 
-    def ask(self, task: Task) -> str:
+    def ask(self, task: WalletTask) -> str:
         """What the wallet answered; ``CommandFailed`` where the page is closed or nobody answers."""
         if self._server is None:
             self._server = _Server(self._state)
@@ -126,7 +126,7 @@ class _State:
         self.code = new_code()
         self.session = secrets.token_urlsafe(24)
         self._changed = Condition()
-        self._task: Task | None = None
+        self._task: WalletTask | None = None
         self._number = 0
         self._answer: str | None = None
         self._end: dict[str, str] | None = None
@@ -175,7 +175,7 @@ class _State:
                 self._under_way -= 1
                 self._changed.notify_all()
 
-    def ask(self, task: Task) -> str:
+    def ask(self, task: WalletTask) -> str:
         with self._changed:
             self._task, self._answer = task, None
             self._number += 1

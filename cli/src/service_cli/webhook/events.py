@@ -11,7 +11,7 @@ from service_common.wire.values import Finality, Timestamp, WebhookId, WebhookSt
 from service_common.wire.webhooks import Webhook
 
 from service_cli.shell.event import Event
-from service_cli.shell.items import Fact, Heading, Shown
+from service_cli.shell.items import Field, Heading, Shown
 from service_cli.shell.phrases import at, counted, following
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ class AddedWebhook(Event):
         webhook_id, secret_file = self.webhook_id, self.secret_file
         before = "" if secret_file else " It was there before; its secret was shown then, and is not shown again."
         yield f"{screen.good('Done.')} Webhook {webhook_id} is registered.{before}"
-        yield Fact("Address", self.url, whole=True)
+        yield Field("Address", self.url, whole=True)
         yield from _subscription(self)
         if secret_file:
-            yield Fact("Secret", f"in {secret_file}, which only you can read; your receiver verifies messages with it")
+            yield Field("Secret", f"in {secret_file}, which only you can read; your receiver verifies messages with it")
         yield following(f"webhook:test {webhook_id}")
 
 
@@ -62,15 +62,15 @@ class ListedWebhook(Webhook, Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield Heading(self.webhook_id)
-        yield Fact("Address", self.url, whole=True)
+        yield Field("Address", self.url, whole=True)
         yield from _subscription(self)
-        yield Fact("Last success", _moment(self.last_success_at, screen) or "none yet")
+        yield Field("Last success", _moment(self.last_success_at, screen) or "none yet")
         if failures := self.failure_count:
             status, result = self.last_status, self.last_result
             reason = f"status {status}" if status is not None else result or "no answer"
             since = f" since {begun}" if (begun := _moment(self.failing_since, screen)) else ""
-            yield Fact("Failing", screen.bad(f"{counted(failures, 'time')} in a row{since}: {reason}"))
-            yield Fact("Next attempt", _moment(self.next_attempt_at, screen) or "none")
+            yield Field("Failing", screen.bad(f"{counted(failures, 'time')} in a row{since}: {reason}"))
+            yield Field("Next attempt", _moment(self.next_attempt_at, screen) or "none")
 
 
 def _subscription(webhook: AddedWebhook | ListedWebhook) -> Iterator[Shown]:
@@ -79,8 +79,8 @@ def _subscription(webhook: AddedWebhook | ListedWebhook) -> Iterator[Shown]:
     about = f"account {account}" if account else f"bounty {bounty_id}" if bounty_id else "all bounties"
     is_final = webhook.finality is Finality.FINALIZED
     finality = "final facts only" if is_final else "facts at once, and what reorgs take back"
-    yield Fact("About", f"{about}; {finality}")
-    yield Fact("State", _STATES[webhook.state])
+    yield Field("About", f"{about}; {finality}")
+    yield Field("State", _STATES[webhook.state])
 
 
 def _moment(time: Timestamp | None, screen: "Screen") -> str | None:
@@ -98,7 +98,7 @@ class TestedWebhook(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"A test message for webhook {self.webhook_id} is on its way; it is sent within seconds."
-        yield Fact("State", _STATES[self.state])
+        yield Field("State", _STATES[self.state])
         yield following("webhook:list")
 
 
@@ -112,8 +112,8 @@ class RotatedSecret(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"{screen.good('Done.')} The new secret of webhook {self.webhook_id} is in its file."
-        yield Fact("Secret", self.secret_file)
-        yield Fact("Next", "have your receiver accept both secrets until the old one ends")
+        yield Field("Secret", self.secret_file)
+        yield Field("Next", "have your receiver accept both secrets until the old one ends")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.witnesses.table import Fact, Witness
-from service_cli.witnesses.vouching import ENDPOINTS, Source, Vouched, agreed, disagreement, reconciled, vouch
+from service_cli.witnesses.vouching import ENDPOINTS, AskedParty, Vouched, agreed, disagreement, reconciled, vouch
 
 MOST_LISTED: Final = 100
 """Bounties of one account on one page that the API is asked for."""
@@ -57,8 +57,8 @@ def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes3
     def fits(logged: tuple[Escrow, ...], shown: _Listed) -> bool:
         return set(shown) <= {(escrow.bounty_id, escrow.nonce) for escrow in logged}
 
-    of_api = Source(api.peer.named, lambda: _listed(api, poster, page))
-    found = reconciled(Fact.UNFUNDED, Source(chain.named, ask), of_api, fits)
+    of_api = AskedParty(api.peer.named, lambda: _listed(api, poster, page))
+    found = reconciled(Fact.UNFUNDED, AskedParty(chain.named, ask), of_api, fits)
     for escrow in found:
         if (escrow.bounty_id, escrow.nonce) in listed and _is_final(chain, escrow, poster, page):
             note_done(chain.chain_id, chain.hub.address, *_names(poster, page), str(escrow.bounty_id), escrow.nonce)

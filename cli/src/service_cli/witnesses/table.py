@@ -44,7 +44,7 @@ class Fact(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class WitnessRule:
     """A fact in words, the commands that rest on it, who has to vouch, and what happens when one of them is silent."""
 
     fact: Fact
@@ -73,7 +73,7 @@ _DELIVER: Final = "guardian:deliver-key"
 _CHAIN: Final = frozenset({Witness.NODE, Witness.FURTHER})
 _WITHOUT_API: Final = "refused; with `--without-api` a Solver goes on, and is told who alone vouches"
 TABLE: Final = (
-    Rule(
+    WitnessRule(
         Fact.TIME,
         "the moment from which an authorization's hour is counted",
         (_FUND,),
@@ -81,7 +81,7 @@ TABLE: Final = (
         "refused",
         differs="time_disagrees",
     ),
-    Rule(
+    WitnessRule(
         Fact.CONDITIONS,
         "the roster, fees and token that a bounty created now pins",
         (_FUND,),
@@ -89,14 +89,14 @@ TABLE: Final = (
         "refused: the page is published in every run that signs an authorization or an allowance",
         differs="publication_mismatch",
     ),
-    Rule(
+    WitnessRule(
         Fact.UNFUNDED,
         "the bounties that this account has funded on this page",
         (_FUND,),
         _CHAIN | {Witness.API, Witness.JOURNAL},
         "refused",
     ),
-    Rule(
+    WitnessRule(
         Fact.AUTHORIZATION_OVER,
         "whether an authorization that was signed for this page can still be used",
         (_FUND,),
@@ -105,7 +105,7 @@ TABLE: Final = (
         "it as cancelled changes nothing about that",
         differs="authorization_outstanding",
     ),
-    Rule(
+    WitnessRule(
         Fact.TERMS,
         "a bounty's page, escrow and deadlines",
         (_SUBMIT, _VERDICT, _DELIVER),
@@ -114,7 +114,7 @@ TABLE: Final = (
         differs="read_model_mismatch",
         goes_on_without=frozenset({Witness.API}),
     ),
-    Rule(
+    WitnessRule(
         Fact.REVEAL_POINT,
         "the moment from which sealed work can be opened",
         (_SUBMIT,),
@@ -123,7 +123,7 @@ TABLE: Final = (
         "machine's clock",
         differs="reveal_point_wrong",
     ),
-    Rule(
+    WitnessRule(
         Fact.ROSTER,
         "the Guardians whose keys open sealed work",
         (_SUBMIT,),
@@ -132,7 +132,7 @@ TABLE: Final = (
         differs="read_model_mismatch",
         goes_on_without=frozenset({Witness.API}),
     ),
-    Rule(
+    WitnessRule(
         Fact.NUMBER,
         "which Submission is meant",
         (_VERDICT,),
@@ -141,7 +141,7 @@ TABLE: Final = (
         "named by Solver and commitment",
         one_of=frozenset({Witness.JOURNAL, Witness.API, Witness.PERSON}),
     ),
-    Rule(
+    WitnessRule(
         Fact.WINNER,
         "the outcome of a bounty and its winner",
         (_DELIVER,),
@@ -149,7 +149,7 @@ TABLE: Final = (
         "refused",
         differs="read_model_mismatch",
     ),
-    Rule(
+    WitnessRule(
         Fact.DONE,
         "what an earlier run reported as done",
         (_FUND, _SUBMIT, _VERDICT, "claim"),

@@ -41,7 +41,7 @@ def vouch(fact: Fact, value: T, by: Iterable[Witness]) -> Vouched[T]:
 
 
 @dataclass(frozen=True, slots=True)
-class Source(Generic[T]):
+class AskedParty(Generic[T]):
     """Who is asked, as messages name it, and the question."""
 
     named: str
@@ -53,14 +53,16 @@ def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> 
 
     An endpoint that is a little behind is asked again; one that is silent fails as any endpoint does.
     """
-    first, *others = (Source(each.named, partial(read, each)) for each in (chain, *chain.further))
+    first, *others = (AskedParty(each.named, partial(read, each)) for each in (chain, *chain.further))
     mine = first.ask()
     for other in others:
         mine = reconciled(fact, first, other, operator.eq, mine)
     return mine
 
 
-def reconciled(fact: Fact, one: Source[T], other: Source[S], fits: Callable[[T, S], bool], first: T | None = None) -> T:
+def reconciled(
+    fact: Fact, one: AskedParty[T], other: AskedParty[S], fits: Callable[[T, S], bool], first: T | None = None
+) -> T:
     """What ``one`` says once the other's answer fits it; both are asked again for a few blocks, then refused.
 
     ``first`` is what it has answered already.

@@ -1,4 +1,4 @@
-"""A call that may hang, waited for only so long.
+"""Run a call with a timeout.
 
 While one call hangs no other is started, so that a dependency that never answers holds one thread and no more.
 """
@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 T = TypeVar("T")
 
 
-class Bounded(Generic[T]):
+class BoundedCall(Generic[T]):
     """One function and its call in progress."""
 
     def __init__(self, function: Callable[[], T]) -> None:
@@ -41,7 +41,7 @@ class BoundedCollector(Collector):
     """Figures of another collector; none where they take longer than ``seconds``, so that the others are reported."""
 
     def __init__(self, inner: Collector, seconds: float = 2.0) -> None:
-        self._figures = Bounded(lambda: list(inner.collect()))
+        self._figures = BoundedCall(lambda: list(inner.collect()))
         self._seconds = seconds
 
     def collect(self) -> Iterator[Metric]:

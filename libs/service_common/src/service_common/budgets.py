@@ -59,7 +59,7 @@ def parse_budget(text: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BudgetState:
     """A budget after a request: whether it was granted, what is left, and the seconds until there is more."""
 
     budget: Budget
@@ -89,11 +89,11 @@ class Budgets:
         )
         self._away_until = float("-inf")
 
-    def take(self, budget: Budget, holder: str, cost: int = 1) -> Standing:
+    def take(self, budget: Budget, holder: str, cost: int = 1) -> BudgetState:
         """Take from the holder's budget; where it is not granted, nothing was taken."""
         return self._ask(budget, holder, cost)
 
-    def spend(self, budget: Budget, holder: str, cost: int) -> Standing:
+    def spend(self, budget: Budget, holder: str, cost: int) -> BudgetState:
         """Take what was used already: all of ``cost``, or what is left."""
         taken = self.take(budget, holder, cost)
         if taken.granted:
@@ -101,11 +101,11 @@ class Budgets:
         left = self.look(budget, holder).left
         return self.take(budget, holder, left) if left else taken
 
-    def look(self, budget: Budget, holder: str) -> Standing:
+    def look(self, budget: Budget, holder: str) -> BudgetState:
         """What the holder has left; ``granted`` is whether there is anything."""
         return self._ask(budget, holder, 0)
 
-    def _ask(self, budget: Budget, holder: str, cost: int) -> Standing:
+    def _ask(self, budget: Budget, holder: str, cost: int) -> BudgetState:
         if budget.shared and self._shared is not None and self._clock.monotonic() >= self._away_until:
             try:
                 return _ask_redis(self._shared, budget, holder, cost)
@@ -115,12 +115,12 @@ class Budgets:
         return self._own.ask(budget, holder, cost)
 
 
-def _ask_redis(limiter: SlidingWindowCounterRateLimiter, budget: Budget, holder: str, cost: int) -> Standing:
+def _ask_redis(limiter: SlidingWindowCounterRateLimiter, budget: Budget, holder: str, cost: int) -> BudgetState:
     item = _item(budget)
     granted = limiter.hit(item, holder, cost=cost) if cost else True
     reset_at, left = limiter.get_window_stats(item, holder)
     seconds = max(1, math.ceil(reset_at - time.time()))
-    return Standing(budget, granted and (left > 0 or cost > 0), left if granted else 0, seconds)
+    return BudgetState(budget, granted and (left > 0 or cost > 0), left if granted else 0, seconds)
 
 
 @lru_cache(maxsize=256)
@@ -138,7 +138,7 @@ class _Counts:
         self._kept: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
         """What was taken, and when its window ends; the least recently used comes first."""
 
-    def ask(self, budget: Budget, holder: str, cost: int) -> Standing:
+    def ask(self, budget: Budget, holder: str, cost: int) -> BudgetState:
         """Take ``cost`` where so much is left; with 0, look."""
         key, now = (budget.name, holder), self._clock.monotonic()
         with self._lock:
@@ -153,4 +153,4 @@ class _Counts:
                 if len(self._kept) > MAX_COUNTS:
                     self._kept.popitem(last=False)
         left = budget.amount - taken if granted else 0
-        return Standing(budget, granted, left, max(1, math.ceil(ends - now)))
+        return BudgetState(budget, granted, left, max(1, math.ceil(ends - now)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from service_common.config import ConfigurationError
-from service_common.signals import hear_signals
+from service_common.signals import handle_signals_in_thread
 
 Environment = Mapping[str, str]
 TERMINATED: Final = 128 + signal.SIGTERM
@@ -44,7 +44,7 @@ def run_entry_point(
         for argument, words in process.arguments.items():
             command.add_argument(argument, help=words)
     given = vars(parser.parse_args(arguments))
-    hear_signals()
+    handle_signals_in_thread()
     signal.signal(signal.SIGTERM, _terminate)  # a process that drains sets its own
     try:
         processes[given.pop("command")].run(os.environ, **given)

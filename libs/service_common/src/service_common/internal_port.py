@@ -21,7 +21,7 @@ from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import REGISTRY, Collector
 
-from service_common.bounded import Bounded
+from service_common.bounded import BoundedCall
 from service_common.build_info import BuildInfo
 from service_common.log import get_logger
 
@@ -36,8 +36,8 @@ class Readiness:
     """The state of this process's dependencies."""
 
     def __init__(self, checks: Mapping[str, Check], own: Check | None = None) -> None:
-        self._checks = {name: Bounded(check) for name, check in checks.items()}
-        self._own = None if own is None else Bounded(own)
+        self._checks = {name: BoundedCall(check) for name, check in checks.items()}
+        self._own = None if own is None else BoundedCall(own)
         self._lock = Lock()
         self._checked_at = float("-inf")
         self._failing: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Readiness:
         return self._was_ready and (self._own is None or not _silent({"http": self._own}))
 
 
-class Dependencies(Collector):
+class DependencyStates(Collector):
     """``service_dependency_up`` for each dependency of a process by its name, as ``/readyz`` has it."""
 
     def __init__(self, names: Iterable[str], readiness: Readiness) -> None:
@@ -77,9 +77,9 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
     readiness = Readiness(checks, own)
     of_process = CollectorRegistry()
     of_process.register(BuildInfo())
-    of_process.register(Dependencies(checks, readiness))
+    of_process.register(DependencyStates(checks, readiness))
 
-    class Handler(BaseHTTPRequestHandler):
+    class InternalHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the name http.server calls
             if self.path == "/readyz":
                 failing = readiness.failing()
@@ -106,7 +106,7 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Probes are not worth a line."""
 
-    server = ThreadingHTTPServer((os.environ.get("SERVICE_INTERNAL_HOST", "127.0.0.1"), port), Handler)
+    server = ThreadingHTTPServer((os.environ.get("SERVICE_INTERNAL_HOST", "127.0.0.1"), port), InternalHandler)
     server.daemon_threads = True
     Thread(target=server.serve_forever, name="internal-port", daemon=True).start()
     return server
@@ -121,7 +121,7 @@ def _registry() -> CollectorRegistry:
     return registry
 
 
-def _silent(checks: Mapping[str, Bounded[object]]) -> tuple[str, ...]:
+def _silent(checks: Mapping[str, BoundedCall[object]]) -> tuple[str, ...]:
     """Names of those that do not answer in time; all are checked at once."""
     ends, asked = time.monotonic() + CHECK_SECONDS, {name: check.begin() for name, check in checks.items()}
     found = []

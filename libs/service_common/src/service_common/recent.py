@@ -1,4 +1,4 @@
-"""Values that stay true for a while, kept per process.
+"""A cache with a time to live, for one process.
 
 Nothing that is kept is returned at twice ``seconds`` of age or older. From ``seconds`` on, one caller makes a new value
 while the others get the kept one; where there is none, they wait for what that caller makes, unless it began twice

@@ -19,8 +19,8 @@ _PAUSE_SECONDS: Final = 0.1
 """It may come in the moment before the main thread starts to wait, and be for nothing: a later one is not."""
 
 
-def hear_signals() -> None:
-    """Hear every signal of this process from now on, in a thread that ends with it.
+def handle_signals_in_thread() -> None:
+    """Handle every signal of this process from now on, in a thread that ends with it.
 
     Call it in the main thread, and again in a process that was forked and goes on by itself: it has the handlers of the
     other one, and not its threads.

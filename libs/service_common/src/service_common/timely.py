@@ -1,4 +1,4 @@
-"""HTTP exchanges whose answers are whole in a bounded time and number of bytes, or count as none.
+"""HTTP connections with a total response timeout, and a limit of bytes.
 
 urllib3 bounds how long each single wait for bytes takes: an answer of which a byte comes now and then would be waited
 for without end. Here the time of a whole answer is bounded, by seconds, or for a file of any length by seconds and a
@@ -46,7 +46,7 @@ class AnswerEncoded(AnswerRefused):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """A whole answer."""
 
     status: int
@@ -55,7 +55,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Allowance:
+class AnswerLimits:
     """What one answer may take: until a moment, and so many bytes off the connection."""
 
     seconds: float
@@ -79,7 +79,7 @@ class Allowance:
         return self.bytes_left <= 0
 
 
-class Allowances:
+class ThreadLimits:
     """Allowances of the threads that request something, and pools of connections whose answers stay within them."""
 
     def __init__(self) -> None:
@@ -87,10 +87,10 @@ class Allowances:
         self.pool_classes = _pool_classes(self._of_thread)
 
     @contextmanager
-    def granted(self, seconds: float, most_bytes: int, least_rate: int | None = None) -> Iterator[Allowance]:
+    def granted(self, seconds: float, most_bytes: int, least_rate: int | None = None) -> Iterator[AnswerLimits]:
         """What the next answer that this thread requests may take, with a body of at most ``most_bytes``."""
         framing = HEAD_BYTES + most_bytes // 4
-        self._of_thread.allowance = allowance = Allowance(seconds, HEAD_BYTES + framing + most_bytes, least_rate)
+        self._of_thread.allowance = allowance = AnswerLimits(seconds, HEAD_BYTES + framing + most_bytes, least_rate)
         try:
             yield allowance
         finally:
@@ -105,7 +105,7 @@ class TimelyHttp:
 
     def __init__(self, answer_seconds: float, *, least_rate: int | None = None, **options: Any) -> None:
         self._seconds, self._least_rate = answer_seconds, least_rate
-        self._allowances = Allowances()
+        self._allowances = ThreadLimits()
         self._pools = urllib3.PoolManager(**{"retries": False, **options})
         self._pools.pool_classes_by_scheme = self._allowances.pool_classes
 
@@ -118,7 +118,7 @@ class TimelyHttp:
         body: object = None,
         headers: Mapping[str, str] | None = None,
         timeout: urllib3.Timeout | float | None = None,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """One request and its whole answer; raises urllib3's ``HTTPError`` where there is none.
 
         ``AnswerTooLong`` where the body is longer than ``most_bytes``; an answer that takes longer than the time of
@@ -127,7 +127,7 @@ class TimelyHttp:
         request = {"body": body, "headers": headers, **({} if timeout is None else {"timeout": timeout})}
         with self.opened(method, url, request, most_bytes=most_bytes) as opened:
             pieces = list(opened.pieces(_PIECE))
-            return Answer(opened.status, opened.headers, b"".join(pieces))
+            return HttpAnswer(opened.status, opened.headers, b"".join(pieces))
 
     @contextmanager
     def opened(self, method: str, url: str, request: Mapping[str, Any], *, most_bytes: int) -> "Iterator[Opened]":
@@ -148,7 +148,7 @@ class TimelyHttp:
 class Opened:
     """An answer whose body is still to be read."""
 
-    def __init__(self, response: urllib3.BaseHTTPResponse, allowance: Allowance, most_bytes: int) -> None:
+    def __init__(self, response: urllib3.BaseHTTPResponse, allowance: AnswerLimits, most_bytes: int) -> None:
         self._response, self._allowance, self._most_bytes = response, allowance, most_bytes
         self.status, self.headers = response.status, response.headers
 
@@ -169,7 +169,7 @@ class Opened:
 
 
 @contextmanager
-def _as_http_error(allowance: Allowance, most_bytes: int) -> Iterator[None]:
+def _as_http_error(allowance: AnswerLimits, most_bytes: int) -> Iterator[None]:
     """Have everything that reading an answer can raise be an ``HTTPError``."""
     try:
         yield
@@ -196,7 +196,7 @@ def _pool_classes(of_thread: local) -> dict[str, Any]:
     class Bounded(HTTPResponse):
         def __init__(self, sock: socket, *arguments: Any, **named: Any) -> None:
             super().__init__(sock, *arguments, **named)
-            allowance: Allowance = of_thread.allowance
+            allowance: AnswerLimits = of_thread.allowance
             allowance.begin()
             self.fp = BufferedReader(_Received(sock, self.fp.detach(), allowance))
 
@@ -229,7 +229,7 @@ def _pool_classes(of_thread: local) -> dict[str, Any]:
 class _Received(RawIOBase):
     """What a connection receives within an allowance; then ``TimeoutError``, or ``OSError`` for too many bytes."""
 
-    def __init__(self, connection: socket, received: RawIOBase, allowance: Allowance) -> None:
+    def __init__(self, connection: socket, received: RawIOBase, allowance: AnswerLimits) -> None:
         self._connection, self._received, self._allowance = connection, received, allowance
         self._patience = connection.gettimeout()
 

@@ -28,13 +28,13 @@ from service_common.chain.abi import hub_abi_text  # noqa: E402
 from service_common.chain.json_rpc import Call, ChainUnavailable, RpcRefused  # noqa: E402
 from service_common.types import Address  # noqa: E402
 
-__all__ = ["Account", "Contract", "LocalAccount", "Provider", "Web3", "hub_contract", "make_web3", "usable_answers"]
+__all__ = ["Account", "Contract", "LocalAccount", "Web3", "Web3Provider", "hub_contract", "make_web3", "usable_answers"]
 
 Ask = Callable[[Sequence[Call]], Sequence[object]]
 """Sends calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met: ``JsonRpc.batch``."""
 
 
-class Provider(JSONBaseProvider):
+class Web3Provider(JSONBaseProvider):
     """Passes web3's requests on."""
 
     def __init__(self, ask: Ask) -> None:
@@ -54,7 +54,7 @@ class Provider(JSONBaseProvider):
 
 def make_web3(ask: Ask) -> Web3:
     """web3 over the endpoints behind ``ask``, without its middleware, which resolves names and repeats checks."""
-    return Web3(Provider(ask), middleware=())
+    return Web3(Web3Provider(ask), middleware=())
 
 
 def hub_contract(w3: Web3, address: Address) -> Contract:

@@ -21,5 +21,5 @@ def make_app(dependencies: Dependencies) -> Flask:
     authentication = Authentication(dependencies.authority, cache, wallets)
     app, _ = create_app("service_delivery", "Bounty Escrow Service: delivery", [delivery.routes], authentication)
     app.extensions[EXTENSION] = dependencies
-    app.extensions[known.EXTENSION] = known.Known(dependencies.clock)
+    app.extensions[known.EXTENSION] = known.KnownBounties(dependencies.clock)
     return app

@@ -23,7 +23,7 @@ from service_indexer.comparing import Comparer
 from service_indexer.conduct import note_contradictions
 from service_indexer.config import IndexerConfig
 from service_indexer.source import source_of
-from service_indexer.vouching import Interrupted, vouch
+from service_indexer.vouching import ComparisonStopped, vouch
 
 PAUSE_SECONDS: Final = 2.0
 VOUCH_AGAIN_SECONDS: Final = 3_600.0
@@ -71,7 +71,7 @@ class Checking:
                         if task.due <= time.monotonic():
                             task.due = time.monotonic() + NOT_DUE_SECONDS  # where it fails
                             task.due = time.monotonic() + task.run()
-                except Interrupted:
+                except ComparisonStopped:
                     break
                 except (ChainUnavailable, DatabaseUnavailable) as error:
                     log.warning("cannot check the copy", reason=str(error))

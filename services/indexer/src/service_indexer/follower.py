@@ -17,10 +17,10 @@ from service_common.traces import port as traces
 from service_common.types import BlockNumber
 
 from service_indexer.backfill import Backfill
-from service_indexer.proving import NEAR, Begun, Proof, Proofs
+from service_indexer.proving import NEAR, Begun, Proofs, StorageProof
 from service_indexer.source import Source, Tip
 from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, read_stretch
-from service_indexer.writer import Known, Step, Writer
+from service_indexer.writer import CopyStep, ProvenHead, Writer
 
 _ANCESTOR_STRIDE: Final = 64
 
@@ -65,7 +65,7 @@ def _move(source: Source, writer: Writer, head: Head, tip: Tip, final: BlockNumb
     # 4. One transaction.
     latest = stretch.headers[-1] if stretch.headers else ancestor
     finalized = _newest_final(writer, head, tip, [ancestor, *stretch.headers])
-    step = Step(
+    step = CopyStep(
         ancestor.number,
         stretch.headers,
         stretch.logs,
@@ -120,7 +120,7 @@ def _already_read(source: Source, backfill: Backfill | None, ancestor: Header, f
 
 def _proven(
     source: Source, writer: Writer, ancestor: Header, stretch: Stretch, tip: Tip, *, retract: bool
-) -> tuple[Stretch, Proof | None]:
+) -> tuple[Stretch, StorageProof | None]:
     """The stretch with the logs that were missing in it, and the Hub's storage root after it where that is proven."""
     if source.proofs is None or not stretch.headers or tip.latest.number - stretch.headers[-1].number > NEAR:
         return stretch, None
@@ -138,7 +138,7 @@ def _proven(
     return replace(stretch, logs=logs), proof
 
 
-def _begun(proofs: Proofs, writer: Writer, known: Known | None, ancestor: Header) -> Begun | None:
+def _begun(proofs: Proofs, writer: Writer, known: ProvenHead | None, ancestor: Header) -> Begun | None:
     """What is proven of the block at which a stretch begins."""
     if known is not None and known.proof.hash == ancestor.hash:
         return Begun(known.proof.since, known.proof.storage_root)

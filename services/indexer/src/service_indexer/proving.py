@@ -47,7 +47,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class StorageProof:
     """The Hub's storage root after a block. Nothing that changed storage is missing from the copy between the block
     ``since`` and this one; ``FROM_THE_FIRST``: nothing at all."""
 
@@ -172,7 +172,7 @@ class Proofs:
 
     def complete(
         self, known: Begun | None, headers: Sequence[Header], logs: Sequence[Log]
-    ) -> tuple[Proof | None, list[Log]]:
+    ) -> tuple[StorageProof | None, list[Log]]:
         """What is proven after the last block, and the logs with those that were found to be missing.
 
         ``known``: of the block before the first. Raises ``ChainUnavailable`` where something is missing and no endpoint
@@ -201,7 +201,7 @@ class Proofs:
             found += more
         found.sort(key=lambda entry: (entry.block_number, entry.log_index))
         since = known.since if known is not None and whole else last.number
-        return Proof(last.number, last.hash, newest, since), found
+        return StorageProof(last.number, last.hash, newest, since), found
 
     def _read_whole(self, headers: Sequence[Header], *, needed: bool) -> tuple[list[Log], bool]:
         """The logs of blocks that showed none, by their receipts, and whether all of the blocks were read: the storage

@@ -22,7 +22,7 @@ from service_common.types import BlockNumber, Bytes32, ChainId
 from sqlalchemy import Connection, Engine, select, update
 
 from service_indexer.merkle import encode_string, large_tree_root
-from service_indexer.proving import FROM_THE_FIRST, Proof
+from service_indexer.proving import FROM_THE_FIRST, StorageProof
 from service_indexer.storage import stored_words
 from service_indexer.writer import newest_complete
 
@@ -31,22 +31,22 @@ T = TypeVar("T")
 log = get_logger(__name__)
 
 
-class Interrupted(Exception):
+class ComparisonStopped(Exception):
     """The process ends before the comparison does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Vouched:
+class ComparedCopy:
     """What came of comparing: up to which block, and whether the copy's facts give the proven root."""
 
     number: BlockNumber
     equal: bool
 
 
-def vouch(engine: Engine, chain_id: ChainId, ended: Event) -> Vouched | None:
+def vouch(engine: Engine, chain_id: ChainId, ended: Event) -> ComparedCopy | None:
     """Compare at the newest proof, where nothing shows yet that the copy is complete up to there; None otherwise.
 
-    ``Interrupted`` when ``ended`` is set meanwhile.
+    ``ComparisonStopped`` when ``ended`` is set meanwhile.
     """
     with reading(engine) as connection:
         found = _open_proof(connection, chain_id)
@@ -56,7 +56,7 @@ def vouch(engine: Engine, chain_id: ChainId, ended: Event) -> Vouched | None:
         root = root_of_copy(connection, engine, proof.number, ended)
     if root != proof.storage_root:
         log.error("the copy's facts do not give the Hub's storage", block=proof.number)
-        return Vouched(proof.number, equal=False)
+        return ComparedCopy(proof.number, equal=False)
     with writing(engine) as connection:
         head = connection.execute(
             select(t.head.c.reorg_count).where(t.head.c.chain_id == chain_id).with_for_update()
@@ -66,10 +66,10 @@ def vouch(engine: Engine, chain_id: ChainId, ended: Event) -> Vouched | None:
         connection.execute(update(t.proofs).where(t.proofs.c.since == proof.since).values(since=FROM_THE_FIRST))
         connection.execute(update(t.head).where(t.head.c.chain_id == chain_id).values(proven_number=newest_complete()))
     log.info("the copy's facts give the Hub's storage", block=proof.number)
-    return Vouched(proof.number, equal=True)
+    return ComparedCopy(proof.number, equal=True)
 
 
-def _open_proof(connection: Connection, chain_id: ChainId) -> tuple[Proof, int] | None:
+def _open_proof(connection: Connection, chain_id: ChainId) -> tuple[StorageProof, int] | None:
     """The newest proof with the number of reorgs until now; None where it is complete, or a log is not checked."""
     p, h = t.proofs.c, t.head.c
     row = connection.execute(
@@ -81,7 +81,7 @@ def _open_proof(connection: Connection, chain_id: ChainId) -> tuple[Proof, int] 
     ).first()
     if row is None or row.since == FROM_THE_FIRST:
         return None
-    proof = Proof(BlockNumber(row.number), Bytes32(row.hash), Bytes32(row.storage_root), BlockNumber(row.since))
+    proof = StorageProof(BlockNumber(row.number), Bytes32(row.hash), Bytes32(row.storage_root), BlockNumber(row.since))
     return proof, row.reorg_count
 
 
@@ -107,5 +107,5 @@ def root_of_copy(facts: Connection, engine: Engine, until: BlockNumber, ended: E
 def _until(ended: Event | None, rows: Iterable[T]) -> Iterator[T]:
     for row in rows:
         if ended is not None and ended.is_set():
-            raise Interrupted
+            raise ComparisonStopped
         yield row

@@ -41,7 +41,7 @@ from sqlalchemy.exc import OperationalError
 from service_indexer.derived import keep_up, note_retraction
 from service_indexer.merkle import EMPTY_ROOT
 from service_indexer.projection import project
-from service_indexer.proving import FROM_THE_FIRST, Proof
+from service_indexer.proving import FROM_THE_FIRST, StorageProof
 
 COPY_SPACE: Final = 0x48_55_42
 SCRATCH_SPACE: Final = 0x48_55_43
@@ -56,7 +56,7 @@ class AnotherWriter(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CopyStep:
     """One move of the copy: after a reorg retract everything above ``ancestor``, then add these blocks and logs."""
 
     ancestor: BlockNumber
@@ -70,15 +70,15 @@ class Step:
     retract: bool
     checked: bool = False
     """Every log is of a receipt of its block."""
-    proof: Proof | None = None
+    proof: StorageProof | None = None
     """The Hub's storage root after ``latest``, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ProvenHead:
     """A proof of the copy. ``quiet``: the copy has no log since its newest one."""
 
-    proof: Proof
+    proof: StorageProof
     quiet: bool
 
 
@@ -100,7 +100,7 @@ class Writer:
             rows = connection.execute(select(c.number, c.hash).where(c.number.between(first, last)))
             return {BlockNumber(number): Bytes32(block_hash) for number, block_hash in rows}
 
-    def known(self, until: BlockNumber) -> Known | None:
+    def known(self, until: BlockNumber) -> ProvenHead | None:
         """The newest proof of a block up to this one; None where there is none of a block that the copy still has."""
         p, kept = t.proofs.c, t.blocks.c.hash
         newest = (
@@ -116,16 +116,16 @@ class Writer:
             row = connection.execute(newest).first()
         if row is None or (row.kept != row.hash and row.number >= row.finalized_number):
             return None  # a release before 0014 moved the copy in between
-        return Known(_proof_of(row), row.quiet)
+        return ProvenHead(_proof_of(row), row.quiet)
 
-    def first_proof_above(self, number: BlockNumber) -> Proof | None:
+    def first_proof_above(self, number: BlockNumber) -> StorageProof | None:
         """The oldest proof of a block above this one."""
         p = t.proofs.c
         with reading(self._engine) as connection:
             row = connection.execute(select(t.proofs).where(p.number > number).order_by(p.number).limit(1)).first()
         return None if row is None else _proof_of(row)
 
-    def apply(self, step: Step) -> None:
+    def apply(self, step: CopyStep) -> None:
         """Move the copy to ``step.latest`` in one transaction."""
         with writing(self._engine) as connection:
             self._check_fence(connection)
@@ -149,7 +149,7 @@ class Writer:
             self._check_fence(connection)
             connection.execute(update(t.head).where(t.head.c.chain_id == self._chain_id).values(halted=reason))
 
-    def _insert(self, connection: Connection, step: Step) -> None:
+    def _insert(self, connection: Connection, step: CopyStep) -> None:
         if step.headers:
             connection.execute(insert(t.blocks), [_block_row(header) for header in step.headers])
         times = {header.number: header.time for header in step.headers}
@@ -162,7 +162,7 @@ class Writer:
         if rows:
             keep_up(connection)
 
-    def _set_head(self, connection: Connection, step: Step) -> None:
+    def _set_head(self, connection: Connection, step: CopyStep) -> None:
         values: dict[str, object] = {
             "hub_address": self._hub,
             "block_number": step.latest.number,
@@ -180,7 +180,7 @@ class Writer:
             values["finalized_time"] = func.greatest(t.head.c.finalized_time, step.finalized.time)
         connection.execute(update(t.head).where(t.head.c.chain_id == self._chain_id).values(values))
 
-    def _keep_proof(self, connection: Connection, step: Step) -> None:
+    def _keep_proof(self, connection: Connection, step: CopyStep) -> None:
         """Add the step's proof; of the former ones those stay that a reorg may make the newest again."""
         p, h = t.proofs.c, t.head.c
         own = h.chain_id == self._chain_id
@@ -288,8 +288,8 @@ def _array(texts: object) -> str:
     return "{" + ",".join(f'"{each}"' for each in escaped) + "}"
 
 
-def _proof_of(row: Row[Any]) -> Proof:
-    return Proof(BlockNumber(row.number), Bytes32(row.hash), Bytes32(row.storage_root), BlockNumber(row.since))
+def _proof_of(row: Row[Any]) -> StorageProof:
+    return StorageProof(BlockNumber(row.number), Bytes32(row.hash), Bytes32(row.storage_root), BlockNumber(row.since))
 
 
 def _block_row(header: Header) -> dict[str, object]:

@@ -15,7 +15,15 @@ from service_common.counters import counter_by
 from service_common.db.engine import engine_of_job
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
-from service_common.domain.reviews import DONE, OUTCOMES, Circumstances, Ending, outcome_of, review_id, unpack_page
+from service_common.domain.reviews import (
+    DONE,
+    OUTCOMES,
+    Circumstances,
+    ReviewEnding,
+    outcome_of,
+    review_id,
+    unpack_page,
+)
 from service_common.errors import ServiceError
 from service_common.jobs.periodic import Periodic, left_to_the_next
 from service_common.jobs.queues import QueueName, check_message
@@ -50,7 +58,7 @@ def sweep(received: Mapping[str, object]) -> int:
 
 
 def review(received: Mapping[str, object]) -> dict[str, str | int | None]:
-    """Judge one page; how that ended, as ``Ending``."""
+    """Judge one page; how that ended, as ``ReviewEnding``."""
     check_message(received)
     ending = _review(received)
     if ending.code != DONE:
@@ -58,15 +66,15 @@ def review(received: Mapping[str, object]) -> dict[str, str | int | None]:
     return ending.to_json()
 
 
-def _review(received: Mapping[str, object]) -> Ending:
+def _review(received: Mapping[str, object]) -> ReviewEnding:
     config = read_config(os.environ)
     asked = _asked(received)
     if (rubric := _rubric_of(asked)) is None:
         log.error("a review of a rubric that this worker does not know", review_id=asked.review_id)
-        return Ending("orchestrator_provider_error")
+        return ReviewEnding("orchestrator_provider_error")
     with engine_of_job(config.database_url, application="reviewer") as engine:
         if is_recorded(engine, asked.review_id):
-            return Ending()
+            return ReviewEnding()
         try:
             started = time.monotonic()
             judgement = judge(make_provider(config, engine, asked, rubric), asked.page, asked.circumstances)
@@ -75,7 +83,7 @@ def _review(received: Mapping[str, object]) -> Ending:
         except ProviderError as error:
             log.warning("review without judgement", code=error.ending.code, review_id=asked.review_id)
             return error.ending
-    return Ending()
+    return ReviewEnding()
 
 
 def make_provider(config: ReviewerConfig, engine: Engine, asked: Asked, rubric: Rubric) -> Provider:

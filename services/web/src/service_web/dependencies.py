@@ -11,7 +11,7 @@ from service_common.crypto.beacon_http import Urllib3Get
 from service_common.web.callers import CallerBudgets, Callers
 
 from service_web.api.answers import Api
-from service_web.api.client import ApiClient
+from service_web.api.client import ApiReader
 from service_web.beacon import Rounds
 from service_web.challenge import Challenges
 from service_web.config import PagesConfig
@@ -52,7 +52,7 @@ class Dependencies:
 def make_dependencies(config: PagesConfig) -> Dependencies:
     """The real ones."""
     clock = SystemClock()
-    api = Api(ApiClient(config.api_url, clock))
+    api = Api(ApiReader(config.api_url, clock))
     rounds = Rounds(config.beacon, Urllib3Get(), clock)
     return Dependencies(config, api, Challenges(api, clock), WrittenVerdicts(api, clock), rounds, clock)
 

@@ -1,4 +1,4 @@
-"""Text of strangers, made harmless for a reader's eyes, and for a browser that lays it out.
+"""Untrusted text, made harmless for a reader's eyes, and for a browser that lays it out.
 
 What hides, reorders or draws over others is shown by ``service_common.domain.readable``. Escaping is the templates'
 work; this is about text that shows something else than it holds.

@@ -1,7 +1,7 @@
 """What a screen makes of words, facts and tables: its width, and the colours it has."""
 
 import pytest
-from service_cli.shell.items import Column, Fact, Row
+from service_cli.shell.items import Column, Field, Row
 from service_cli.shell.render.screen import Screen, cut, width, wrapped
 
 COLUMNS = (Column("ID"), Column("STATE"), Column("UNTIL", optional=1), Column("TITLE", flexible=True))
@@ -62,5 +62,5 @@ def test_wrapped__with_a_word_longer_than_the_screen__breaks_no_word() -> None:
 
 
 def test_fact__too_narrow_for_two_columns__has_its_copyable_part_below() -> None:
-    shown = list(Screen(40, colours=False, now=0).lines(Fact("Transaction", "0x" + "a" * 64, whole=True)))
+    shown = list(Screen(40, colours=False, now=0).lines(Field("Transaction", "0x" + "a" * 64, whole=True)))
     assert shown == [" Transaction", "   0x" + "a" * 64]

@@ -10,7 +10,7 @@ from service_common.errors import ServiceError
 from service_common.wire.bounties import BountyDetail
 from service_common.wire.reading import read
 
-from service_cli.shell.items import Fact, Heading, Item, Whole
+from service_cli.shell.items import Field, Heading, Item, Whole
 from service_cli.shell.phrases import at, counted, safe, tokens, why
 from service_cli.shell.progress import next_step
 from service_cli.shell.render.markdown import markdown_items, plain_items
@@ -76,18 +76,18 @@ def _money(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
     facts = detail.facts
     award = facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
     yield Heading("Money")
-    yield Fact("Escrow", tokens(facts.escrow_amount, screen))
-    yield Fact("Award", f"{tokens(award, screen)}, the winner's")
-    yield Fact("Guardian fee", f"{tokens(facts.guardian_fee, screen)}, shared by those who record a Verdict")
-    yield Fact("Protocol fee", f"{tokens(facts.protocol_fee, screen)}, due only on an award")
+    yield Field("Escrow", tokens(facts.escrow_amount, screen))
+    yield Field("Award", f"{tokens(award, screen)}, the winner's")
+    yield Field("Guardian fee", f"{tokens(facts.guardian_fee, screen)}, shared by those who record a Verdict")
+    yield Field("Protocol fee", f"{tokens(facts.protocol_fee, screen)}, due only on an award")
 
 
 def _times(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
     schedule = _schedule(detail)
     yield Heading("Times")
-    yield Fact("Submissions", f"until {at(schedule.submission_deadline, screen)}")
-    yield Fact("Reveal point", at(schedule.reveal_at, screen))
-    yield Fact("Judging", f"until {at(schedule.judging_deadline, screen)}")
+    yield Field("Submissions", f"until {at(schedule.submission_deadline, screen)}")
+    yield Field("Reveal point", at(schedule.reveal_at, screen))
+    yield Field("Judging", f"until {at(schedule.judging_deadline, screen)}")
 
 
 def _people(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
@@ -96,34 +96,34 @@ def _people(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
     for member in roster.members:
         active = member.last_active_at
         seen = "not active yet" if not active else f"last active {relative(active, screen.now)}"
-        yield Fact("", f"{member.guardian_address}, {seen}")
+        yield Field("", f"{member.guardian_address}, {seen}")
     yield Heading(f"Submissions ({detail.active_submission_count})")
     for each in detail.active_submissions[:_MOST_SUBMISSIONS]:
-        yield Fact("", f"{each.solver_address}, {relative(each.submitted_at, screen.now)}")
-        yield Fact("", each.submission_commitment, whole=True)
+        yield Field("", f"{each.solver_address}, {relative(each.submitted_at, screen.now)}")
+        yield Field("", each.submission_commitment, whole=True)
     if (more := detail.active_submission_count - min(_MOST_SUBMISSIONS, len(detail.active_submissions))) > 0:
-        yield Fact("", f"and {counted(more, 'more Submission')}; without --text all are listed")
+        yield Field("", f"and {counted(more, 'more Submission')}; without --text all are listed")
     yield Heading("Poster")
-    yield Fact("", detail.facts.poster_address)
+    yield Field("", detail.facts.poster_address)
 
 
 def _challenge(detail: BountyDetail, page: ChallengePage | None) -> Iterator[Item]:
     yield Heading("Challenge page")
     if detail.challenge is None:
-        yield Fact("", "It is not available, or not the one that was committed.")
+        yield Field("", "It is not available, or not the one that was committed.")
         return
     if page is None:
-        yield Fact("", "It is not the one that was committed, or not in the form of a page; it is shown as it came.")
+        yield Field("", "It is not the one that was committed, or not in the form of a page; it is shown as it came.")
         yield from plain_items(detail.challenge)
         return
     terms = detail.challenge_terms
     if terms is not None and not terms.matches:
-        yield Fact("Note", "The page states other terms than the chain; the chain's count.")
-    yield Fact("Summary", safe(page.summary, 1_000))
+        yield Field("Note", "The page states other terms than the chain; the chain's count.")
+    yield Field("Summary", safe(page.summary, 1_000))
     for criterion in page.acceptance_criteria:
-        yield Fact("Accepted if", safe(criterion, 1_000))
+        yield Field("Accepted if", safe(criterion, 1_000))
     for deliverable in page.deliverables:
-        yield Fact("Deliver", safe(deliverable, 1_000))
+        yield Field("Deliver", safe(deliverable, 1_000))
     if page.contact is not None:
-        yield Fact("Contact", safe(page.contact))
+        yield Field("Contact", safe(page.contact))
     yield from markdown_items(page.body)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from service_common.domain.money import AmountKind
 
-from service_cli.shell.items import Fact, Heading, Item
+from service_cli.shell.items import Field, Heading, Item
 from service_cli.shell.phrases import short, tokens, why
 from service_cli.shell.render.screen import Screen
 
@@ -25,16 +25,16 @@ def record_items(record: "VerificationRecord", screen: Screen) -> Iterator[Item]
     winner = record.winner
     outcome = "no winner" if winner is None else screen.good("awarded")
     yield Heading(f"Outcome of bounty {record.bounty_id}")
-    yield Fact("Outcome", f"{outcome}: {why(record.settlement_reason)}")
+    yield Field("Outcome", f"{outcome}: {why(record.settlement_reason)}")
     if winner is not None:
-        yield Fact("Winner", winner.solver_address, whole=True)
-        yield Fact("Submission", winner.submission_commitment, whole=True)
+        yield Field("Winner", winner.solver_address, whole=True)
+        yield Field("Submission", winner.submission_commitment, whole=True)
     yield Heading("Verdicts")
     for verdict in record.verdicts:
-        yield Fact(short(verdict.guardian_address), _verdict(verdict))
+        yield Field(short(verdict.guardian_address), _verdict(verdict))
     yield Heading("Amounts")
     for due in record.amounts:
-        yield Fact(_AMOUNTS[due.kind], f"{tokens(due.amount, screen)} to {due.recipient}")
+        yield Field(_AMOUNTS[due.kind], f"{tokens(due.amount, screen)} to {due.recipient}")
 
 
 def _verdict(verdict: "RosterVerdict") -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from service_cli.shell.items import Column, Fact, Heading, Item, Quoted, Row, Whole
+from service_cli.shell.items import Column, Field, Heading, Item, Quoted, Row, Whole
 from service_cli.shell.text import NOTHING, About
 
 PROSE: Final = 80
@@ -79,7 +79,7 @@ class Screen:
                 yield self.strong(text)
             case Quoted():
                 yield from self._quoted(item)
-            case Fact(label, text, whole):
+            case Field(label, text, whole):
                 yield from self._fact(label, text, whole=whole)
             case str(text):
                 yield from wrapped(text, self.prose)

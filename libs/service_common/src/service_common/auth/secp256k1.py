@@ -13,7 +13,7 @@ _NOT_A_KEY: Final = "a private key is 32 bytes, a number from 1 to below the gro
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class CurveLibrary:
     """One package's two operations."""
 
     name: str
@@ -23,7 +23,7 @@ class Binding:
     """The 64 bytes x || y of a private key; ``ValueError``, which names no value, for bytes that are none."""
 
 
-def _coincurve() -> Binding:
+def _coincurve() -> CurveLibrary:
     from coincurve import PrivateKey, PublicKey
 
     def recover(digest: bytes, compact: bytes, recovery_id: int) -> bytes | None:
@@ -41,10 +41,10 @@ def _coincurve() -> Binding:
         except ValueError:
             raise ValueError(_NOT_A_KEY) from None
 
-    return Binding("coincurve", recover, public_key)
+    return CurveLibrary("coincurve", recover, public_key)
 
 
-def _btclib() -> Binding:
+def _btclib() -> CurveLibrary:
     from btclib_libsecp256k1 import keys, recovery
 
     def recover(digest: bytes, compact: bytes, recovery_id: int) -> bytes | None:
@@ -59,13 +59,13 @@ def _btclib() -> Binding:
         except ValueError:
             raise ValueError(_NOT_A_KEY) from None
 
-    return Binding("btclib-libsecp256k1", recover, public_key)
+    return CurveLibrary("btclib-libsecp256k1", recover, public_key)
 
 
 _LOADERS: Final = {"coincurve": _coincurve, "btclib_libsecp256k1": _btclib}
 
 
-def installed() -> Iterator[Binding]:
+def installed() -> Iterator[CurveLibrary]:
     """The installed bindings, the preferred one first; each is imported when it is needed."""
     for module, load in _LOADERS.items():
         try:
@@ -75,7 +75,7 @@ def installed() -> Iterator[Binding]:
                 raise
 
 
-def _preferred() -> Binding:
+def _preferred() -> CurveLibrary:
     for binding in installed():
         return binding
     raise ImportError("neither coincurve nor btclib-libsecp256k1 is installed")

@@ -65,7 +65,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class AbiEvent:
     """An event of the contract."""
 
     name: str
@@ -115,10 +115,10 @@ class Abi:
     """Everything a contract's ABI names."""
 
     functions: Mapping[str, Function]
-    events: Mapping[Bytes32, Event]
+    events: Mapping[Bytes32, AbiEvent]
     errors: Mapping[bytes, RevertError]
 
-    def event(self, name: str) -> Event:
+    def event(self, name: str) -> AbiEvent:
         """The event of this name."""
         return next(event for event in self.events.values() if event.name == name)
 
@@ -152,7 +152,7 @@ def parse_abi(text: str) -> Abi:
         for e in entries
         if e["type"] == "function"
     ]
-    events = [Event(str(e["name"]), _parameters(e["inputs"])) for e in entries if e["type"] == "event"]
+    events = [AbiEvent(str(e["name"]), _parameters(e["inputs"])) for e in entries if e["type"] == "event"]
     errors = [RevertError(str(e["name"]), _parameters(e["inputs"])) for e in entries if e["type"] == "error"]
     return Abi({f.name: f for f in functions}, {e.topic: e for e in events}, {e.selector: e for e in errors})
 

@@ -31,7 +31,7 @@ class BeaconRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class DeploymentRecord:
     """One deployment of the service; None where this release does not know the value."""
 
     name: str
@@ -50,7 +50,7 @@ class Deployment:
 
 
 @cache
-def deployment_of(chain_id: ChainId) -> Deployment | None:
+def deployment_of(chain_id: ChainId) -> DeploymentRecord | None:
     """The record of a known chain; None for any other, ``local`` included."""
     return next((_load(name) for name in _RECORDED if NETWORKS[name] == chain_id), None)
 
@@ -70,10 +70,10 @@ def freshness_window(block_time_seconds: float) -> int:
     return int(-(-FRESHNESS_SECONDS // block_time_seconds))
 
 
-def _load(name: str) -> Deployment:
+def _load(name: str) -> DeploymentRecord:
     record = json.loads((files(__package__) / "deployments" / f"{name}.json").read_text(encoding="utf-8"))
     beacon = record["beacon"]
-    return Deployment(
+    return DeploymentRecord(
         name=name,
         chain_id=NETWORKS[name],
         hub_address=parse_address(record["hub_address"]) if record["hub_address"] else None,

@@ -21,7 +21,7 @@ from service_common.timely import AnswerRefused, AnswerTooLong, TimelyHttp
 from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, parse_address, parse_bytes32
 
 if TYPE_CHECKING:  # loaded with the first client: much that imports this reads no chain
-    from service_common.chain.rpc_answers import Envelope, Expected
+    from service_common.chain.rpc_answers import Expected, RpcEnvelope
 
 TIMEOUT: Final = urllib3.Timeout(connect=3.0, read=15.0)
 """For connecting, and for each wait until something more comes."""
@@ -214,7 +214,7 @@ def unreachable(error: urllib3.exceptions.HTTPError) -> str:
             return "the connection broke"
 
 
-def _result(answer: "Envelope", wanted: "Expected") -> object:
+def _result(answer: "RpcEnvelope", wanted: "Expected") -> object:
     from service_common.chain.rpc_answers import read_error, read_result
 
     error = read_error(answer)

@@ -146,7 +146,7 @@ def expected(method: str, params: Sequence[object]) -> Expected:
     return _METHODS.get(method, _PLAIN)
 
 
-class Envelope(msgspec.Struct):
+class RpcEnvelope(msgspec.Struct):
     """An answer whose result or error is not read yet."""
 
     id: int
@@ -154,17 +154,17 @@ class Envelope(msgspec.Struct):
     error: msgspec.Raw = msgspec.Raw()
 
 
-def read_envelopes(body: bytes, count: int) -> list[Envelope]:
+def read_envelopes(body: bytes, count: int) -> list[RpcEnvelope]:
     """The answers to ``count`` calls, in any order; ``ValueError`` or ``RecursionError`` for anything else."""
     return list(_decoder_of_batch(count).decode(body)) if count > 1 else [_ONE.decode(body)]
 
 
-def read_result(answer: Envelope, wanted: Expected) -> object:
+def read_result(answer: RpcEnvelope, wanted: Expected) -> object:
     """The result, of the type that is expected; the same errors."""
     return _decoder_of(wanted).decode(answer.result)
 
 
-def read_error(answer: Envelope) -> object:
+def read_error(answer: RpcEnvelope) -> object:
     """What the endpoint answers in place of a result, as plain values, or None; the same errors."""
     size = len(memoryview(answer.error))
     if size > PLAIN_BYTES:
@@ -172,7 +172,7 @@ def read_error(answer: Envelope) -> object:
     return msgspec.json.decode(answer.error) if size else None
 
 
-_ONE: Final = msgspec.json.Decoder(Envelope)
+_ONE: Final = msgspec.json.Decoder(RpcEnvelope)
 
 
 @cache
@@ -182,7 +182,7 @@ def _decoder_of(wanted: Expected) -> "msgspec.json.Decoder[Any]":
 
 @cache
 def _decoder_of_batch(count: int) -> "msgspec.json.Decoder[Any]":
-    return msgspec.json.Decoder(tuple[(Envelope,) * count])  # type: ignore[misc]  # its length is checked as it is read
+    return msgspec.json.Decoder(tuple[(RpcEnvelope,) * count])  # type: ignore[misc]  # its length is checked as it is read
 
 
 for _each in (_PLAIN, _LOGS_OF_BLOCK, _LOGS_OF_RANGE, *_METHODS.values()):

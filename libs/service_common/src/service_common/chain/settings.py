@@ -7,7 +7,7 @@ name.
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from service_common.chain.deployment import Deployment, deployment_of, freshness_window
+from service_common.chain.deployment import DeploymentRecord, deployment_of, freshness_window
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
 from service_common.config import EnvironmentReader
 from service_common.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
@@ -91,13 +91,13 @@ def parse_seconds(text: str) -> float:
     return seconds
 
 
-def _block_time(reader: EnvironmentReader, record: Deployment | None) -> float:
+def _block_time(reader: EnvironmentReader, record: DeploymentRecord | None) -> float:
     if record is not None and record.block_time_seconds is not None:
         return reader.optional("SERVICE_BLOCK_TIME_SECONDS", parse_seconds, record.block_time_seconds)
     return reader.required("SERVICE_BLOCK_TIME_SECONDS", parse_seconds)
 
 
-def _deploy_block(record: Deployment | None) -> int:
+def _deploy_block(record: DeploymentRecord | None) -> int:
     return (record.deploy_block or 0) if record is not None else 0
 
 

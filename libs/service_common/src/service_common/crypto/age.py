@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from service_common.crypto.age_header import (
     FILE_KEY_SIZE,
-    Header,
+    AgeHeader,
     Readable,
     Stanza,
     decode_base64,
@@ -78,7 +78,7 @@ def encrypt_payload(
     encrypt_chunks(blocks, sink, payload_key(file_key, nonce))
 
 
-def decrypt_payload(source: Readable, header: Header, file_key: bytes) -> Iterator[bytes]:
+def decrypt_payload(source: Readable, header: AgeHeader, file_key: bytes) -> Iterator[bytes]:
     """Check the header's MAC, then give the payload's chunks."""
     header.check_mac(file_key)
     nonce = read_fully(source, NONCE)
@@ -95,7 +95,7 @@ def _wrap(file_key: bytes, recipient: Bytes32, randomness: Randomness) -> Stanza
     return Stanza(_KIND, (encode_base64(share).decode(),), body)
 
 
-def _only_x25519(header: Header, wanted: int) -> list[Stanza]:
+def _only_x25519(header: AgeHeader, wanted: int) -> list[Stanza]:
     stanzas = [stanza for stanza in header.stanzas if not stanza.is_grease]
     others = sorted({stanza.kind for stanza in stanzas if stanza.kind != _KIND})
     if others:

@@ -58,7 +58,7 @@ class Stanza:
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class AgeHeader:
     """A header as read; ``covered`` are the bytes its MAC is over."""
 
     stanzas: tuple[Stanza, ...]
@@ -77,7 +77,7 @@ def write_header(stanzas: Sequence[Stanza], file_key: bytes) -> bytes:
     return covered + b" " + encode_base64(_mac(file_key, covered)) + b"\n"
 
 
-def read_header(source: Readable) -> Header:
+def read_header(source: Readable) -> AgeHeader:
     """Read a header and leave the source at the payload."""
     lines = _Lines(source)
     if lines.next() != INTRO:
@@ -90,7 +90,7 @@ def read_header(source: Readable) -> Header:
         raise _malformed("a header line is neither a stanza nor the MAC")
     if not stanzas:
         raise _malformed("it has no recipient stanza")
-    return Header(tuple(stanzas), bytes(lines.taken[: -len(line)]) + b"---", decode_base64(found[1]))
+    return AgeHeader(tuple(stanzas), bytes(lines.taken[: -len(line)]) + b"---", decode_base64(found[1]))
 
 
 def derive(file_key: bytes, salt: bytes, info: bytes) -> bytes:

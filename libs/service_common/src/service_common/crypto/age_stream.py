@@ -27,7 +27,7 @@ _SEALED_BLOCK: Final = GATHERED * (CHUNK + TAG)
 Block = bytes | bytearray | memoryview
 
 
-class Source(Protocol):
+class CiphertextSource(Protocol):
     """Where ciphertext comes from."""
 
     def read(self, size: int, /) -> bytes:
@@ -59,7 +59,7 @@ def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
             output, filled = next(outputs), 0
 
 
-def decrypt_chunks(source: Source, key: bytes) -> Iterator[bytes]:
+def decrypt_chunks(source: CiphertextSource, key: bytes) -> Iterator[bytes]:
     """Give each authenticated chunk; raises at the first that is not, or at the end if there is no proper one."""
     cipher = ChaCha20Poly1305(key)
     for counter, (sealed, last) in enumerate(_sealed_chunks(source)):
@@ -71,7 +71,7 @@ def decrypt_chunks(source: Source, key: bytes) -> Iterator[bytes]:
             raise _diagnose(cipher, counter, sealed, last=last) from None
 
 
-def _sealed_chunks(source: Source) -> Iterator[tuple[memoryview, bool]]:
+def _sealed_chunks(source: CiphertextSource) -> Iterator[tuple[memoryview, bool]]:
     """The parts of a payload, many read at once, each with whether it is the last; an empty one if there is none."""
     block = read_fully(source, _SEALED_BLOCK)
     while True:
@@ -85,7 +85,7 @@ def _sealed_chunks(source: Source) -> Iterator[tuple[memoryview, bool]]:
         block = following
 
 
-def read_fully(source: Source, size: int) -> bytes:
+def read_fully(source: CiphertextSource, size: int) -> bytes:
     """Exactly ``size`` bytes, fewer only at the end."""
     data = source.read(size)
     if len(data) == size or not data:

@@ -31,7 +31,7 @@ class ArchiveLimits:
     max_bytes: int = 1024**3
 
 
-class Names:
+class ArchiveNames:
     """Accepts names one by one and remembers them."""
 
     def __init__(self, limits: ArchiveLimits) -> None:

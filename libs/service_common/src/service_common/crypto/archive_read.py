@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, shown, shown_size
+from service_common.crypto.archive import BLOCK, ArchiveLimits, ArchiveNames, refused, shown, shown_size
 from service_common.crypto.background import Background
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.inert_names import inert_path
@@ -47,7 +47,12 @@ def unpack(
     chunks: Iterator[bytes], directory: Path, limits: ArchiveLimits, *, original_names: bool = False
 ) -> Unpacked:
     """Unpack into an empty directory. On any refusal the caller removes the directory with what is in it."""
-    stream, names, comments, layout = _Stream(chunks), Names(limits), _Comments(), _Layout(directory, original_names)
+    stream, names, comments, layout = (
+        _Stream(chunks),
+        ArchiveNames(limits),
+        _Comments(),
+        _Layout(directory, original_names),
+    )
     count = total = 0
     for entry in _entries(stream, comments):
         if _is_root(entry):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from service_common.crypto.age_stream import Block
-from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, shown, shown_size
+from service_common.crypto.archive import BLOCK, ArchiveLimits, ArchiveNames, refused, shown, shown_size
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.errors import MAX_ISSUE_PATH, Issue, shown_issues
 
@@ -28,7 +28,7 @@ _MAX_SIZE: Final = 8**11 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """One file or directory, path relative to the archived directory."""
 
     path: str
@@ -51,15 +51,17 @@ Keep = Callable[[str, bool], bool]
 """Whether an entry belongs to the archive, by its path and whether it is a directory."""
 
 
-def list_directory(root: Path, limits: ArchiveLimits, keep: Keep = lambda _path, _directory: True) -> tuple[Entry, ...]:
+def list_directory(
+    root: Path, limits: ArchiveLimits, keep: Keep = lambda _path, _directory: True
+) -> tuple[ArchiveEntry, ...]:
     """Everything below a directory that ``keep`` takes, in archive order; nothing is opened.
 
     ``archive_refused`` names everything that may not be in an archive at once, and where the files are too large, the
     largest of them. Nothing below a directory that ``keep`` leaves out is looked at.
     """
-    entries: list[Entry] = []
+    entries: list[ArchiveEntry] = []
     problems: list[Issue] = []
-    names, pending = Names(limits), [""]
+    names, pending = ArchiveNames(limits), [""]
     while pending:
         folder = pending.pop()
         for found in _scan(root, folder):
@@ -98,7 +100,7 @@ def _require_good(problems: list[Issue]) -> None:
     raise SealedDataError(Failure.ARCHIVE_REFUSED, message, shown_issues(problems))
 
 
-def _require_size(files: list[Entry], limits: ArchiveLimits) -> None:
+def _require_size(files: list[ArchiveEntry], limits: ArchiveLimits) -> None:
     if (total := sum(entry.size for entry in files)) <= limits.max_bytes:
         return
     largest = sorted(files, key=lambda entry: (-entry.size, entry.path))[:_NAMED]
@@ -113,12 +115,12 @@ def comment_header(text: str) -> bytes:
     return _extension(b"g", _pax_record(b"comment", text.encode()))
 
 
-def tar_length(entries: tuple[Entry, ...], head: bytes = b"") -> int:
+def tar_length(entries: tuple[ArchiveEntry, ...], head: bytes = b"") -> int:
     """How many bytes ``tar_blocks`` will give."""
     return len(head) + sum(len(entry.header()) + entry.size + -entry.size % BLOCK for entry in entries) + len(_END)
 
 
-def tar_blocks(root: Path, entries: tuple[Entry, ...], head: bytes = b"") -> Iterator[Block]:
+def tar_blocks(root: Path, entries: tuple[ArchiveEntry, ...], head: bytes = b"") -> Iterator[Block]:
     """The tar stream, after the blocks ``head``. A block may be reused once the next one is requested."""
     buffer = memoryview(bytearray(_READ))
     yield head
@@ -138,19 +140,19 @@ def _scan(root: Path, folder: str) -> list[os.DirEntry[str]]:
         raise refused(f"cannot read the directory {shown(folder or '.')}") from None
 
 
-def _entry(found: os.DirEntry[str], path: str) -> Entry:
+def _entry(found: os.DirEntry[str], path: str) -> ArchiveEntry:
     status = found.stat(follow_symlinks=False)
     if stat.S_ISDIR(status.st_mode):
-        return Entry(path, 0, directory=True, executable=True)
+        return ArchiveEntry(path, 0, directory=True, executable=True)
     if stat.S_ISREG(status.st_mode):
         if status.st_size > _MAX_SIZE:
             raise refused(f"{shown(path)} is larger than {_MAX_SIZE} bytes")
-        return Entry(path, status.st_size, directory=False, executable=bool(status.st_mode & 0o100))
+        return ArchiveEntry(path, status.st_size, directory=False, executable=bool(status.st_mode & 0o100))
     kind = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "neither a file nor a directory"
     raise refused(f"{shown(path)} is {kind}")
 
 
-def _content(root: Path, entry: Entry, buffer: memoryview) -> Iterator[Block]:
+def _content(root: Path, entry: ArchiveEntry, buffer: memoryview) -> Iterator[Block]:
     try:
         descriptor = os.open(root / entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -18,7 +18,7 @@ from service_common.crypto import age
 from service_common.crypto.age_stream import Block
 from service_common.crypto.archive import ArchiveLimits, Progress
 from service_common.crypto.archive_read import Unpacked, unpack
-from service_common.crypto.archive_write import Entry, comment_header, list_directory, tar_blocks, tar_length
+from service_common.crypto.archive_write import ArchiveEntry, comment_header, list_directory, tar_blocks, tar_length
 from service_common.crypto.background import Background
 from service_common.crypto.binding import ExpectedBinding
 from service_common.crypto.digest import BackgroundSha256
@@ -47,7 +47,7 @@ def seal_directory(
     binding: Binding,
     out_file: Path,
     *,
-    entries: tuple[Entry, ...] | None = None,
+    entries: tuple[ArchiveEntry, ...] | None = None,
     progress: Progress | None = None,
     limits: ArchiveLimits = _DEFAULT_LIMITS,
     randomness: Randomness = os.urandom,

@@ -24,7 +24,7 @@ _NOT_YET: Final = (404, 425)
 
 
 @dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class RelayAnswer:
     """Status and bounded body of one GET."""
 
     status: int
@@ -34,7 +34,7 @@ class HttpAnswer:
 class HttpGet(Protocol):
     """One GET without redirects; raises ``OSError`` where there is no answer in time."""
 
-    def get(self, url: str, timeout: float) -> HttpAnswer: ...
+    def get(self, url: str, timeout: float) -> RelayAnswer: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Final
 
 import urllib3
 
-from service_common.crypto.beacon import HttpAnswer
+from service_common.crypto.beacon import RelayAnswer
 from service_common.timely import AnswerRefused, TimelyHttp
 
 MAX_BODY: Final = 16 * 1024
@@ -22,7 +22,7 @@ class Urllib3Get:
     def __init__(self, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._http = TimelyHttp(answer_seconds, num_pools=8, maxsize=4, headers={"Accept": "application/json"})
 
-    def get(self, url: str, timeout: float) -> HttpAnswer:
+    def get(self, url: str, timeout: float) -> RelayAnswer:
         """One GET within ``timeout`` seconds for connecting, and for each wait until something more comes."""
         try:
             answer = self._http.exchange("GET", url, most_bytes=MAX_BODY, timeout=timeout)
@@ -30,4 +30,4 @@ class Urllib3Get:
             raise OSError(str(error)) from error
         except urllib3.exceptions.HTTPError as error:
             raise OSError("no answer") from error
-        return HttpAnswer(answer.status, answer.body)
+        return RelayAnswer(answer.status, answer.body)

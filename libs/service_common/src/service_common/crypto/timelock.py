@@ -17,7 +17,7 @@ from py_arkworks_bls12381 import G2Point, Scalar
 
 from service_common.crypto import bls
 from service_common.crypto.age import decrypt_payload, encrypt_payload
-from service_common.crypto.age_header import FILE_KEY_SIZE, Header, Stanza, read_header
+from service_common.crypto.age_header import FILE_KEY_SIZE, AgeHeader, Stanza, read_header
 from service_common.crypto.beacon import Beacon, verify_beacon
 from service_common.crypto.beacon_info import BeaconInfo
 from service_common.crypto.failures import Failure, SealedDataError
@@ -31,7 +31,7 @@ _CHAIN: Final = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Timelock:
+class TimelockStanza:
     """What a timelock file shows unencrypted: which round of which chain opens it."""
 
     round: int
@@ -49,7 +49,7 @@ def timelock_encrypt(data: bytes, number: int, info: BeaconInfo, randomness: Ran
     return sink.getvalue()
 
 
-def read_timelock(data: bytes) -> Timelock:
+def read_timelock(data: bytes) -> TimelockStanza:
     """Read the public part of a timelock file; what is sealed stays unknown."""
     return _read_stanza(read_header(io.BytesIO(data)))
 
@@ -75,7 +75,7 @@ def timelock_decrypt(data: bytes, beacon: Beacon, info: BeaconInfo) -> bytes:
     return b"".join(decrypt_payload(source, header, file_key))
 
 
-def _read_stanza(header: Header) -> Timelock:
+def _read_stanza(header: AgeHeader) -> TimelockStanza:
     stanzas = [stanza for stanza in header.stanzas if not stanza.is_grease]
     if len(stanzas) != 1 or stanzas[0].kind != _KIND:
         raise _malformed("it must have exactly one stanza, of type tlock")
@@ -85,7 +85,7 @@ def _read_stanza(header: Header) -> Timelock:
     number, chain = stanza.arguments
     if _ROUND.fullmatch(number) is None or int(number) >= 2**63 or _CHAIN.fullmatch(chain) is None:
         raise _malformed("its round or chain hash is not written as drand writes it")
-    return Timelock(int(number), Bytes32(f"0x{chain}"), stanza.body)
+    return TimelockStanza(int(number), Bytes32(f"0x{chain}"), stanza.body)
 
 
 def _lock(file_key: bytes, number: int, info: BeaconInfo, randomness: Randomness) -> bytes:

@@ -37,7 +37,7 @@ class KeptRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class BountyPage:
+class IndexedBounty:
     """A bounty as far as the copy knows it. ``challenge`` is what is kept as its page, whatever that hashes to."""
 
     bounty: Bounty
@@ -51,7 +51,7 @@ class BountyPage:
 
 def read_bounty_page(
     connection: Connection, chain_id: ChainId, bounty_id: BountyId
-) -> tuple[Head | None, BountyPage | None]:
+) -> tuple[Head | None, IndexedBounty | None]:
     """How far the copy of this chain is, and the bounty, if it has it."""
     found = connection.execute(_STATEMENT, {"chain_id": chain_id, "bounty_id": bounty_id}).mappings().first()
     if found is None:
@@ -59,7 +59,7 @@ def read_bounty_page(
     return head_of_row(found, _HEAD), None if found["bounty_id"] is None else _page_of_row(found)
 
 
-def _page_of_row(row: RowMapping) -> BountyPage:
+def _page_of_row(row: RowMapping) -> IndexedBounty:
     bounty = bounty_of_row(row)
     terms = bounty.terms
     roster = None
@@ -69,7 +69,7 @@ def _page_of_row(row: RowMapping) -> BountyPage:
     record = None
     if row["record_content"] is not None:
         record = KeptRecord(bytes(row["record_content"]), Bytes32(row["record_block_hash"]), row["record_rebuilds"])
-    return BountyPage(
+    return IndexedBounty(
         bounty,
         roster,
         tuple(submission_of_row(each) for each in row["submissions"] or ()),

@@ -69,7 +69,7 @@ class Circumstances:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ReviewEnding:
     """How a review's job ended: ``done``, or the error code of what kept it from a judgement.
 
     ``retry_after`` is in seconds; ``retry_at`` is when a limit permits another attempt.
@@ -84,12 +84,12 @@ class Ending:
         return {"code": self.code, "retry_after": self.retry_after, "retry_at": self.retry_at}
 
     @staticmethod
-    def from_json(value: object) -> "Ending":
+    def from_json(value: object) -> "ReviewEnding":
         """Read ``to_json``; anything else means that the provider failed."""
         if not isinstance(value, Mapping) or not isinstance(value.get("code"), str):
-            return Ending("orchestrator_provider_error")
+            return ReviewEnding("orchestrator_provider_error")
         after, at = value.get("retry_after"), value.get("retry_at")
-        return Ending(
+        return ReviewEnding(
             str(value["code"]),
             after if isinstance(after, int) else None,
             UnixSeconds(at) if isinstance(at, int) else None,

@@ -66,7 +66,7 @@ def find_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) 
         status = job.get_status()
     except (NoSuchJobError, InvalidJobOperation):  # the second: removed between the two
         return None
-    if status in _WAITING or (status is JobStatus.STARTED and is_heard(job, dead_after)):
+    if status in _WAITING or (status is JobStatus.STARTED and is_alive(job, dead_after)):
         return job
     return None
 
@@ -122,7 +122,7 @@ def keep_heard(started: StartedJobRegistry) -> None:
             redis.zadd(started.key, {entry: time.time() + SIGN_SECONDS}, xx=True)
 
 
-def is_heard(job: Job, dead_after: timedelta) -> bool:
+def is_alive(job: Job, dead_after: timedelta) -> bool:
     """Whether the worker of a started job is at it. One of an earlier release gives no sign but its own clock's time,
     which counts only where it is about now: one that died ahead of time would be heard until then.
 

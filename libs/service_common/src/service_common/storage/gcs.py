@@ -29,9 +29,9 @@ from google.oauth2 import service_account
 
 from service_common.errors import ServiceError
 from service_common.log import get_logger
-from service_common.storage.port import CHUNK_BYTES, DownloadTarget, ObjectGone, ObjectInfo, UploadTarget
+from service_common.storage.port import CHUNK_BYTES, DownloadTarget, ObjectGone, ObjectInfo, SignedUpload
 from service_common.storage.settings import StorageSettings
-from service_common.timely import Allowances, AnswerEncoded, is_encoded
+from service_common.timely import AnswerEncoded, ThreadLimits, is_encoded
 from service_common.traces import port as traces
 from service_common.types import Bytes32, UnixSeconds
 
@@ -91,7 +91,7 @@ class GcsStore:
             "retry": DEFAULT_RETRY.with_delay(initial=0.2, maximum=2.0).with_timeout(retry_seconds),
         }
 
-    def sign_upload(self, locator: str, *, sha256: Bytes32, byte_length: int, lifetime: int) -> UploadTarget:
+    def sign_upload(self, locator: str, *, sha256: Bytes32, byte_length: int, lifetime: int) -> SignedUpload:
         """See the port."""
         headers = {
             "content-type": _CONTENT_TYPE,
@@ -100,7 +100,7 @@ class GcsStore:
             "x-goog-meta-sha256": sha256[2:],
         }
         url = self._signed("PUT", locator, lifetime, headers=dict(headers))
-        return UploadTarget(url, "PUT", headers, _expiry(url))
+        return SignedUpload(url, "PUT", headers, _expiry(url))
 
     def sign_download(self, locator: str, *, generation: int, lifetime: int) -> DownloadTarget:
         """See the port."""
@@ -178,7 +178,7 @@ class _BoundedAdapter(requests.adapters.HTTPAdapter):
     """
 
     def __init__(self, **options: Any) -> None:
-        self._allowances = Allowances()
+        self._allowances = ThreadLimits()
         super().__init__(**options)
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:

@@ -17,7 +17,7 @@ CHUNK_BYTES: Final = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class UploadTarget:
+class SignedUpload:
     """A one-time upload: send the bytes with ``method`` to ``url`` and every header of ``headers`` unchanged."""
 
     url: str = field(repr=False)
@@ -61,7 +61,7 @@ class ObjectGone(ServiceError):
 class ObjectStore(Protocol):
     """One bucket."""
 
-    def sign_upload(self, locator: str, *, sha256: Bytes32, byte_length: int, lifetime: int) -> UploadTarget:
+    def sign_upload(self, locator: str, *, sha256: Bytes32, byte_length: int, lifetime: int) -> SignedUpload:
         """An upload of exactly ``byte_length`` bytes to a locator where nothing is yet, for ``lifetime`` seconds.
 
         ``sha256`` is kept with the object as the uploader's claim; only ``verify`` makes it a fact.

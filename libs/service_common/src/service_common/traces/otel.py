@@ -27,16 +27,16 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from service_common.errors import ServiceError
 from service_common.log import get_logger, trace_id
-from service_common.traces.port import Attributes, Carrier, Kind
+from service_common.traces.port import Attributes, Carrier, SpanKind
 
 SEND_SECONDS: Final = 3.0
 """For one batch, its second attempt included."""
 _KINDS: Final = {
-    Kind.SERVER: trace.SpanKind.SERVER,
-    Kind.CLIENT: trace.SpanKind.CLIENT,
-    Kind.PRODUCER: trace.SpanKind.PRODUCER,
-    Kind.CONSUMER: trace.SpanKind.CONSUMER,
-    Kind.STEP: trace.SpanKind.INTERNAL,
+    SpanKind.SERVER: trace.SpanKind.SERVER,
+    SpanKind.CLIENT: trace.SpanKind.CLIENT,
+    SpanKind.PRODUCER: trace.SpanKind.PRODUCER,
+    SpanKind.CONSUMER: trace.SpanKind.CONSUMER,
+    SpanKind.STEP: trace.SpanKind.INTERNAL,
 }
 SILENT_SECONDS: Final = 60.0
 AVOID_SECONDS: Final = 10.0
@@ -114,7 +114,7 @@ class OtelTracer:
         Thread(target=self._end, args=(provider,), name="traces-end", daemon=True).start()
 
     @contextmanager
-    def open(self, kind: Kind, name: str, attributes: Attributes, carrier: Carrier | None) -> Iterator[OtelSpan]:
+    def open(self, kind: SpanKind, name: str, attributes: Attributes, carrier: Carrier | None) -> Iterator[OtelSpan]:
         """See the port."""
         context = None if carrier is None else _PROPAGATOR.extract(carrier, Context())
         with self._tracer.start_as_current_span(

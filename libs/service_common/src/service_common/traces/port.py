@@ -16,7 +16,7 @@ Carrier = Mapping[str, str]
 """What continues a trace elsewhere: ``traceparent`` as W3C Trace Context has it, or nothing."""
 
 
-class Kind(Enum):
+class SpanKind(Enum):
     """What a span is to the one it belongs to."""
 
     SERVER = "server"
@@ -43,7 +43,7 @@ class Tracer(Protocol):
     """Where spans go."""
 
     def open(
-        self, kind: Kind, name: str, attributes: Attributes, carrier: Carrier | None
+        self, kind: SpanKind, name: str, attributes: Attributes, carrier: Carrier | None
     ) -> AbstractContextManager[Span]:
         """A span around a block, below the one that ``carrier`` names, or the current one where it is None."""
 
@@ -96,29 +96,29 @@ used: Final = _Used()
 
 def server(traceparent: str) -> AbstractContextManager[Span]:
     """A request that is answered, in the trace that its caller names, if it names one."""
-    return _open(Kind.SERVER, "request", {}, {"traceparent": traceparent})
+    return _open(SpanKind.SERVER, "request", {}, {"traceparent": traceparent})
 
 
 def consumer(name: str, attributes: Attributes, carrier: Carrier) -> AbstractContextManager[Span]:
     """A job that is performed, in the trace it was enqueued in."""
-    return _open(Kind.CONSUMER, name, attributes, carrier)
+    return _open(SpanKind.CONSUMER, name, attributes, carrier)
 
 
 def producer(name: str, attributes: Attributes) -> AbstractContextManager[Span]:
     """Something passed on for later; it starts a trace where there is none."""
-    return _open(Kind.PRODUCER, name, attributes, None)
+    return _open(SpanKind.PRODUCER, name, attributes, None)
 
 
 def step(name: str, attributes: Attributes) -> AbstractContextManager[Span]:
     """One step of work that goes on for long: a trace of its own."""
-    return _open(Kind.STEP, name, attributes, {})
+    return _open(SpanKind.STEP, name, attributes, {})
 
 
 def client(name: str, attributes: Attributes) -> AbstractContextManager[Span]:
     """A request to another server, inside a span."""
     if used.tracer is None or used.tracer.current() is None:
         return NOTHING
-    return used.tracer.open(Kind.CLIENT, name, attributes, None)
+    return used.tracer.open(SpanKind.CLIENT, name, attributes, None)
 
 
 def note(attributes: Attributes) -> None:
@@ -132,5 +132,5 @@ def carrier() -> dict[str, str]:
     return {} if used.tracer is None else used.tracer.carrier()
 
 
-def _open(kind: Kind, name: str, attributes: Attributes, carrier: Carrier | None) -> AbstractContextManager[Span]:
+def _open(kind: SpanKind, name: str, attributes: Attributes, carrier: Carrier | None) -> AbstractContextManager[Span]:
     return NOTHING if used.tracer is None else used.tracer.open(kind, name, attributes, carrier)

@@ -21,7 +21,7 @@ from wsgiref.types import WSGIEnvironment
 
 from flask import Flask, Response, current_app, g, request
 
-from service_common.budgets import Budget, Budgets, Standing
+from service_common.budgets import Budget, Budgets, BudgetState
 from service_common.errors import ServiceError
 from service_common.types import Address
 from service_common.web.at_work import AtWork
@@ -203,7 +203,7 @@ class Callers:
         taken = [self._budgets.take(budget, network) for budget, network in counts]
         return any(not standing.left for standing in taken)
 
-    def _take(self, budget: Budget, cost: int = 1) -> Iterator[Standing]:
+    def _take(self, budget: Budget, cost: int = 1) -> Iterator[BudgetState]:
         """Take from a budget of this request's network address, and from those of the networks around it."""
         for each, network in self._counts(request.environ, budget):
             yield self._budgets.take(each, network, cost)
@@ -229,12 +229,12 @@ class Callers:
                 )
             yield
 
-    def _show(self, standing: Standing) -> None:
+    def _show(self, standing: BudgetState) -> None:
         """Have the answer show what a budget leaves by now, where it shows that budget at all."""
-        shown: list[Standing] = g.get("standings", [])
+        shown: list[BudgetState] = g.get("standings", [])
         shown[:] = [standing if each.budget is standing.budget else each for each in shown]
 
-    def _require(self, standing: Standing) -> None:
+    def _require(self, standing: BudgetState) -> None:
         """Show what a budget leaves, and refuse where it was not granted."""
         g.setdefault("standings", []).append(standing)
         if not standing.granted:
@@ -278,7 +278,7 @@ def _alone(name: str) -> Network:
 
 
 def _show_budgets(response: Response) -> Response:
-    standings = cast("list[Standing]", g.get("standings", []))
+    standings = cast("list[BudgetState]", g.get("standings", []))
     if standings:
         response.headers["RateLimit"] = ", ".join(standing.field() for standing in standings)
         response.headers["RateLimit-Policy"] = ", ".join(standing.policy() for standing in standings)

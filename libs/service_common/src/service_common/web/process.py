@@ -10,7 +10,7 @@ import gc
 import sys
 from typing import Final
 
-from service_common.signals import hear_signals
+from service_common.signals import handle_signals_in_thread
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread that computes keeps the interpreter from one that has only waited for its database. With the usual
@@ -24,7 +24,7 @@ _ARENAS: Final = 2
 
 def prepare_process() -> None:
     """Call it in the main thread of each worker, before anything large is made."""
-    hear_signals()
+    handle_signals_in_thread()
     sys.setswitchinterval(SWITCH_SECONDS)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

@@ -94,7 +94,7 @@ class Fetch:
 
 
 @dataclass(slots=True)
-class Allowance:
+class RequestLimits:
     """What one request may still take."""
 
     rows: int = MAX_ROWS
@@ -123,7 +123,7 @@ def load(connection: Connection, fetches: tuple[Fetch, ...]) -> Row:
     """
     connection.execute(text(f"SET LOCAL statement_timeout = {int(STATEMENT_SECONDS * 1000)}"))
     root: Row = {}
-    allowance = Allowance()
+    allowance = RequestLimits()
     try:
         for fetch in fetches:
             root[rows_key(fetch.key)] = _load(connection, fetch, None, allowance)
@@ -134,7 +134,7 @@ def load(connection: Connection, fetches: tuple[Fetch, ...]) -> Row:
     return root
 
 
-def _load(connection: Connection, fetch: Fetch, parents: list[object] | None, allowance: Allowance) -> list[Row]:
+def _load(connection: Connection, fetch: Fetch, parents: list[object] | None, allowance: RequestLimits) -> list[Row]:
     if time.monotonic() > allowance.ends:
         raise TookTooLong
     statement = fetch.statement(parents, allowance.rows + 1)

@@ -77,14 +77,14 @@ def verify(
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class HashedObject:
     """A generation that was hashed: what it was found to be, and the storage's own checksum of it, where it is kept."""
 
     reference: CiphertextReference
     checksum: str | None
 
 
-def known_good(deps: Dependencies, info: ObjectInfo) -> Known | None:
+def known_good(deps: Dependencies, info: ObjectInfo) -> HashedObject | None:
     """What this very generation was found to be when it was hashed; None where it never was."""
     v = t.verified_objects.c
     with reading(deps.engine) as connection:
@@ -93,7 +93,11 @@ def known_good(deps: Dependencies, info: ObjectInfo) -> Known | None:
                 v.storage_locator == info.locator, v.generation == info.generation
             )
         ).first()
-    return None if row is None else Known(CiphertextReference(row.sha256, row.byte_length, info.locator), row.checksum)
+    return (
+        None
+        if row is None
+        else HashedObject(CiphertextReference(row.sha256, row.byte_length, info.locator), row.checksum)
+    )
 
 
 def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference) -> bool:

@@ -12,7 +12,15 @@ from redis.exceptions import RedisError
 from rq.job import Job
 from service_common.db.engine import reading
 from service_common.db.review import reviews
-from service_common.domain.reviews import DONE, Circumstances, Ending, ReviewResult, outcome_of, pack_page, review_id
+from service_common.domain.reviews import (
+    DONE,
+    Circumstances,
+    ReviewEnding,
+    ReviewResult,
+    outcome_of,
+    pack_page,
+    review_id,
+)
 from service_common.errors import Issue, ServiceError
 from service_common.jobs.once import find_pending, one_at_a_time, remove_ended
 from service_common.jobs.queues import QueueName, enqueue, message, open_queue
@@ -97,7 +105,7 @@ def _review_now(
             "orchestrator_provider_error", "The review could not be queued at the moment.", retry_after=5
         ) from error
     known = _wait(deps, identifier, job)
-    if isinstance(known, Ending):
+    if isinstance(known, ReviewEnding):
         refund(deps, charged.attempt)
         raise _failure(deps, known)
     if charged.attempt is None:
@@ -150,7 +158,7 @@ def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, name
         )
 
 
-def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, list[Issue]] | Ending:
+def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, list[Issue]] | ReviewEnding:
     """The result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone meanwhile."""
     ends = time.monotonic() + deps.config.review_wait_seconds
     while (left := ends - time.monotonic()) > 0:
@@ -163,11 +171,11 @@ def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, 
         if (known := _result(deps, identifier)) is not None:
             return known
         if ended is not None:
-            return Ending.from_json(ended.return_value)
+            return ReviewEnding.from_json(ended.return_value)
     raise ServiceError("orchestrator_provider_error", "The review takes longer than this request waits.", retry_after=5)
 
 
-def _failure(deps: Dependencies, ending: Ending) -> ServiceError:
+def _failure(deps: Dependencies, ending: ReviewEnding) -> ServiceError:
     """What a review that ended without a judgement is to the Poster."""
     code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
     if code == "publication_review_limit_reached" and ending.retry_at is not None:

@@ -5,7 +5,7 @@ neither ``verification_record`` nor its error, a final one exactly one of them. 
 index.
 """
 
-from service_common.db.bounty_pages import BountyPage, read_bounty_page
+from service_common.db.bounty_pages import IndexedBounty, read_bounty_page
 from service_common.db.engine import DatabaseUnavailable, single
 from service_common.db.hub_facts import no_such_bounty, require_pinned, unreadable
 from service_common.db.hub_reads import Head
@@ -45,7 +45,7 @@ def show_bounty(deps: Dependencies, bounty_id: BountyId) -> BountyDetail:
     )
 
 
-def _read(deps: Dependencies, bounty_id: BountyId) -> tuple[Head, BountyPage]:
+def _read(deps: Dependencies, bounty_id: BountyId) -> tuple[Head, IndexedBounty]:
     try:
         with single(deps.engine) as connection:
             head, found = read_bounty_page(connection, deps.facts.chain_id, bounty_id)
@@ -57,7 +57,7 @@ def _read(deps: Dependencies, bounty_id: BountyId) -> tuple[Head, BountyPage]:
     return head, found
 
 
-def _committed(found: BountyPage) -> bytes | None:
+def _committed(found: IndexedBounty) -> bytes | None:
     """The committed page. Missing bytes answer like altered ones: neither is what was committed to."""
     page = found.challenge
     return page if page is not None and spec_commitment(page) == found.bounty.terms.spec_commitment else None

@@ -12,7 +12,7 @@ import json
 from hashlib import sha256
 
 from service_common.db import app as t
-from service_common.db.bounty_pages import BountyPage, KeptRecord
+from service_common.db.bounty_pages import IndexedBounty, KeptRecord
 from service_common.db.engine import DatabaseUnavailable, writing
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import Head, read_bounty_logs, read_latest_verdicts
@@ -37,7 +37,7 @@ class _NotDerivable(Exception):
     """The facts of a final bounty do not make a record."""
 
 
-def find_record(deps: Dependencies, head: Head, page: BountyPage) -> JsonObject | RecordError | None:
+def find_record(deps: Dependencies, head: Head, page: IndexedBounty) -> JsonObject | RecordError | None:
     """The record of a bounty as its JSON object; None while it is open."""
     bounty = page.bounty
     if bounty.finalized is None:
@@ -55,7 +55,7 @@ def find_record(deps: Dependencies, head: Head, page: BountyPage) -> JsonObject 
         )
 
 
-def _kept_or_derived(deps: Dependencies, head: Head, page: BountyPage) -> bytes:
+def _kept_or_derived(deps: Dependencies, head: Head, page: IndexedBounty) -> bytes:
     kept, bounty = page.record, page.bounty
     if kept is not None and _is_of_this_ending(kept, bounty):
         key = (bounty.bounty_id, sha256(kept.content).digest(), head.rebuilds)

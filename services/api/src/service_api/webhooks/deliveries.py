@@ -30,8 +30,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from service_api.webhooks.sending import Outcome, Result
-from service_api.webhooks.subjects import END_OF_BLOCK, Cursor, Subject, parse_subject
+from service_api.webhooks.sending import AttemptEnd, AttemptResult
+from service_api.webhooks.subjects import END_OF_BLOCK, FactsPosition, Subject, parse_subject
 
 BACKOFF: Final = (5, 15, 60, 300, 900, 3_600)
 """Seconds from a failed attempt to the next, by how many failed in a row; the last one stays."""
@@ -50,7 +50,7 @@ _UNTESTED: Final = t.subscriptions.c.test_requested_at.is_not(
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueWebhook:
     """A webhook that something may be sent to."""
 
     webhook_id: WebhookId
@@ -60,7 +60,7 @@ class Due:
     finality: Finality
     sealed_secrets: tuple[str, ...] = field(repr=False)
     state: WebhookState
-    cursor: Cursor
+    cursor: FactsPosition
     until: ChangeNumber | None
     missed: BlockNumber | None
     """The last block of which it surely heard what holds, where the index lost count and it was not told yet."""
@@ -86,13 +86,13 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SentFacts:
     """What was sent to a webhook: facts, and where it is after them; without a ``cursor`` none. Or that it ``missed``
     some."""
 
-    due: Due
+    due: DueWebhook
     message_id: str
-    cursor: Cursor | None = None
+    cursor: FactsPosition | None = None
     missed: bool = False
 
 
@@ -100,8 +100,8 @@ class Attempt:
 class Ended:
     """An attempt and what came of it."""
 
-    attempt: Attempt
-    outcome: Outcome
+    attempt: SentFacts
+    outcome: AttemptResult
 
 
 def admit_new(engine: Engine, now: datetime) -> int:
@@ -125,16 +125,16 @@ def admit_new(engine: Engine, now: datetime) -> int:
         return len(connection.execute(statement.returning(t.deliveries.c.webhook_id)).all())  # it counts no insertions
 
 
-def list_asked(engine: Engine, now: datetime) -> list[Due]:
+def list_asked(engine: Engine, now: datetime) -> list[DueWebhook]:
     """Webhooks to be challenged or tested now: the longest due first."""
     d = t.deliveries.c
     return _list(engine, now, _UNTESTED | ((d.state == WebhookState.PENDING.value) & (d.next_attempt_at <= now)))
 
 
-def list_hearing(engine: Engine, now: datetime, newest: ChangeNumber, *, proven: bool) -> list[Due]:
+def list_hearing(engine: Engine, now: datetime, newest: ChangeNumber, *, proven: bool) -> list[DueWebhook]:
     """Webhooks that may have something to hear, and do not wait after a failure: the longest due first.
 
-    ``proven`` ones, as ``Due`` has it, or the others."""
+    ``proven`` ones, as ``DueWebhook`` has it, or the others."""
     d = t.deliveries.c
     is_news = (d.after_number < newest) | d.missed_block.is_not(None)
     active = (d.state == WebhookState.ACTIVE.value) & (d.next_attempt_at <= now) & is_news
@@ -142,7 +142,7 @@ def list_hearing(engine: Engine, now: datetime, newest: ChangeNumber, *, proven:
     return _list(engine, now, active & ~_UNTESTED & (is_proven if proven else ~is_proven))
 
 
-def _list(engine: Engine, now: datetime, wanted: ColumnElement[bool]) -> list[Due]:
+def _list(engine: Engine, now: datetime, wanted: ColumnElement[bool]) -> list[DueWebhook]:
     s, d = t.subscriptions.c, t.deliveries.c
     query = (
         select(t.deliveries, s.subscriber, s.url, s.subject, s.finality, s.sealed_secret)
@@ -155,9 +155,9 @@ def _list(engine: Engine, now: datetime, wanted: ColumnElement[bool]) -> list[Du
         return [_due(row, now) for row in connection.execute(query).mappings()]
 
 
-def _due(row: RowMapping, now: datetime) -> Due:
+def _due(row: RowMapping, now: datetime) -> DueWebhook:
     former = row["former_sealed_secret"] if row["former_until"] is not None and row["former_until"] > now else None
-    return Due(
+    return DueWebhook(
         webhook_id=WebhookId(row["webhook_id"]),
         subscriber=Address(row["subscriber"]),
         url=row["url"],
@@ -165,7 +165,7 @@ def _due(row: RowMapping, now: datetime) -> Due:
         finality=Finality(row["finality"]),
         sealed_secrets=tuple(each for each in (row["sealed_secret"], former) if each is not None),
         state=WebhookState(row["state"]),
-        cursor=Cursor(ChangeNumber(row["after_number"]), (row["sent_block"], row["sent_log"])),
+        cursor=FactsPosition(ChangeNumber(row["after_number"]), (row["sent_block"], row["sent_log"])),
         until=None if row["until_number"] is None else ChangeNumber(row["until_number"]),
         missed=None if row["missed_block"] is None else BlockNumber(row["missed_block"]),
         failure_count=row["failure_count"],
@@ -177,7 +177,7 @@ def _due(row: RowMapping, now: datetime) -> Due:
     )
 
 
-def pass_over(engine: Engine, due: Sequence[Due], cursor: Cursor) -> None:
+def pass_over(engine: Engine, due: Sequence[DueWebhook], cursor: FactsPosition) -> None:
     """Note that these webhooks, which were equally far, hear of nothing up to a cursor."""
     d = t.deliveries.c
     ids = [each.webhook_id for each in due]
@@ -206,7 +206,7 @@ def recount(engine: Engine, newest: ChangeNumber) -> int:
             kept = (row.after_block, END_OF_BLOCK) if is_unsafe else (row.sent_block, row.sent_log)
             last = connection.execute(select(func.max(c.number)).where(is_event, place <= kept)).scalar()
             moved = update(t.deliveries).where(d.webhook_id == row.webhook_id)
-            cursor = _columns(Cursor(ChangeNumber(last or 0), kept))
+            cursor = _columns(FactsPosition(ChangeNumber(last or 0), kept))
             connection.execute(moved.values(**cursor, until_number=None, missed_block=kept[0]))
     return len(found)
 
@@ -230,7 +230,7 @@ def write_ended(engine: Engine, ended: Sequence[Ended], now: datetime) -> list[W
 def _row(ended: Ended, now: datetime) -> dict[str, object]:
     """A webhook's row after an attempt."""
     attempt, outcome, due = ended.attempt, ended.outcome, ended.attempt.due
-    delivered = outcome.result is Result.DELIVERED
+    delivered = outcome.result is AttemptEnd.DELIVERED
     failures = 0 if delivered else due.failure_count + 1
     since = None if delivered else due.failing_since or now
     reached = attempt.cursor if delivered else None
@@ -255,16 +255,18 @@ def _row(ended: Ended, now: datetime) -> dict[str, object]:
     }
 
 
-def _columns(cursor: Cursor) -> dict[str, int]:
+def _columns(cursor: FactsPosition) -> dict[str, int]:
     block, log = cursor.place
     return {"after_number": cursor.change, "sent_block": block, "sent_log": log}
 
 
-def _after_failure(due: Due, failures: int, since: datetime | None, outcome: Outcome, now: datetime) -> WebhookState:
+def _after_failure(
+    due: DueWebhook, failures: int, since: datetime | None, outcome: AttemptResult, now: datetime
+) -> WebhookState:
     if due.state is not WebhookState.ACTIVE:
         return WebhookState.OFF if failures >= CHALLENGES else WebhookState.PENDING
     worn_out = since is not None and now - since >= OFF_AFTER
-    return WebhookState.OFF if worn_out or outcome.result is Result.GONE else WebhookState.ACTIVE
+    return WebhookState.OFF if worn_out or outcome.result is AttemptEnd.GONE else WebhookState.ACTIVE
 
 
 def write_progress(engine: Engine, chain_id: ChainId, now: datetime) -> None:

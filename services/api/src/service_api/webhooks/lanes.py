@@ -14,7 +14,7 @@ from typing import Final
 
 from service_common.wire.values import WebhookId, WebhookState
 
-from service_api.webhooks.deliveries import Due
+from service_api.webhooks.deliveries import DueWebhook
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Lanes:
     closed: frozenset[Lane] = frozenset()
     """Nothing more is started there."""
     _threads: dict[Lane, ThreadPoolExecutor] = field(init=False)
-    _on_their_way: dict[WebhookId, tuple[Lane, Due]] = field(default_factory=dict)
+    _on_their_way: dict[WebhookId, tuple[Lane, DueWebhook]] = field(default_factory=dict)
     _taken: Counter[tuple[Lane, str]] = field(default_factory=Counter)
     """Places of each lane, and of each account and site in it."""
 
@@ -61,7 +61,7 @@ class Lanes:
             for lane in (self.proven, self.new, self.others, self.repeated)
         }
 
-    def of(self, due: Due) -> Lane:
+    def of(self, due: DueWebhook) -> Lane:
         """Where the next attempt at this receiver belongs."""
         if due.proven:
             return self.proven
@@ -82,7 +82,7 @@ class Lanes:
         """Whether nothing is on its way, in these lanes or in all."""
         return not any(self._taken[lane, ""] for lane in lanes or self._threads)
 
-    def has_place(self, due: Due) -> bool:
+    def has_place(self, due: DueWebhook) -> bool:
         """Whether this one can be sent to now."""
         lane = self.of(due)
         if lane in self.closed:
@@ -90,7 +90,7 @@ class Lanes:
         bounds = (lane.places, lane.of_account, lane.of_site)
         return all(self._taken[key] < most for key, most in zip(_keys(lane, due), bounds, strict=True))
 
-    def start(self, due: Due, attempt: Callable[[float], None]) -> None:
+    def start(self, due: DueWebhook, attempt: Callable[[float], None]) -> None:
         """Make an attempt, given its seconds, in a thread of its lane, which has a place."""
         lane = self.of(due)
         self._on_their_way[due.webhook_id] = lane, due
@@ -105,7 +105,7 @@ class Lanes:
             if not self._taken[key]:
                 del self._taken[key]
 
-    def in_turn(self, waiting: Iterable[Due]) -> list[Due]:
+    def in_turn(self, waiting: Iterable[DueWebhook]) -> list[DueWebhook]:
         """Those that wait, in the order in which they get a place: fewest before them of their account or site."""
         before: Counter[tuple[Lane, str]] = Counter()
         ranked = []
@@ -122,6 +122,6 @@ class Lanes:
             threads.shutdown()
 
 
-def _keys(lane: Lane, due: Due) -> tuple[tuple[Lane, str], ...]:
+def _keys(lane: Lane, due: DueWebhook) -> tuple[tuple[Lane, str], ...]:
     """The lane as a whole, an account's share and a site's share of it."""
     return (lane, ""), (lane, due.subscriber), (lane, due.site)

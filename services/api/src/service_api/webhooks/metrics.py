@@ -14,10 +14,13 @@ from service_common.types import ChainId
 from service_common.wire.values import WebhookState
 from sqlalchemy import Engine, case, func, select
 
-from service_api.webhooks.sending import Result
+from service_api.webhooks.sending import AttemptEnd
 
 ATTEMPTS: Final = counter_by(
-    "result", [each.value for each in Result], "service_webhook_attempts_total", "Attempts to send, by how they ended"
+    "result",
+    [each.value for each in AttemptEnd],
+    "service_webhook_attempts_total",
+    "Attempts to send, by how they ended",
 )
 SWITCHED_OFF: Final = Counter("service_webhooks_switched_off_total", "Webhooks switched off after days of failure")
 _FAILING: Final = "failing"

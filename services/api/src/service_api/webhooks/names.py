@@ -27,7 +27,7 @@ Lookup = Callable[[str, float], Sequence[str]]
 """The addresses of a name, as far as they are found within so many seconds."""
 
 
-class Names:
+class NameLookups:
     """Lookups for one process. Thread-safe."""
 
     def __init__(self, servers: Sequence[tuple[str, int]] | None = None) -> None:

@@ -19,7 +19,7 @@ from typing import Final, Protocol, TypeVar
 
 import h11
 
-from service_api.webhooks.names import LOOKUP_SECONDS, Lookup, Names
+from service_api.webhooks.names import LOOKUP_SECONDS, Lookup, NameLookups
 from service_api.webhooks.receivers import IpAddress, Receiver, ReceiverRules, machines_of
 
 MAX_ANSWER_BYTES: Final = 8_192
@@ -35,7 +35,7 @@ Dial = Callable[[tuple[str, int], float], socket.socket]
 """``socket.create_connection``: opens a connection to an address and a port, in so many seconds."""
 
 
-class Result(StrEnum):
+class AttemptEnd(StrEnum):
     """How an attempt ended."""
 
     DELIVERED = "delivered"
@@ -54,10 +54,10 @@ class Result(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AttemptResult:
     """What came of an attempt: how it ended, the status of the answer, and the seconds it took."""
 
-    result: Result
+    result: AttemptEnd
     status: int | None
     seconds: float
 
@@ -90,36 +90,36 @@ class Sender:
         dial: Dial = socket.create_connection,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._rules, self._lookup, self._dial = rules, lookup or Names().addresses, dial
+        self._rules, self._lookup, self._dial = rules, lookup or NameLookups().addresses, dial
         self._tls = tls or ssl.create_default_context()
         self._tls.options |= ssl.OP_NO_RENEGOTIATION
 
-    def send(self, receiver: Receiver, outgoing: Outgoing, seconds: float) -> Outcome:
+    def send(self, receiver: Receiver, outgoing: Outgoing, seconds: float) -> AttemptResult:
         """Try once, for at most ``LOOKUP_SECONDS`` and ``seconds``; never raises for what a receiver does."""
         begun = time.monotonic()
         try:
             machines = machines_of(receiver, self._rules, self._lookup, LOOKUP_SECONDS)
         except (OSError, ValueError):
-            return Outcome(Result.UNRESOLVABLE, None, time.monotonic() - begun)
+            return AttemptResult(AttemptEnd.UNRESOLVABLE, None, time.monotonic() - begun)
         result, status = self._exchange(receiver, machines, outgoing, _Bounds.of(seconds))
-        return Outcome(result, status, time.monotonic() - begun)
+        return AttemptResult(result, status, time.monotonic() - begun)
 
     def _exchange(
         self, receiver: Receiver, machines: list[IpAddress], outgoing: Outgoing, bounds: "_Bounds"
-    ) -> tuple[Result, int | None]:
+    ) -> tuple[AttemptEnd, int | None]:
         try:
             with self._dialled(receiver, machines, bounds) as connection:
                 wire = _Wire(connection, bounds)
                 stream: _Stream = _Secured(wire, self._tls, receiver.host) if receiver.secure else wire
                 return _judge(_request(stream, receiver, outgoing), outgoing.challenge)
         except (_TimedOut, TimeoutError):
-            return Result.TIMED_OUT, None
+            return AttemptEnd.TIMED_OUT, None
         except ssl.SSLError:
-            return Result.TLS_FAILED, None
+            return AttemptEnd.TLS_FAILED, None
         except (_TooMuch, h11.ProtocolError, ValueError):
-            return Result.NO_ANSWER, None
+            return AttemptEnd.NO_ANSWER, None
         except OSError:
-            return Result.UNREACHABLE, None
+            return AttemptEnd.UNREACHABLE, None
 
     def _dialled(self, receiver: Receiver, machines: list[IpAddress], bounds: "_Bounds") -> socket.socket:
         """A connection to the first of the machines that takes one."""
@@ -267,17 +267,17 @@ def _next(http: h11.Connection, stream: _Stream) -> object:
     return event
 
 
-def _judge(answer: _Answer, challenge: str | None) -> tuple[Result, int]:
+def _judge(answer: _Answer, challenge: str | None) -> tuple[AttemptEnd, int]:
     status = answer.status
     if status == _GONE:
-        return Result.GONE, status
+        return AttemptEnd.GONE, status
     if 300 <= status < 400:
-        return Result.REDIRECTED, status
+        return AttemptEnd.REDIRECTED, status
     if not 200 <= status < 300:
-        return Result.REFUSED, status
+        return AttemptEnd.REFUSED, status
     if challenge is not None and not _repeats(answer.body, challenge):
-        return Result.WRONG_CHALLENGE, status
-    return Result.DELIVERED, status
+        return AttemptEnd.WRONG_CHALLENGE, status
+    return AttemptEnd.DELIVERED, status
 
 
 def _repeats(body: bytes, challenge: str) -> bool:

@@ -73,17 +73,17 @@ def involved_in(connection: Connection, changes: Iterable[Change], accounts: Col
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class FactsPosition:
     """Up to which change, and up to which place in the chain, facts were looked at, and sent where they concern one."""
 
     change: ChangeNumber
     place: Place
 
-    def past(self, change: Change) -> "Cursor":
+    def past(self, change: Change) -> "FactsPosition":
         """The cursor after the next change."""
         if change.event is not None:
-            return Cursor(change.number, (change.event.block_number, change.event.log_index))
-        return Cursor(change.number, min(self.place, (change.last_block_number or 0, END_OF_BLOCK)))
+            return FactsPosition(change.number, (change.event.block_number, change.event.log_index))
+        return FactsPosition(change.number, min(self.place, (change.last_block_number or 0, END_OF_BLOCK)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,12 @@ class Heard:
     """What a webhook hears of some changes, and its cursor after them."""
 
     changes: tuple[Change, ...]
-    cursor: Cursor
+    cursor: FactsPosition
 
 
-def select_heard(subject: Subject, cursor: Cursor, changes: Sequence[Change], involved: Involved, most: int) -> Heard:
+def select_heard(
+    subject: Subject, cursor: FactsPosition, changes: Sequence[Change], involved: Involved, most: int
+) -> Heard:
     """The first ``most`` of ``changes`` that this webhook hears of.
 
     ``changes`` are those after its cursor; of a webhook of finalized facts those that concern what is final.

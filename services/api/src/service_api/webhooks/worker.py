@@ -28,9 +28,9 @@ from sqlalchemy import Engine, bindparam, func, select
 
 from service_api.usecases.list_changes import read_changes
 from service_api.webhooks.deliveries import (
-    Attempt,
-    Due,
+    DueWebhook,
     Ended,
+    SentFacts,
     admit_new,
     list_asked,
     list_hearing,
@@ -52,8 +52,8 @@ from service_api.webhooks.messages import (
 from service_api.webhooks.metrics import ATTEMPTS, SWITCHED_OFF
 from service_api.webhooks.receivers import ReceiverRules, parse_receiver
 from service_api.webhooks.secrets import CannotOpen, open_sealed
-from service_api.webhooks.sending import Outcome, Result, Sender
-from service_api.webhooks.subjects import Cursor, Heard, Involved, involved_in, select_heard
+from service_api.webhooks.sending import AttemptEnd, AttemptResult, Sender
+from service_api.webhooks.subjects import FactsPosition, Heard, Involved, involved_in, select_heard
 
 PAGE: Final = 500
 """Changes that are looked at together."""
@@ -94,9 +94,9 @@ class Deliverer:
     clock: Clock
     lanes: Lanes = field(default_factory=Lanes)
     _ended: SimpleQueue[Ended] = field(default_factory=SimpleQueue)
-    _asked: list[Due] = field(default_factory=list)
+    _asked: list[DueWebhook] = field(default_factory=list)
     """Those to be challenged or tested, in their turn."""
-    _others: list[Due] = field(default_factory=list)
+    _others: list[DueWebhook] = field(default_factory=list)
     """Those that may have something to hear, and were slow or failed. Of both there may be thousands that wait for a
     place, so they are read once a second."""
     _read_at: float = float("-inf")
@@ -183,13 +183,13 @@ class Deliverer:
             write_progress(self.engine, self.chain_id, now)
         return asked + facts
 
-    def _free(self, listed: Iterable[Due]) -> list[Due]:
+    def _free(self, listed: Iterable[DueWebhook]) -> list[DueWebhook]:
         """Those to which nothing is on its way."""
         return [each for each in listed if not self.lanes.has(each.webhook_id)]
 
     def _start_asked(self) -> int:
         """Challenges and tests."""
-        waiting = list[Due]()
+        waiting = list[DueWebhook]()
         for due in self._free(self._asked):
             if self.lanes.has_place(due):
                 make = message_of_test if due.state is WebhookState.ACTIVE else challenge_message
@@ -199,7 +199,7 @@ class Deliverer:
         started, self._asked = len(self._asked) - len(waiting), waiting
         return started
 
-    def _start_facts(self, to_hear: list[Due]) -> int:
+    def _start_facts(self, to_hear: list[DueWebhook]) -> int:
         """Start the next message of each that gets a place; those that are equally far read the same page."""
         far = attrgetter("finality", "cursor.change")
         ready = sorted(filter(self.lanes.has_place, to_hear), key=far)
@@ -216,11 +216,11 @@ class Deliverer:
         self._others = [each for each in self._others if each.webhook_id not in looked_at]
         return started
 
-    def _start_group(self, group: list[Due]) -> int:
+    def _start_group(self, group: list[DueWebhook]) -> int:
         accounts = {each.subject.account for each in group if each.subject.account is not None}
         page = self._read(group[0].finality, group[0].cursor.change, accounts)
         self._more |= len(page.changes) == PAGE
-        started, silent = 0, dict[Cursor, list[Due]]()
+        started, silent = 0, dict[FactsPosition, list[DueWebhook]]()
         for due in self.lanes.in_turn(group):
             heard = _heard(due, page)
             if due.missed is None and not heard.changes:
@@ -243,16 +243,16 @@ class Deliverer:
             changes = read_changes(connection, head, after, PAGE, only_final=only_final)
             return _Page(head, changes, involved_in(connection, changes, accounts))
 
-    def _hand_over(self, due: Due, message: Message, attempt: Attempt | None = None) -> int:
+    def _hand_over(self, due: DueWebhook, message: Message, attempt: SentFacts | None = None) -> int:
         """Give a message to a thread."""
-        attempt = attempt or Attempt(due, message.message_id)
+        attempt = attempt or SentFacts(due, message.message_id)
         self.lanes.start(due, partial(self._send, attempt, message))
         return 1
 
-    def _send(self, attempt: Attempt, message: Message, seconds: float) -> None:
+    def _send(self, attempt: SentFacts, message: Message, seconds: float) -> None:
         """In a thread."""
         with ExitStack() as always:
-            outcome = Outcome(Result.UNSENDABLE, None, 0.0)
+            outcome = AttemptResult(AttemptEnd.UNSENDABLE, None, 0.0)
             always.callback(lambda: self._ended.put(Ended(attempt, outcome)))
             due = attempt.due
             try:
@@ -267,19 +267,19 @@ class Deliverer:
         return datetime.fromtimestamp(self.clock.now(), UTC)
 
 
-def _heard(due: Due, page: _Page) -> Heard:
+def _heard(due: DueWebhook, page: _Page) -> Heard:
     """What a webhook hears next; after a failure the same facts as before, as far as they still hold."""
     again = [change for change in page.changes if due.until is not None and change.number <= due.until]
     heard = select_heard(due.subject, due.cursor, again, page.involved, MAX_FACTS)
     return heard if heard.changes else select_heard(due.subject, due.cursor, page.changes, page.involved, MAX_FACTS)
 
 
-def _next_message(due: Due, page: _Page, heard: Heard) -> tuple[Message, Attempt]:
+def _next_message(due: DueWebhook, page: _Page, heard: Heard) -> tuple[Message, SentFacts]:
     if due.missed is not None:
         message = missed_message(due.webhook_id, page.head, due.missed, due.cursor.change)
-        return message, Attempt(due, message.message_id, due.cursor, missed=True)
+        return message, SentFacts(due, message.message_id, due.cursor, missed=True)
     message = facts_message(due.webhook_id, page.head, heard.changes)
-    return message, Attempt(due, message.message_id, heard.cursor)
+    return message, SentFacts(due, message.message_id, heard.cursor)
 
 
 class IndexGone(Exception):

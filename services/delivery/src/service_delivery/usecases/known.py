@@ -41,7 +41,7 @@ class KnownBounty:
         return self.bounty.ending
 
 
-class Known:
+class KnownBounties:
     """What one process knows. Thread-safe."""
 
     def __init__(self, clock: Clock) -> None:
@@ -77,6 +77,6 @@ def _look_up(deps: Dependencies, bounty_id: BountyId) -> KnownBounty:
         return KnownBounty(bounty, guardians, accepted, pending, facts.head.finalized_number)
 
 
-def known_bounties() -> Known:
+def known_bounties() -> KnownBounties:
     """What the process that answers this request knows."""
-    return cast("Known", current_app.extensions[EXTENSION])
+    return cast("KnownBounties", current_app.extensions[EXTENSION])

@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import insert
 from service_delivery.dependencies import Dependencies
 from service_delivery.metrics import WRAPS
 from service_delivery.usecases.keys import key_id
-from service_delivery.usecases.known import Known, KnownBounty
+from service_delivery.usecases.known import KnownBounties, KnownBounty
 
 _CODE = "invalid_winning_solution_delivery"
 _c, _insert = t.wraps.c, insert(t.wraps)
@@ -52,7 +52,7 @@ _IS_HELD: Final = select(
 """Made once: putting a statement together takes longer than sending it."""
 
 
-def store_wrap(deps: Dependencies, known: Known, bounty_id: BountyId, wrap: WrapRequest) -> bool:
+def store_wrap(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, wrap: WrapRequest) -> bool:
     """Keep a wrap; whether it is the first of its Submission."""
     bounty = known.bounty(deps, bounty_id)
     if bounty.accepted.paused is not None:
@@ -82,7 +82,7 @@ def wrap_exists(deps: Dependencies, bounty_id: BountyId, commitment: Bytes32) ->
         return bool(connection.execute(_IS_HELD, named).scalar())
 
 
-def retrieve_key(deps: Dependencies, known: Known, bounty_id: BountyId, poster_key: Bytes32) -> RetrievedKey:
+def retrieve_key(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, poster_key: Bytes32) -> RetrievedKey:
     """The answer of ``retrieve``: the winner's content key, sealed to the Poster's fresh key."""
     found = known.bounty(deps, bounty_id)
     deps.witness.require_poster(found.bounty, found.finalized_number)

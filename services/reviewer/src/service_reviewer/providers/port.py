@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from service_common.domain.reviews import Ending
+from service_common.domain.reviews import ReviewEnding
 from service_common.errors import Issue
 from service_common.readiness.material import Material
 from service_common.types import UnixSeconds
@@ -32,7 +32,7 @@ class ProviderError(Exception):
         self, code: str, *, retry_after: int | None = None, retry_at: UnixSeconds | None = None, spent: bool = False
     ) -> None:
         super().__init__(code)
-        self.ending = Ending(code, retry_after, retry_at)
+        self.ending = ReviewEnding(code, retry_after, retry_at)
         self.spent = spent
 
 

@@ -11,7 +11,7 @@ from service_common.readiness.material import Material
 from service_reviewer.providers.port import Judgement, PaidProvider, Provider, ProviderError
 
 
-class Budget(Protocol):
+class PaidCalls(Protocol):
     """The paid calls a deployment may make."""
 
     def take(self) -> str:
@@ -24,7 +24,7 @@ class Budget(Protocol):
 class StagedProvider:
     """Two providers, the cheap one first."""
 
-    def __init__(self, rules: Provider, paid: PaidProvider, budget: Budget) -> None:
+    def __init__(self, rules: Provider, paid: PaidProvider, budget: PaidCalls) -> None:
         self._rules = rules
         self._paid = paid
         self._budget = budget

@@ -17,8 +17,8 @@ from service_common.wire.deployment import Deployment, DeploymentStatus
 from service_common.wire.reading import read
 
 from service_web.api import rows
-from service_web.api.client import Answer, ApiClient, ApiUnavailable, Question, parse_json
-from service_web.api.rows import HEAD, Head, read_rows
+from service_web.api.client import ApiReader, ApiUnavailable, KeptAnswer, Question, parse_json
+from service_web.api.rows import HEAD, IndexHead, read_rows
 
 T = TypeVar("T")
 PAGE_LENGTH: Final = 20
@@ -50,27 +50,29 @@ class RecentRows:
 class Api:
     """The public API, as one process of the pages reads it. Thread-safe."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: ApiReader) -> None:
         self._client = client
 
-    def deployment(self) -> Answer[Deployment]:
+    def deployment(self) -> KeptAnswer[Deployment]:
         """Chain, Hub, token, fees, roster, limits."""
         return self._client.ask(Question("/api/deployment"), _shape(Deployment))
 
-    def status(self) -> Answer[DeploymentStatus]:
+    def status(self) -> KeptAnswer[DeploymentStatus]:
         """How far the index is, and what all bounties come to, as the API states it."""
         return self._client.ask(Question("/api/status"), _shape(DeploymentStatus))
 
-    def delivery_key(self) -> Answer[DeliveryKey]:
+    def delivery_key(self) -> KeptAnswer[DeliveryKey]:
         """The deployment's delivery key, as its holder states it."""
         return self._client.ask(Question("/api/deployment/delivery-key"), _shape(DeliveryKey))
 
-    def bounties(self, filters: Mapping[str, str], cursor: str | None, limit: int = PAGE_LENGTH) -> Answer[BountyList]:
+    def bounties(
+        self, filters: Mapping[str, str], cursor: str | None, limit: int = PAGE_LENGTH
+    ) -> KeptAnswer[BountyList]:
         """A page of the list."""
         query = {**filters, "limit": str(limit)} | ({} if cursor is None else {"cursor": cursor})
         return self._client.ask(Question(f"/api/bounties?{urlencode(query)}"), _shape(BountyList))
 
-    def bounty(self, bounty_id: BountyId) -> Answer[BountyDetail]:
+    def bounty(self, bounty_id: BountyId) -> KeptAnswer[BountyDetail]:
         """One bounty; its roster hashes to what it pinned."""
 
         def parse(body: bytes) -> BountyDetail:
@@ -93,16 +95,16 @@ class Api:
 
         return self._client.ask(Question(f"/api/written-verdicts/{commitment}"), parse).value
 
-    def head(self) -> Answer[Head]:
+    def head(self) -> KeptAnswer[IndexHead]:
         """How far the index is."""
-        return self._ask_rows(rows.question(**{HEAD: ("", Head)}), lambda data: read(Head, data[HEAD]))
+        return self._ask_rows(rows.question(**{HEAD: ("", IndexHead)}), lambda data: read(IndexHead, data[HEAD]))
 
-    def history(self, bounty_id: BountyId) -> Answer[rows.BountyHistory]:
+    def history(self, bounty_id: BountyId) -> KeptAnswer[rows.BountyActivity]:
         """Submissions, Verdicts and claims of one bounty."""
-        question = rows.question(bounty=(f"(id: {rows.text(str(bounty_id))})", rows.BountyHistory))
-        return self._ask_rows(question, lambda data: read(rows.BountyHistory, data["bounty"]))
+        question = rows.question(bounty=(f"(id: {rows.text(str(bounty_id))})", rows.BountyActivity))
+        return self._ask_rows(question, lambda data: read(rows.BountyActivity, data["bounty"]))
 
-    def person(self, account: Address) -> Answer[PersonRows]:
+    def person(self, account: Address) -> KeptAnswer[PersonRows]:
         """Everything of one account, of each kind at most a thousand rows."""
 
         def newest(field: str) -> str:
@@ -128,7 +130,7 @@ class Api:
             ),
         )
 
-    def awarded(self) -> Answer[tuple[rows.BountyRow, ...]]:
+    def awarded(self) -> KeptAnswer[tuple[rows.BountyRow, ...]]:
         """The newest awarded bounties, at most a hundred."""
         arguments = '(where: {outcome: "awarded"}, orderBy: block_number, orderDirection: desc, first: 100)'
         question = rows.question(bounties=(arguments, rows.BountyRow))
@@ -143,26 +145,26 @@ class Api:
         found = self._ask_rows(question, lambda data: read_rows(data, "bounties", rows.BountyRow))
         return {row.bounty_id: row for row in found.value}
 
-    def rosters(self) -> Answer[tuple[rows.RosterRow, ...]]:
+    def rosters(self) -> KeptAnswer[tuple[rows.RosterRow, ...]]:
         """Every published roster version, the newest first, at most a hundred."""
         question = rows.question(
             guardian_rosters=("(orderBy: version, orderDirection: desc, first: 100)", rows.RosterRow)
         )
         return self._ask_rows(question, lambda data: read_rows(data, "guardian_rosters", rows.RosterRow))
 
-    def decided(self) -> Answer[tuple[rows.BountyRow, ...]]:
+    def decided(self) -> KeptAnswer[tuple[rows.BountyRow, ...]]:
         """The newest decided bounties, at most a thousand."""
         arguments = f'(where: {{status: "final"}}, orderBy: block_number, orderDirection: desc, first: {MOST_ROWS})'
         question = rows.question(bounties=(arguments, rows.BountyRow))
         return self._ask_rows(question, lambda data: read_rows(data, "bounties", rows.BountyRow))
 
-    def verdicts(self) -> Answer[tuple[rows.VerdictRow, ...]]:
+    def verdicts(self) -> KeptAnswer[tuple[rows.VerdictRow, ...]]:
         """The newest Verdicts, at most a thousand."""
         arguments = f"(orderBy: block_number, orderDirection: desc, first: {MOST_ROWS})"
         question = rows.question(verdicts=(arguments, rows.VerdictRow))
         return self._ask_rows(question, lambda data: read_rows(data, "verdicts", rows.VerdictRow))
 
-    def recent(self) -> Answer[RecentRows]:
+    def recent(self) -> KeptAnswer[RecentRows]:
         """What happened last."""
         newest = f"(orderBy: block_number, orderDirection: desc, first: {FEED_LENGTH})"
         question = rows.question(
@@ -177,7 +179,7 @@ class Api:
             ),
         )
 
-    def _ask_rows(self, question: Question, parse: Callable[[Mapping[str, Any]], T]) -> Answer[T]:
+    def _ask_rows(self, question: Question, parse: Callable[[Mapping[str, Any]], T]) -> KeptAnswer[T]:
         def take(body: bytes) -> T:
             data = parse_json(body).get("data")
             if not isinstance(data, dict):

@@ -64,7 +64,7 @@ class ApiRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
+class KeptAnswer(Generic[T]):
     """A parsed answer. ``good_at`` is when the API last confirmed it; ``is_stale``: it could not be confirmed since."""
 
     value: T
@@ -83,7 +83,7 @@ class Question:
     body: bytes | None = None
 
 
-class ApiClient:
+class ApiReader:
     """One process's questions. Thread-safe."""
 
     def __init__(self, origin: str, clock: Clock, http: TimelyHttp | None = None) -> None:
@@ -99,21 +99,21 @@ class ApiClient:
         """Questions, and None for all of them."""
         self._answered_at = float("-inf")
         self._lock = Lock()
-        self._good: OrderedDict[Question, Answer[Any]] = OrderedDict()
+        self._good: OrderedDict[Question, KeptAnswer[Any]] = OrderedDict()
         self._good_bytes = 0
-        self._young: Recent[Question, Answer[Any]] = Recent(
+        self._young: Recent[Question, KeptAnswer[Any]] = Recent(
             YOUNG_SECONDS, MAX_KEPT, clock, weigh=lambda answer: answer.size, most_weight=MAX_KEPT_BYTES
         )
 
-    def ask(self, question: Question, parse: Callable[[bytes], T]) -> Answer[T]:
+    def ask(self, question: Question, parse: Callable[[bytes], T]) -> KeptAnswer[T]:
         """The answer to a question, parsed by ``parse``, which raises ``ValueError`` for what it cannot read.
 
         Raises ``ApiAbsent`` for 404, ``ApiRefused`` for 400, ``ServiceError`` for 429 (the
         reader's budget), ``ApiUnavailable`` otherwise.
         """
-        return cast("Answer[T]", self._young.get(question, lambda: self._make(question, parse)))
+        return cast("KeptAnswer[T]", self._young.get(question, lambda: self._make(question, parse)))
 
-    def _make(self, question: Question, parse: Callable[[bytes], T]) -> Answer[T]:
+    def _make(self, question: Question, parse: Callable[[bytes], T]) -> KeptAnswer[T]:
         with self._lock:
             known = self._good.get(question)
         try:
@@ -128,7 +128,7 @@ class ApiClient:
         self._keep(question, found)
         return found
 
-    def _send(self, question: Question, parse: Callable[[bytes], T], known: Answer[T] | None) -> Answer[T]:
+    def _send(self, question: Question, parse: Callable[[bytes], T], known: KeptAnswer[T] | None) -> KeptAnswer[T]:
         if self._failed.young(None) or self._failed.young(question):
             raise ApiUnavailable
         if not self._places.acquire(timeout=CONNECT_SECONDS):
@@ -158,7 +158,7 @@ class ApiClient:
             log.warning("an answer of the API cannot be read", path=question.path, reason=str(error)[:200])
             raise ApiUnavailable from error
         ANSWERS.labels(ApiAnswer.NEW).inc()
-        return Answer(value, headers.get("ETag"), len(body), good_at, good_since)
+        return KeptAnswer(value, headers.get("ETag"), len(body), good_at, good_since)
 
     def _exchange(self, question: Question, etag: str | None) -> tuple[int, Mapping[str, str], bytes]:
         """Status, header fields and body; a slow or endless answer is given up."""
@@ -179,7 +179,7 @@ class ApiClient:
             span.note({"http.response.status_code": answer.status})
         return answer.status, answer.headers, answer.body
 
-    def _keep(self, question: Question, found: Answer[T]) -> None:
+    def _keep(self, question: Question, found: KeptAnswer[T]) -> None:
         with self._lock:
             self._drop(question)
             self._good[question] = found

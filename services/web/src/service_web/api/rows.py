@@ -89,7 +89,7 @@ class BountyRow:
 
 
 @dataclass(frozen=True, slots=True)
-class BountyHistory:
+class BountyActivity:
     """What happened on chain beside a bounty's own facts."""
 
     time: UnixSeconds
@@ -139,7 +139,7 @@ class IndexedBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class IndexHead:
     """How far the index is."""
 
     block: IndexedBlock

@@ -13,7 +13,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
-from service_web.api.rows import Head
+from service_web.api.rows import IndexHead
 from service_web.dependencies import dependencies
 from service_web.views import bounty, filters, guardians, listing, person, status, timeline, wallets
 from service_web.views.freshness import Freshness, notices
@@ -215,7 +215,7 @@ def parsed_account(text: str) -> Address:
         raise NotFound from None
 
 
-def _head(fresh: Freshness) -> Head | None:
+def _head(fresh: Freshness) -> IndexHead | None:
     try:
         return fresh.of(dependencies().api.head())
     except ApiUnavailable:

@@ -14,12 +14,12 @@ from service_common.wire.bounties import ActiveSubmission, BountyDetail
 from service_common.wire.deployment import Deployment
 from service_common.wire.reading import read
 
-from service_web.api.rows import BountyHistory, SubmissionRow, VerdictRow
+from service_web.api.rows import BountyActivity, SubmissionRow, VerdictRow
 from service_web.challenge import Challenge, Title
 from service_web.dependencies import Dependencies
 from service_web.texts import gettext, marked
 from service_web.views.freshness import Freshness, finality, finality_seconds
-from service_web.views.money import Ending, Payment, endings, guardian_share, payments
+from service_web.views.money import Payment, PossibleEnding, endings, guardian_share, payments
 from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
 from service_web.views.timeline import Milestone
 from service_web.written import Written
@@ -54,7 +54,7 @@ class Judge:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ShownWork:
     """A Submission as it may be shown: who and when, never what."""
 
     submission: ActiveSubmission
@@ -77,11 +77,11 @@ class BountyPage:
     now: UnixSeconds
     finality: str
     finality_seconds: int
-    endings: tuple[Ending, ...]
+    endings: tuple[PossibleEnding, ...]
     guardian_share: int
     payments: tuple[Payment, ...]
     judges: tuple[Judge, ...]
-    works: tuple[Work, ...]
+    works: tuple[ShownWork, ...]
     record: VerificationRecord | None
     created_tx: Bytes32
 
@@ -136,7 +136,7 @@ def record_of(detail: BountyDetail) -> VerificationRecord | None:
 
 
 def milestones_of(
-    detail: BountyDetail, history: BountyHistory, made: tuple[Payment, ...], now: int
+    detail: BountyDetail, history: BountyActivity, made: tuple[Payment, ...], now: int
 ) -> tuple[Milestone, ...]:
     """The moments of a bounty in order; those that a decision made meaningless are left out."""
     facts = detail.facts
@@ -159,7 +159,7 @@ def milestones_of(
     return (*planned, Milestone(gettext("Decided"), decided, is_past=True, is_key=True), paid)
 
 
-def decided_at(detail: BountyDetail, history: BountyHistory) -> UnixSeconds | None:
+def decided_at(detail: BountyDetail, history: BountyActivity) -> UnixSeconds | None:
     """When Guardians decided: with the last Verdict. When somebody settled, the API does not state."""
     if detail.facts.settlement_reason is not SettlementReason.JUDGED or not history.verdicts:
         return None
@@ -187,7 +187,7 @@ def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[Ter
     return term_differences(challenge.page, terms)
 
 
-def _endings(detail: BountyDetail) -> tuple[Ending, ...]:
+def _endings(detail: BountyDetail) -> tuple[PossibleEnding, ...]:
     if detail.facts.status is BountyStatus.FINAL:
         return ()
     try:
@@ -196,7 +196,7 @@ def _endings(detail: BountyDetail) -> tuple[Ending, ...]:
         return ()
 
 
-def _judge(deps: Dependencies, member: RosterMember, detail: BountyDetail, history: BountyHistory) -> Judge:
+def _judge(deps: Dependencies, member: RosterMember, detail: BountyDetail, history: BountyActivity) -> Judge:
     verdict = next((each for each in history.verdicts if each.guardian_address == member.guardian_address), None)
     if verdict is None:
         return Judge(member, None, None, is_about_this=False)
@@ -217,11 +217,11 @@ def _is_about(written: Written, member: RosterMember, verdict: VerdictRow, detai
     )  # fmt: skip
 
 
-def _works(detail: BountyDetail, history: BountyHistory) -> tuple[Work, ...]:
+def _works(detail: BountyDetail, history: BountyActivity) -> tuple[ShownWork, ...]:
     rows = {row.solver_address: row for row in history.submissions}
     winner = detail.facts.winner
     named = None if winner is None else (winner.solver_address, winner.submission_commitment)
     return tuple(
-        Work(each, rows.get(each.solver_address), (each.solver_address, each.submission_commitment) == named)
+        ShownWork(each, rows.get(each.solver_address), (each.solver_address, each.submission_commitment) == named)
         for each in sorted(detail.active_submissions, key=lambda each: each.submitted_at)[:SHOWN_SUBMISSIONS]
     )

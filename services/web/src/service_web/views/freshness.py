@@ -11,8 +11,8 @@ from service_common.domain.lifecycle import BountyStatus
 from service_common.types import BlockNumber, UnixSeconds
 from service_common.wire.deployment import Deployment
 
-from service_web.api.client import Answer
-from service_web.api.rows import Head
+from service_web.api.client import KeptAnswer
+from service_web.api.rows import IndexHead
 from service_web.formatting import counted, moment, span
 from service_web.texts import gettext, marked
 
@@ -47,7 +47,7 @@ class Freshness:
 
     unconfirmed: list[UnixSeconds] = field(default_factory=list)
 
-    def of(self, answer: Answer[T]) -> T:
+    def of(self, answer: KeptAnswer[T]) -> T:
         """The answer's value."""
         if answer.is_stale:
             self.unconfirmed.append(answer.good_at)
@@ -62,7 +62,9 @@ class Notice:
     text: str
 
 
-def notices(freshness: Freshness, head: Head | None, deployment: Deployment | None, now: int) -> tuple[Notice, ...]:
+def notices(
+    freshness: Freshness, head: IndexHead | None, deployment: Deployment | None, now: int
+) -> tuple[Notice, ...]:
     """What is wrong at the moment, if anything."""
     found = [] if deployment is None else _about_the_hub(deployment, now)
     if freshness.unconfirmed:
@@ -103,18 +105,18 @@ def _about_the_hub(deployment: Deployment, now: int) -> list[Notice]:
     return [Notice(gettext("Do not fund a bounty on this Hub"), text)]
 
 
-def is_late(head: Head, deployment: Deployment | None, now: int) -> bool:
+def is_late(head: IndexHead, deployment: Deployment | None, now: int) -> bool:
     """Whether the newest indexed block is older than it should be."""
     block_time = deployment.block_time_seconds if deployment is not None else 0
     return now - head.block.timestamp > max(_LATE_SECONDS, 20 * block_time)
 
 
-def finality_seconds(block: BlockNumber, head: Head, block_time: float) -> int:
+def finality_seconds(block: BlockNumber, head: IndexHead, block_time: float) -> int:
     """About how long a block can still be replaced; 0 once it is finalized."""
     return round(max(0, block - head.finalized_block_number) * block_time)
 
 
-def finality(status: BountyStatus, block: BlockNumber, head: Head, block_time: float) -> str:
+def finality(status: BountyStatus, block: BlockNumber, head: IndexHead, block_time: float) -> str:
     """How final a bounty's newest fact is, as a sentence: its terms while it is open, then its outcome."""
     is_open = status is BountyStatus.OPEN
     if block <= head.finalized_block_number:

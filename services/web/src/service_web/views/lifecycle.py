@@ -11,7 +11,7 @@ _GAP: Final = 26
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LifecycleBox:
     """One box: who acts, and what is done, in two lines."""
 
     who: str
@@ -19,11 +19,11 @@ class Step:
 
 
 STEPS: Final = (
-    Step(marked("Poster"), marked("publishes a page\nand funds the escrow")),
-    Step(marked("Solvers"), marked("submit sealed work\nuntil the deadline")),
-    Step(marked("Beacon"), marked("opens the work\nat the reveal point")),
-    Step(marked("Guardians"), marked("judge; a quorum\nmakes it final")),
-    Step(marked("Everyone"), marked("claims what is due\nfrom the contract")),
+    LifecycleBox(marked("Poster"), marked("publishes a page\nand funds the escrow")),
+    LifecycleBox(marked("Solvers"), marked("submit sealed work\nuntil the deadline")),
+    LifecycleBox(marked("Beacon"), marked("opens the work\nat the reveal point")),
+    LifecycleBox(marked("Guardians"), marked("judge; a quorum\nmakes it final")),
+    LifecycleBox(marked("Everyone"), marked("claims what is due\nfrom the contract")),
 )
 
 

@@ -24,7 +24,7 @@ KINDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class PossibleEnding:
     """One way in which a bounty can end, and what each party gets then."""
 
     name: str
@@ -54,7 +54,7 @@ def guardian_share(facts: Facts, roster_size: int) -> TokenAmount:
     return TokenAmount(facts.guardian_fee // roster_size)
 
 
-def endings(facts: Facts, roster_size: int) -> tuple[Ending, ...]:
+def endings(facts: Facts, roster_size: int) -> tuple[PossibleEnding, ...]:
     """The endings of an open bounty; ``ValueError`` for figures that no Hub holds."""
     rejected = Outcome.NO_VALID_SUBMISSION
     return (
@@ -64,7 +64,7 @@ def endings(facts: Facts, roster_size: int) -> tuple[Ending, ...]:
     )
 
 
-def _ending(name: str, facts: Facts, outcome: Outcome, roster_size: int, verdicts: int) -> Ending:
+def _ending(name: str, facts: Facts, outcome: Outcome, roster_size: int, verdicts: int) -> PossibleEnding:
     found = settlement(
         outcome,
         escrow_amount=facts.escrow_amount,
@@ -74,7 +74,7 @@ def _ending(name: str, facts: Facts, outcome: Outcome, roster_size: int, verdict
         verdict_count=verdicts,
     )
     guardians = TokenAmount(found.guardian_fee_each * found.guardian_fee_count)
-    return Ending(name, found.award, found.refund, guardians, found.protocol_fee)
+    return PossibleEnding(name, found.award, found.refund, guardians, found.protocol_fee)
 
 
 def payments(amounts: Sequence[AmountDue], claims: Sequence[ClaimRow]) -> tuple[Payment, ...]:

@@ -24,7 +24,7 @@ _JUDGED_AT_MOST: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingAct:
     """Something that an account can do now, or has to do in time."""
 
     bounty_id: BountyId
@@ -43,7 +43,7 @@ class PersonPage:
     bounties: Mapping[BountyId, BountyRow]
     titles: Mapping[BountyId, Title]
     stages: Mapping[BountyId, Stage]
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingAct, ...]
     is_guardian: bool
     now: UnixSeconds
 
@@ -95,7 +95,7 @@ def waiting_for(
     bounties: Mapping[BountyId, BountyRow],
     to_judge: Iterable[BountyId],
     now: UnixSeconds,
-) -> tuple[Waiting, ...]:
+) -> tuple[WaitingAct, ...]:
     """What waits for an account, the most urgent first."""
     claimed = {(row.bounty_id, row.kind) for row in found.claimed}
     waiting = []
@@ -104,12 +104,12 @@ def waiting_for(
         if row is not None and now < row.judging_deadline:
             begun = now >= row.reveal_at
             what = gettext("Judge the Submissions") if begun else gettext("Judging starts at the reveal point")
-            waiting.append(Waiting(each, gettext("Guardian"), what, row.judging_deadline))
+            waiting.append(WaitingAct(each, gettext("Guardian"), what, row.judging_deadline))
     for each, row in bounties.items():
         if row.status is BountyStatus.OPEN:
             continue
         waiting += [
-            Waiting(each, role, what, None)
+            WaitingAct(each, role, what, None)
             for kind, role, what, is_due in _claims_of(account, row, found)
             if is_due and (each, kind) not in claimed
         ]
@@ -128,5 +128,5 @@ def _claims_of(account: Address, row: BountyRow, found: PersonRows) -> Iterable[
     yield AmountKind.PROTOCOL_FEE, gettext("its recipient"), gettext("Claim the protocol fee"), gets_fee
 
 
-def _urgency(waiting: Waiting) -> tuple[int, int]:
+def _urgency(waiting: WaitingAct) -> tuple[int, int]:
     return (0, waiting.until) if waiting.until is not None else (1, -waiting.bounty_id)

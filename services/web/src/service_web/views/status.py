@@ -10,7 +10,7 @@ from service_common.wire.deployment import Announcements, Deployment, Deployment
 from service_common.wire.values import IndexState
 
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
-from service_web.api.rows import Head
+from service_web.api.rows import IndexHead
 from service_web.dependencies import Dependencies
 from service_web.texts import marked
 from service_web.views.freshness import Freshness, is_late
@@ -84,7 +84,9 @@ def status_of(deps: Dependencies, deployment: Deployment, fresh: Freshness) -> S
     return Status(_figures(stated), position, stated.state, version, stated.announced)
 
 
-def health_of(status: Status, head: Head | None, deployment: Deployment, fresh: Freshness, now: UnixSeconds) -> Health:
+def health_of(
+    status: Status, head: IndexHead | None, deployment: Deployment, fresh: Freshness, now: UnixSeconds
+) -> Health:
     """The worst of what the API states and what is seen here."""
     if status.state is IndexState.HALTED or (head is not None and head.hasIndexingErrors):
         return STOPPED
