@@ -233,7 +233,11 @@ def of_an_address(budget: Budget) -> ParameterSet:
     f"any budget of a network address: {IPV6_SHARES[56]} times of a /56 of IPv6, {IPV6_SHARES[48]} of a /48"
 )
 @pytest.mark.parametrize(
-    "budget", [of_an_address(each) for each in (USUAL.reads, USUAL.subgraph, USUAL.reviews_of_address, USUAL.arrivals)]
+    "budget",
+    [
+        of_an_address(each)
+        for each in (USUAL.reads, USUAL.subgraph, USUAL.reviews_of_address, USUAL.hub_notices, USUAL.arrivals)
+    ],
 )
 def test_networks_of_one_site_have_sixteen_times_the_budget_together(service: Service, budget: Budget) -> None:
     callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1, 16, 6)
