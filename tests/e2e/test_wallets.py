@@ -232,6 +232,30 @@ def test_poster__with_an_account_delegated_to_code_that_confirms_nothing__is_tol
     )
 
 
+def test_poster__whose_account_is_delegated_after_it_signed__waits_until_that_is_over(
+    cast: Cast, browser: Browser, tmp_path: Path
+) -> None:
+    person, holder, node = Wallet(), cast.stack.people.settler.wallet, cast.stack.anvil
+    node.fund(person.address)
+    cast.stack.hub.token.transact(holder, "transfer", person.address, ESCROW)
+    wallet = TestWallet(person.private_key, node.url, 31_337)
+    page = opened(cast, browser, wallet, "/publish")
+    to_the_escrow(cast, page, tmp_path, "Signed too early")
+    page.wait("Sign the escrow")
+    page.press(SIGN)
+    page.wait("Create the bounty")
+    closed(page)
+    node.rpc.call("anvil_setCode", person.address, "0xef0100" + "11" * 20)
+    page = opened(cast, browser, wallet, "/publish")
+    page.press("Write or choose the page")
+    page.press("Go on")
+    page.wait("Publish the page")
+    page.press(SIGN)
+    page.wait_alert("The token takes no signature of this account any more, and what you signed before is good until")
+    assert [each["method"] for each in page.asked()] == ["eth_signTypedData_v4"]
+    closed(page)
+
+
 def submit(cast: Cast, browser: Browser, funded: Funded, wallet: TestWallet | str, work: Path) -> str:
     """Seal a directory, with a file that looks like a secret, and record it."""
     assert cast.page_shows(funded, "Open for work")

@@ -8,7 +8,7 @@
  * is over, by the finalized chain and by this machine's clock. Each visit asks node and API for bounties on the page.
  */
 
-import { bytesToHex, encodeFunctionData, erc20Abi, parseAbi } from "viem";
+import { bytesToHex, encodeFunctionData, erc20Abi, hashTypedData, parseAbi } from "viem";
 import type { Address, Hex } from "viem";
 import { answerOf } from "../src/api.js";
 import type { Schemas } from "../src/api.js";
@@ -373,7 +373,16 @@ async function isLive(context: Context, kept: Funding, conditions: Conditions): 
   if (!isHonoured(kept.terms, conditions)) return false;
   if (kept.isAllowed === true) return true;
   if (kept.signature === undefined) return false;
-  return kept.validBefore > conditions.now + MARGIN_SECONDS && !(await isSpent(context, kept.terms));
+  if (kept.validBefore <= conditions.now + MARGIN_SECONDS || (await isSpent(context, kept.terms))) return false;
+  return isTaken(context, kept, kept.signature);
+}
+
+/** Whether the token still takes what was signed: an account may have been delegated since. */
+async function isTaken(context: Context, kept: Funding, signature: Hex): Promise<boolean> {
+  const { node, account, settings } = context;
+  const { terms, validBefore } = kept;
+  const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, terms, validBefore);
+  return (await fundingPath(node, account, hashTypedData(typedData), signature)) === "authorization";
 }
 
 /** Whether the token has the authorization as used or cancelled, as the wallet's node shows it. */
