@@ -95,11 +95,12 @@ def check(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Rules and formatting by ruff, spelling by codespell."""
+    """Rules and formatting by ruff, spelling by codespell, code that nothing uses by vulture."""
     make(session, LINT)
     run(session, LINT, "ruff", "check", ".")
     run(session, LINT, "ruff", "format", "--check", ".")
     run(session, LINT, "codespell")
+    run(session, LINT, "vulture")
 
 
 @nox.session

@@ -91,11 +91,6 @@ def _work(watched: Watched) -> list[Row]:
     ]
 
 
-def _jobs(watched: Watched, state: str) -> list[Point]:
-    gauges = [watched.gauge(name, "service_jobs", queue=queue, state=state) for name, queue in WORKERS.items()]
-    return _added(gauges)
-
-
 def _added(curves: Sequence[list[Point]]) -> list[Point]:
     return [(points[0][0], sum(value for _, value in points)) for points in zip(*curves, strict=True)]
 

@@ -26,7 +26,7 @@ from sqlalchemy import (
     tuple_,
 )
 
-AMOUNT, NUMBER, TEXT, FLAG = "BigInt", "Integer", "String", "Boolean"
+AMOUNT, NUMBER, TEXT = "BigInt", "Integer", "String"
 ORIGIN: Final = {"block_number": NUMBER, "block_hash": TEXT, "tx_hash": TEXT, "time": NUMBER}
 
 

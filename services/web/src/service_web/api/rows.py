@@ -122,14 +122,6 @@ class RosterRow:
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryKeyRow:
-    """A published delivery public key."""
-
-    delivery_public_key: Bytes32
-    time: UnixSeconds
-
-
-@dataclass(frozen=True, slots=True)
 class IndexedBlock:
     """The newest block of the index."""
 
