@@ -237,7 +237,7 @@ def test_answer__too_large_for_its_fields_or_names__is_refused(
     service.world.finalize()
     long_names = "{ bounties(first: 4) { " + " ".join(f"{'n' * 4_000}{number}: id" for number in range(3)) + " } }"
     assert ask(service, long_names).status_code == 200
-    monkeypatch.setattr("service_api.graphql.rows.Allowance", partial(RequestLimits, answer_bytes=48_000))
+    monkeypatch.setattr("service_api.graphql.rows.RequestLimits", partial(RequestLimits, answer_bytes=48_000))
     assert ask(service, "{ bounties(first: 4) { id } }").status_code == 200
     refused = ask(service, long_names)
     assert (refused.status_code, error_of(refused)["code"]) == (400, "invalid_request")
