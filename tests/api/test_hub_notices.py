@@ -80,6 +80,13 @@ def published(reason: str) -> float:
     return REGISTRY.get_sample_value("service_hub_notices_total", {"reason": reason}) or 0.0
 
 
+def write(deps: Dependencies, notice: HubNotice) -> None:
+    """Put a notice into the table as it is."""
+    names = ("hub_address", "signer", "reason", "issued_at", "expires_at", "signature")
+    with writing(deps.engine) as connection:
+        connection.execute(insert(t.hub_notices).values({name: getattr(notice, name) for name in names}))
+
+
 def issues(answer: TestResponse) -> list[str]:
     error = answer.get_json()["error"]
     assert (answer.status_code, error["code"]) == (400, "invalid_hub_notice")
@@ -155,13 +162,24 @@ def test_notices__posted_a_thousandfold__are_one_row(api: Service) -> None:
 def test_notice__of_an_account_that_lost_its_right__is_shown_no_more(api: Service) -> None:
     world, deps = api.world, api.dependencies
     owner, thief = world.people.owner.wallet, Wallet()
-    once = notice_of(api, thief)  # as one that counted before, or was written by whoever reaches the table
-    names = ("hub_address", "signer", "reason", "issued_at", "expires_at", "signature")
-    with writing(deps.engine) as connection:
-        connection.execute(insert(t.hub_notices).values({name: getattr(once, name) for name in names}))
+    write(deps, notice_of(api, thief))  # as one that counted before, or was written by whoever reaches the table
     good = notice_of(api, owner)
     assert post(api, good).status_code == 201
     assert shown(api) == [to_json(good)]
+
+
+@pytest.mark.attack
+def test_notice__of_a_key_that_its_account_replaced__keeps_no_place(api: Service) -> None:
+    """A Safe's former key signed something later; the Safe takes it no more and signs anew."""
+    owner = api.world.people.owner.wallet
+    former = notice_of(api, owner, after=DAY + 500, reason="withdrawn", lasts=20 * DAY)
+    write(api.dependencies, replace(former, signature=notice_of(api, Wallet()).signature))
+    assert shown(api) == []
+    good = notice_of(api, owner)
+    assert post(api, good).status_code == 201
+    assert shown(api) == [to_json(good)]
+    assert post(api, former).status_code == 201  # which counts where the key still does
+    assert post(api, good).get_json() == to_json(former)
 
 
 def test_notice__while_the_chain_is_silent__cannot_be_brought_and_is_shown_as_it_was_kept(api: Service) -> None:

@@ -13,12 +13,12 @@ from service_common.chain.hub import Hub
 from service_common.chain.hub_notices import why_void
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
 from service_common.db import app as t
-from service_common.db.engine import writing
+from service_common.db.engine import reading, writing
 from service_common.domain.hub_notice import MOST_NOTICES, HubNotice, NoticeReason, NoticeSignature
 from service_common.errors import ServiceError
 from service_common.log import get_logger
 from service_common.types import Address, UnixSeconds
-from sqlalchemy import Connection, Row, delete, select
+from sqlalchemy import Connection, Row, delete, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
@@ -46,8 +46,11 @@ def publish_notice(deps: Dependencies, notice: HubNotice) -> tuple[HubNotice, bo
         "signature": notice.signature,
     }
     statement = insert(n).values(row)
-    later = n.c.issued_at < statement.excluded.issued_at
-    keep = statement.on_conflict_do_update(index_elements=list(n.primary_key), set_=row, where=later)
+    keep = statement.on_conflict_do_update(
+        index_elements=list(n.primary_key),
+        set_=row,
+        where=or_(n.c.issued_at < statement.excluded.issued_at, n.c.signature == _void_signature(deps, notice)),
+    )
     with writing(deps.engine) as connection:
         is_new = connection.execute(keep.returning(n.c.signer)).first() is not None
         connection.execute(delete(n).where(n.c.expires_at <= now))
@@ -58,6 +61,22 @@ def publish_notice(deps: Dependencies, notice: HubNotice) -> tuple[HubNotice, bo
         HUB_NOTICES.labels(notice.reason).inc()
         log.warning("a notice about the Hub was published", signer=notice.signer, reason=notice.reason.value)
     return _notice(deps, kept), is_new
+
+
+def _void_signature(deps: Dependencies, notice: HubNotice) -> NoticeSignature | None:
+    """The signature of what is kept of the same account, where it does not count any more, so that it keeps no place.
+
+    A Safe whose owners replaced a stolen key signs anew; what the thief signed with a later time is void.
+    """
+    n = t.hub_notices
+    with reading(deps.engine) as connection:
+        found = connection.execute(
+            select(n).where(n.c.hub_address == notice.hub_address, n.c.signer == notice.signer)
+        ).first()
+    if found is None or found.signature == notice.signature:
+        return None
+    kept = _notice(deps, found)
+    return kept.signature if why_void(_hub(deps), deps.config.chain.chain_id, kept, deps.clock.now()) else None
 
 
 def read_notices(deps: Dependencies, connection: Connection) -> tuple[HubNotice, ...]:
