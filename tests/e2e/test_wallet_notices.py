@@ -98,9 +98,13 @@ def test_notice__that_was_shown_once__is_kept_by_the_browser_until_its_signer_wi
     first = signed(cast, owner(cast))
     wallet = TestWallet(cast.stack.people.by_name()[act.who].wallet.private_key, stage.rpc.url, CHAIN_ID)
 
-    def visit(tell: Tell, *, fresh: bool = False) -> str:
+    def visit(tell: Tell, *, fresh: bool = False, owned_by: str = "") -> str:
+        def owner_or_lie(question: str, answer: Any) -> object:
+            lies = owned_by and question == "eth_call 0x8da5cb5b"  # owner()
+            return "0x" + owned_by[2:].rjust(64, "0") if lies else answer
+
         listen(stage.api, lambda question, answer: tell(f"api {question}", answer))
-        listen(stage.rpc.server, lambda _question, answer: answer)
+        listen(stage.rpc.server, owner_or_lie)
         api = (cast.stack.api_base_url, stage.api.url)
         page = stage.browser.open(f"{cast.stack.pages_url}{act.path}", wallet, fresh=fresh, api=api)
         page.wallet(declines_to_send=True)
@@ -112,6 +116,11 @@ def test_notice__that_was_shown_once__is_kept_by_the_browser_until_its_signer_wi
         return str(done["ended"])
 
     assert STOPPED in visit(showing(first), fresh=True)
+    assert STOPPED in visit(showing())
+    assert visit(showing(), owned_by=cast.stack.hub.hub.address).startswith(DECLINED)  # a node that lies once
+    assert STOPPED in visit(showing())
+    thief = keys.account_of(THIEF)  # and about what a thief signed later, in this visit alone
+    assert visit(showing(signed(cast, THIEF, after=9, reason="withdrawn")), owned_by=thief).startswith(DECLINED)
     assert STOPPED in visit(showing())
     forged = replace(signed(cast, owner(cast), after=9, reason="withdrawn"), signature=first.signature)
     assert STOPPED in visit(showing(forged, signed(cast, THIEF, after=9, reason="withdrawn")))

@@ -1,13 +1,14 @@
 /**
  * Notices about the Hub on the pages: nothing is funded while one is in effect, and before a Submission it is shown.
- * The API only shows them; the wallet's node bears them out. What was true once is kept in this browser until its end.
+ * The API only shows them; the wallet's node bears them out. What counted once is kept in this browser until its end,
+ * each beside the others, and is checked again at each use: what counts for one visit alone takes no other one's place.
  */
 
 import { zeroAddress } from "viem";
 import { answerOf } from "../src/api.js";
 import { ServiceError } from "../src/errors.js";
 import { MOST_NOTICES } from "../src/generated/witnesses.js";
-import { NOTICE_STATES, inEffect, latestOfEach, parseNotice, whyVoid } from "../src/notices.js";
+import { NOTICE_STATES, inEffect, parseNotice, whyVoid } from "../src/notices.js";
 import type { HubNotice } from "../src/notices.js";
 import { repeated, typed } from "./api.js";
 import type { Context } from "./context.js";
@@ -17,6 +18,8 @@ import { moment } from "./text.js";
 import { clockOf } from "./witnesses.js";
 
 const KEPT = "hub-notices";
+/** Of one Hub in one browser; those that do not count now go first, and a further one counts without being kept. */
+const MOST_KEPT = 64;
 const GOES_ON =
   "Bounties that exist are judged, opened and claimed as before. Look where the contract's address was published for " +
   "what happened, and for another one.";
@@ -58,12 +61,13 @@ async function noticeInEffect(context: Context, stage: Stage): Promise<HubNotice
   if (!Array.isArray(shown) || shown.length > MOST_NOTICES) {
     throw new ServiceError("answer_malformed", "The service shows no list of notices about the contract.");
   }
-  const known = [...((await kept.get<readonly HubNotice[]>(KEPT)) ?? []), ...shown.map(parseNotice)];
-  const counting: HubNotice[] = [];
-  for (const notice of known) {
-    if ((await whyVoid(node, settings.deployment, notice, now)).length === 0) counting.push(notice);
+  const before = ((await kept.get<readonly HubNotice[]>(KEPT)) ?? []).filter(({ expires_at }) => expires_at > now);
+  const known = new Map([...before, ...shown.map(parseNotice)].map((notice) => [JSON.stringify(notice), notice]));
+  const counting = new Map<string, HubNotice>();
+  for (const [name, notice] of known) {
+    if ((await whyVoid(node, settings.deployment, notice, now)).length === 0) counting.set(name, notice);
   }
-  const latest = latestOfEach(counting);
-  await kept.put(KEPT, latest);
-  return inEffect(latest);
+  const stays = new Map([...before.map((notice) => [JSON.stringify(notice), notice] as const), ...counting]);
+  await kept.put(KEPT, [...(stays.size > MOST_KEPT ? counting : stays).values()].slice(0, MOST_KEPT));
+  return inEffect([...counting.values()]);
 }

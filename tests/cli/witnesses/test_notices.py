@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from service_common.auth.typed_data import notice_digest
 from service_common.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
+from service_cli.witnesses.notices import MOST_KEPT
 from service_common.shapes import to_json
 from service_common.types import Address, ChainId, UnixSeconds, parse_address
 
@@ -20,6 +21,7 @@ from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Ran, Terminal
 
 DAY = 86_400
+BOUNTY_CREATED = "publish_fund.bounty_created"
 
 
 @pytest.fixture
@@ -114,10 +116,10 @@ def test_notice__that_an_api_takes_back_or_shows_once__is_kept_until_its_signer_
     showing(api, signed(ledger, STRANGER, after=5, reason="withdrawn"))
     assert fund(poster, page, code=1).last["code"] == "hub_notice"
     showing(api, later)
-    assert fund(poster, page).names[-1] == "publish_fund.bounty_created"
+    assert fund(poster, page).names[-1] == BOUNTY_CREATED
     page.write_bytes(ledger.page(seconds=2_001))
     showing(api, first)  # shown again, by an API that would stop somebody
-    assert fund(poster, page).names[-1] == "publish_fund.bounty_created"
+    assert fund(poster, page).names[-1] == BOUNTY_CREATED
 
 
 @pytest.mark.attack
@@ -136,7 +138,7 @@ def test_notice__that_an_api_makes_up__stops_nobody(
     }
     page.write_bytes(ledger.page(seconds=2_002 + len(kind)))
     showing(api, rows[kind])
-    assert fund(poster, page).names[-1] == "publish_fund.bounty_created"
+    assert fund(poster, page).names[-1] == BOUNTY_CREATED
 
 
 @pytest.mark.attack
@@ -174,7 +176,7 @@ def test_notice__of_a_signer_that_lost_its_right__stops_nobody_any_more(
     assert fund(poster, page, code=1).last["code"] == "hub_notice"
     send("transferOwnership", ledger.people.owner.address)
     hub.transact(ledger.people.owner.wallet, "acceptOwnership")
-    assert fund(poster, page).names[-1] == "publish_fund.bounty_created"
+    assert fund(poster, page).names[-1] == BOUNTY_CREATED
 
 
 @pytest.mark.attack
@@ -195,6 +197,91 @@ def test_notice__that_one_endpoint_denies__counts_by_another(
     ran = poster.run("poster:publish-fund", str(page), code=1, SERVICE_RPC_URLS=second.url)
     second.close()
     assert ran.last["code"] == "hub_notice"
+
+
+class SafeOwner:
+    """The Hub's owner as a contract whose code takes the signatures that ``taken`` names, at the honest node."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.secret = owner(ledger)
+
+    def signed(self, after: int, reason: str = "hub_flaw", signature: str = "aa") -> HubNotice:
+        notice = signed(self.ledger, self.secret, after=after, reason=reason)
+        return replace(notice, signature=NoticeSignature("0x" + signature * 130))
+
+    def taking(self, *notices: HubNotice) -> Callable[[str, Any, object], object]:
+        """An endpoint at which the owner's code takes the signatures of these, and of nothing else."""
+        digests = {notice_digest(notice).hex() for notice in notices}
+
+        def tell(method: str, params: Any, found: object) -> object:
+            data = str(params[0].get("data", "")) if method == "eth_call" else ""
+            if not data.startswith("0x1626ba7e"):
+                return found
+            return "0x" + ("1626ba7e" if data[10:74] in digests else "ffffffff").ljust(64, "0")
+
+        return tell
+
+
+@pytest.mark.attack
+def test_withdrawal__that_one_endpoint_makes_up__ends_no_notice(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    safe = SafeOwner(ledger)
+    warning, forged = safe.signed(0), safe.signed(9, "withdrawn", "bb")
+    page.write_bytes(ledger.page(seconds=2_401))
+    second = RpcProxy(ledger.node.url)
+    showing(api, warning, forged)
+    for liar, honest in ((rpc, second), (second, rpc)):
+        liar.after, honest.after = safe.taking(warning, forged), safe.taking(warning)
+        ran = poster.run("poster:publish-fund", str(page), code=1, SERVICE_RPC_URLS=second.url)
+        assert ran.last["code"] == "hub_notice"
+    rpc.after = second.after = safe.taking(warning, forged)
+    assert poster.run("poster:publish-fund", str(page), SERVICE_RPC_URLS=second.url).names[-1] == BOUNTY_CREATED
+    second.close()
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("reason", ["hub_flaw", "withdrawn"])
+def test_notice__that_counts_for_one_run_alone__takes_no_other_ones_place(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path, reason: str
+) -> None:
+    """The endpoint and the API lie once about something later; the earlier one is there again in the next run."""
+    safe = SafeOwner(ledger)
+    warning, forged = safe.signed(0), safe.signed(9, reason, "bb")
+    showing(api, warning)
+    rpc.after = safe.taking(warning)
+    assert poster.run("notice").last["in_effect"] is True
+    showing(api, forged)
+    rpc.after = safe.taking(warning, forged)
+    assert poster.run("notice").last["in_effect"] is (reason == "hub_flaw")
+    api.lies.clear()
+    rpc.after = safe.taking(warning)
+    page.write_bytes(ledger.page(seconds=2_402))
+    assert fund(poster, page, code=1).last["code"] == "hub_notice"
+
+
+@pytest.mark.attack("notices about the Hub that a client keeps: 64; one that does not count makes room")
+def test_notices__more_than_are_kept__count_without_being_kept(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal
+) -> None:
+    safe = SafeOwner(ledger)
+    first = safe.signed(0)
+    rpc.after = safe.taking(first)
+    showing(api, first)
+    poster.run("notice")
+    (kept,) = poster.home.rglob("notices/0x*.json")
+    made_up = [safe.signed(number) for number in range(1, MOST_KEPT)]
+    for notice in made_up:
+        (kept.parent / f"{notice.signer}-{notice.issued_at:016x}.json").write_text(json.dumps(to_json(notice)))
+    last = safe.signed(MOST_KEPT)
+    showing(api, last)
+    rpc.after = safe.taking(first, last, *made_up)
+    assert "this run alone heeds a further one" in poster.run("notice").words
+    rpc.after = safe.taking(first, last)
+    assert "alone" not in poster.run("notice").words
+    assert len(list(kept.parent.glob("0x*.json"))) == 2
+    assert kept.exists()
 
 
 def test_notice__before_a_submission__is_shown_and_passed_over_when_asked_to(
@@ -274,7 +361,7 @@ def test_notice__that_is_kept_and_over__is_removed(ledger: Ledger, poster: Termi
     soon = UnixSeconds(ledger.time() + 60)
     notice = signed(ledger, owner(ledger), expires_at=soon)
     poster.run("notice", "-", stdin=json.dumps(to_json(notice)).encode())
-    kept = list(poster.home.rglob(f"notices/{notice.signer}.json"))
+    kept = list(poster.home.rglob(f"notices/{notice.signer}-*.json"))
     assert len(kept) == 1
     over = to_json(replace(notice, expires_at=UnixSeconds(ledger.time() - 1)))
     kept[0].write_text(json.dumps(over))

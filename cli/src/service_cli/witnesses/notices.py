@@ -1,16 +1,19 @@
 """Notices about the Hub: while one is in effect nothing is funded, and work is submitted only when asked to.
 
-An API is not believed: signer and signature are checked on the chain, and any configured endpoint that confirms a
-notice is enough, since a false yes costs waiting and a false no the escrow. What was true once is kept on this machine
-until its end, so that an API which does not show it any more changes nothing; it is checked again at each use, and void
-once its signer has lost the right.
+An API is not believed: signer and signature are checked on the chain. Any configured endpoint that confirms a warning
+is enough, since a false yes costs waiting and a false no the escrow; a withdrawal ends a warning where every endpoint
+confirms it, for the same reason. What counted once is kept on this machine until its end, each beside the others, so
+that an API which does not show it any more changes nothing, nor one that shows something later which counts for one run
+alone. All are checked again at each use, and void once their signer has lost the right.
 """
 
+import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from service_common.chain.hub_notices import why_void
@@ -32,6 +35,8 @@ from service_cli.shell.text import moment
 CODE: Final = "hub_notice"
 MOST_BYTES: Final = 16_384
 """Of a notice that is kept or brought: twice the longest signature as hex."""
+MOST_KEPT: Final = 64
+"""Of one Hub on this machine. A further one takes the place of some that do not count, or counts without being kept."""
 _LOOK: Final = "Look where the Hub's address was published for what happened, and for another Hub."
 _GOES_ON: Final = "Bounties that exist are judged, opened and claimed as before."
 
@@ -89,12 +94,12 @@ def notices_of(chain: ChainClient, api: ApiClient | None) -> Notices:
 
 
 def keep(chain: ChainClient, notices: Iterable[HubNotice]) -> Notices:
-    """Check notices on the chain, and keep those that count: each is proven before it can replace another."""
+    """Check notices on the chain, and keep every one that counts: none takes another's place on the disk."""
     counting = [notice for notice in dict.fromkeys(notices) if not _why_void(chain, notice)]
-    latest = latest_of_each(counting)
-    for notice in latest:
-        _remember(chain, notice)
-    return Notices(latest)
+    names = {_name(notice): notice for notice in counting}
+    for name, notice in names.items():
+        _remember(_folder(chain), name, notice, counting=names)
+    return Notices(latest_of_each(counting))
 
 
 def require_counting(chain: ChainClient, notice: HubNotice) -> None:
@@ -121,11 +126,13 @@ def parse_notice(data: bytes) -> HubNotice:
 
 
 def _why_void(chain: ChainClient, notice: HubNotice) -> list[Issue]:
-    """Why no endpoint bears a notice out; none where one of them does."""
+    """Why a notice does not count: a warning by what every endpoint says, a withdrawal by what any of them says."""
     issues = _by(chain, chain, notice)
-    if issues and all(issue.path in {"signer", "signature"} for issue in issues):  # the chain's word, not the notice's
-        return issues if all(_by(chain, other, notice) for other in chain.further) else []
-    return issues
+    if notice.is_warning:
+        if issues and all(issue.path in {"signer", "signature"} for issue in issues):  # an endpoint's word
+            return issues if all(_by(chain, other, notice) for other in chain.further) else []
+        return issues
+    return issues or next(filter(None, (_by(chain, other, notice) for other in chain.further)), [])
 
 
 def _by(chain: ChainClient, endpoint: ChainClient, notice: HubNotice) -> list[Issue]:
@@ -140,9 +147,8 @@ def _now(chain: ChainClient) -> UnixSeconds:
 
 def _kept(chain: ChainClient) -> Iterator[HubNotice]:
     """What this machine knows; what is over is removed."""
-    folder = state_directory() / f"{chain.chain_id}-{chain.hub.address}" / "notices"
     now = _now(chain)
-    for path in sorted(folder.glob("0x*.json")):
+    for path in sorted(_folder(chain).glob("0x*.json")):
         try:
             with open_regular(path) as file:
                 notice = parse_notice(file.read(MOST_BYTES + 1))
@@ -155,18 +161,20 @@ def _kept(chain: ChainClient) -> Iterator[HubNotice]:
             yield notice
 
 
-def _remember(chain: ChainClient, notice: HubNotice) -> None:
+def _remember(folder: Path, name: str, notice: HubNotice, *, counting: Container[str]) -> None:
     """Keep a proven notice; on disk before this returns."""
-    folder = state_directory() / f"{chain.chain_id}-{chain.hub.address}" / "notices"
-    path = folder / f"{notice.signer}.json"
+    path = folder / name
     text = json.dumps(to_json(notice))
     try:
         if path.read_text(encoding="utf-8") == text:
             return
     except (OSError, ValueError):
         pass
+    if not _has_room(folder, counting):
+        warn(f"warning: {MOST_KEPT} notices about the Hub are kept in {folder}; this run alone heeds a further one")
+        return
     private_file(folder, "lock").close()
-    draft = folder / f"{notice.signer}.{os.getpid()}.new"
+    draft = folder / f"{name}.{os.getpid()}.new"
     try:
         with open_private(draft, "w") as file:
             file.write(text)
@@ -177,3 +185,22 @@ def _remember(chain: ChainClient, notice: HubNotice) -> None:
     except OSError as error:
         problem = f"The notice about the Hub cannot be kept in {folder}."
         raise CommandFailed("journal_not_written", problem, next_action="Make room or check its rights.") from error
+
+
+def _has_room(folder: Path, counting: Container[str]) -> bool:
+    """Whether one more is kept; of too many, those that do not count now are removed."""
+    kept = list(folder.glob("0x*.json"))
+    if len(kept) < MOST_KEPT:
+        return True
+    void = [path for path in kept if path.name not in counting]
+    for path in void:
+        path.unlink(missing_ok=True)
+    return bool(void)
+
+
+def _name(notice: HubNotice) -> str:
+    return f"{notice.signer}-{hashlib.sha256(json.dumps(to_json(notice)).encode()).hexdigest()[:16]}.json"
+
+
+def _folder(chain: ChainClient) -> Path:
+    return state_directory() / f"{chain.chain_id}-{chain.hub.address}" / "notices"
