@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from service_cli.witnesses.notices import MOST_KEPT
 from service_common.auth.typed_data import notice_digest
 from service_common.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
-from service_cli.witnesses.notices import MOST_KEPT
 from service_common.shapes import to_json
 from service_common.types import Address, ChainId, UnixSeconds, parse_address
 
