@@ -48,6 +48,8 @@ HUB_SOURCES: Final[dict[str, tuple[str, ...]]] = {
 }
 """What each step about the Hub is evidence of: the Hub, and what the step claims of it. Other tests are not among them:
 one more makes no evidence worse."""
+PLAYED_APART: Final = ("tests/cli/plays", "tests/e2e/test_wallet_plays.py", "tests/indexer/test_wrong_answers.py")
+"""Tests of attacks that are steps of their own, each of half an hour."""
 STOP_SECONDS: Final = 120.0
 """How long an interrupted step may take to stop what it started; the longest of them gives its own 90."""
 
@@ -179,8 +181,9 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         _tests(
             "attacks",
-            "every attack from outside that once succeeded, and every bound that docs/threat-model.md states, tried",
-            *("-m", "attack", "tests"),
+            "every attack from outside that once succeeded, and every bound that docs/threat-model.md states, tried; "
+            "those of `client-plays`, `wallet-plays` and `wrong-answers` there",
+            *("-m", "attack", "tests", *(f"--ignore={path}" for path in PLAYED_APART)),
         ),
         _tests(
             "outages",
