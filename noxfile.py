@@ -25,6 +25,7 @@ nox.options.default_venv_backend = "none"
 TOP = Path(__file__).parent
 LOCAL = TOP / ".local"
 PACKAGES = [
+    "libs/bounty_protocol",
     "libs/service_common",
     "services/api",
     "services/indexer",
@@ -56,7 +57,7 @@ class Environment:
     megabytes: tuple[int, int]
     """About how much is downloaded, and how much disk it takes."""
     with_packages: bool = True
-    """Whether the seven packages are installed in it, in place."""
+    """Whether the eight packages are installed in it, in place."""
     wheels_only: bool = True
     """Whether no package may be built from source, which would run its code while it is installed."""
 
@@ -126,8 +127,8 @@ def fresh(session: nox.Session) -> None:
 
 @nox.session
 def common(session: nox.Session) -> None:
-    """service_common."""
-    pytest(session, "tests/common", "-n", "2")
+    """bounty_protocol and service_common."""
+    pytest(session, "tests/protocol", "tests/common", "-n", "2")
 
 
 @nox.session
@@ -327,7 +328,8 @@ def lock(session: nox.Session) -> None:
     own, tested, image = (TOP / f"requirements/.{name}.in" for name in ("own", "tested", "image"))
     own.write_text("".join(f"-e ./{package}\n" for package in PACKAGES))
     tested.write_text("".join(f"-e ./services/{service}{extra}\n" for service, extra in extras.items()))
-    hidden = [word for name in ["common", *IMAGES, "cli"] for word in ("--no-emit-package", f"service-{name}")]
+    own_names = ["bounty-protocol", *(f"service-{name}" for name in ("common", *IMAGES, "cli"))]
+    hidden = [word for name in own_names for word in ("--no-emit-package", name)]
     try:
         everything = [
             "requirements/.own.in",
@@ -344,7 +346,9 @@ def lock(session: nox.Session) -> None:
         for name in ("lint", "npm"):
             session.run(*pinned, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
         for service in IMAGES:
-            image.write_text(f"-e ./libs/service_common\n-e ./services/{service}{extras.get(service, '')}\n")
+            own_service = f"services/{service}{extras.get(service, '')}"
+            own_packages = ("libs/bounty_protocol", "libs/service_common", own_service)
+            image.write_text("".join(f"-e ./{package}\n" for package in own_packages))
             session.run(*pinned, "requirements/.image.in", "-o", f"requirements/images/{service}.txt")
         session.run(*pinned, "requirements/build.in", "-o", "requirements/images/build.txt")
     finally:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Final
 
 import urllib3
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.types import BountyId
 from local_stack.process import Child, minimal_environment
 from service_api.usecases.pages import store_page
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.types import BountyId
 
 from bench.figures import Figure, Report, median
 from bench.http.load import get, load

@@ -14,16 +14,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
+from bounty_protocol.auth.header import format_header, parse_header
+from bounty_protocol.auth.secp256k1 import BINDING
+from bounty_protocol.auth.sign import RequestToSign
+from bounty_protocol.auth.typed_data import typed_data
+from bounty_protocol.auth.verify import ReceivedRequest, verify_request
+from bounty_protocol.types import BlockNumber, Bytes32, to_bytes
 from local_stack.toolbox import ensure_npm_package, find_npm
-from service_common.auth.header import format_header, parse_header
-from service_common.auth.secp256k1 import BINDING
-from service_common.auth.sign import RequestToSign
-from service_common.auth.typed_data import typed_data
-from service_common.auth.verify import ReceivedRequest, verify_request
-from service_common.types import BlockNumber, Bytes32, to_bytes
 
 from bench.figures import Figure, Report, median
-from tests.common.auth.signing import (
+from tests.protocol.auth.signing import (
     AUTHORITY,
     DOMAIN,
     HEAD,

@@ -10,11 +10,11 @@ import sys
 import time
 from collections.abc import Sequence
 
-from service_common.chain.blocks import header_at
-from service_common.chain.endpoints import Endpoint
-from service_common.chain.json_rpc import Call, JsonRpc
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.json_rpc import Call, JsonRpc
+from bounty_protocol.types import Address, BlockNumber, ChainId
 from service_common.db.engine import make_engine
-from service_common.types import Address, BlockNumber, ChainId
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import only_writer

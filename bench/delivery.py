@@ -15,6 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.types import BountyId
 from flask import Flask, Request
 from local_stack import anvil, postgres
 from local_stack.contract import Wallet
@@ -22,15 +29,8 @@ from service_api.dependencies import Dependencies
 from service_api.usecases.show_bounty import show_bounty
 from service_api.usecases.verification_records import _derive
 from service_common import log
-from service_common.auth.verify import VerifiedRequest
-from service_common.chain.json_rpc import JsonRpc
-from service_common.clock import SystemClock
-from service_common.crypto import sealed_box
-from service_common.crypto.x25519 import Identity
 from service_common.db.hub_facts import FactSource
-from service_common.domain.envelope import Envelope
 from service_common.recent import Recent
-from service_common.types import BountyId
 from service_common.web import authentication
 from service_delivery.dependencies import EXTENSION
 from service_delivery.usecases import known

@@ -27,13 +27,13 @@ from typing import Final
 
 import psycopg
 import urllib3
+from bounty_protocol.types import Address
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import challenge_page
 from local_stack.ports import HOST
 from local_stack.process import minimal_environment
 from local_stack.stack import DATABASE, Stack, StackSettings, running_stack
 from service_common.jobs.queues import QueueName, connect, open_queue
-from service_common.types import Address
 
 from bench.attack import attacks
 from bench.attack.asking import PUBLICATION, Signer, request, signer
@@ -42,8 +42,8 @@ from bench.figures import Figure, Report, median
 from bench.http.load import Load, load, quantile
 from bench.watching.manifests import memory_requests
 from bench.watching.processes import main_processes, taken, weighed
-from tests.common.auth.signing import Key, new_key
-from tests.common.auth.wallets import ENDLESS, owner_wallet, place
+from tests.protocol.auth.signing import Key, new_key
+from tests.protocol.auth.wallets import ENDLESS, owner_wallet, place
 
 TOP: Final = Path(__file__).parent.parent
 ROUNDS: Final = 5

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final
 
 import urllib3
+from bounty_protocol.types import BlockNumber, BountyId
 from local_stack import anvil, postgres
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Artifact, Contract, deploy
 from local_stack.stack import running_stack
 from local_stack.toolbox import ensure_npm_package
-from service_common.types import BlockNumber, BountyId
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 

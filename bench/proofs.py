@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from service_common.chain.endpoints import Endpoint
-from service_common.chain.json_rpc import Call, JsonRpc
-from service_common.types import Address, BlockNumber
+from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.json_rpc import Call, JsonRpc
+from bounty_protocol.types import Address, BlockNumber
 from service_indexer.comparing import Comparer
 from service_indexer.source import RpcSource
 from service_indexer.stretch import BLOCKS_PER_STEP, read_stretch

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Final
 
 import urllib3
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.readiness.material import Material
 from local_stack import valkey
-from service_common.domain.challenge import parse_challenge
-from service_common.readiness.material import Material
 from service_reviewer.providers.rules import RulesProvider
 
 from bench.figures import Figure, Report, median
@@ -18,7 +18,7 @@ from bench.http.load import load
 from tests.api.conftest import Service, running_service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
-from tests.common.auth.signing import Key
+from tests.protocol.auth.signing import Key
 from tests.reviewer.labelled import CORPUS, REVEAL_DELAY, WRITTEN_AT, score
 
 ROUNDS: Final = 7

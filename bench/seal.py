@@ -22,18 +22,18 @@ from typing import Final, TypeVar
 import pyrage
 from beacon import LocalBeacon, make_local_beacon
 from beacon.server import BeaconServer
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.crypto.archive import ArchiveLimits
+from bounty_protocol.crypto.artifact import SealedArtifact, open_artifact, seal_directory
+from bounty_protocol.crypto.beacon import Beacon, verify_batch, verify_beacon
+from bounty_protocol.crypto.binding import ExpectedBinding
+from bounty_protocol.crypto.capsule import seal_capsule
+from bounty_protocol.crypto.timelock import timelock_decrypt, timelock_encrypt
+from bounty_protocol.crypto.x25519 import Identity, recipient_text
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.types import Address, BountyId, ChainId
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from local_stack.toolbox import ensure_npm_package
-from service_common.clock import SystemClock
-from service_common.crypto.archive import ArchiveLimits
-from service_common.crypto.artifact import SealedArtifact, open_artifact, seal_directory
-from service_common.crypto.beacon import Beacon, verify_batch, verify_beacon
-from service_common.crypto.binding import ExpectedBinding
-from service_common.crypto.capsule import seal_capsule
-from service_common.crypto.timelock import timelock_decrypt, timelock_encrypt
-from service_common.crypto.x25519 import Identity, recipient_text
-from service_common.domain.binding import Binding
-from service_common.types import Address, BountyId, ChainId
 
 from bench.figures import Figure, Report, median
 from tests.public_tools import debian_age
@@ -179,8 +179,8 @@ def _peak_of(size: int) -> tuple[float, float]:
         "from pathlib import Path\n"
         "from bench.seal import BINDING, LIMITS, MEMORY, content_of, open_sealed\n"
         "from bench.memory import resident\n"
-        "from service_common.crypto.artifact import seal_directory\n"
-        "from service_common.crypto.x25519 import Identity\n"
+        "from bounty_protocol.crypto.artifact import seal_directory\n"
+        "from bounty_protocol.crypto.x25519 import Identity\n"
         "with tempfile.TemporaryDirectory(dir=MEMORY) as name:\n"
         "    folder, identity = Path(name), Identity.generate()\n"
         "    content = content_of(folder, int(sys.argv[1]))\n"
@@ -216,7 +216,7 @@ def _timelock(report: Report) -> None:
     decrypt = median([_milliseconds(lambda: timelock_decrypt(sealed, signed, chain.info)) for _ in range(50)])
     server = BeaconServer(("127.0.0.1", 0), chain, SystemClock())
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    modules = ensure_npm_package(TOP / "tests/common/crypto/tlock_js")
+    modules = ensure_npm_package(TOP / "tests/protocol/crypto/tlock_js")
     script = str(TOP / "bench/javascript/tlock.cjs")
     info = chain.info
     done = subprocess.run(

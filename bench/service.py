@@ -16,19 +16,19 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import urllib3
+from bounty_protocol.auth.sign import RequestToSign, approval_header
+from bounty_protocol.auth.typed_data import SigningDomain, typed_data
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.types import Address, BlockNumber, ChainId, to_bytes
 from demo.bounty import Cast, Funded, Submitted
 from eth_account import Account
 from local_stack.accounts import RoleAccount as Account_
 from local_stack.stack import Stack, running_stack
 from service_api.usecases.pages import store_page
-from service_common.auth.sign import RequestToSign, approval_header
-from service_common.auth.typed_data import SigningDomain, typed_data
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import JsonRpc
 from service_common.db.engine import make_engine
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.types import Address, BlockNumber, ChainId, to_bytes
 
 from bench.figures import Figure, Report
 from bench.http.load import Load, get, load

@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from bounty_protocol.types import TokenAmount
 from service_common import log
-from service_common.types import TokenAmount
 from service_common.web.versions import EXTENSION, version_cache
 from werkzeug.test import run_wsgi_app
 from werkzeug.wrappers import Request

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from service_common.clock import SystemClock
-from service_common.types import UnixSeconds
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.types import UnixSeconds
 
 
 class HandClock:

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from service_common.domain.binding import Binding
-from service_common.domain.envelope import Envelope, build_envelope
-from service_common.types import Address
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope import Envelope, build_envelope
+from bounty_protocol.types import Address
 
 
 def in_own_envelope(envelope: Envelope, copier: str, version: int) -> Envelope:

@@ -1,8 +1,8 @@
 """What a wallet does with a plain key. Signatures are deterministic (RFC 6979), with s in the lower half."""
 
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, address_of
 from btclib_libsecp256k1 import keys, recovery
-from service_common.keccak import keccak256
-from service_common.types import Address, address_of
 
 
 def account_of(secret: bytes) -> Address:

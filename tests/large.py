@@ -6,8 +6,8 @@ Nothing in it hashes to anything: it is for reads of the index and of the lists 
 from pathlib import Path
 
 import psycopg
-from service_common.chain.abi import hub_abi
-from service_common.types import Address, ChainId
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.types import Address, ChainId
 
 GUARDIANS = tuple(Address("0x" + f"{number:02x}" * 20) for number in range(0xA1, 0xA6))
 POSTER, SOLVER = Address("0x" + "00" * 19 + "07"), Address("0x" + "00" * 19 + "08")

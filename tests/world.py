@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, to_bytes
 from demo.examples import EXAMPLES
 from local_stack.accounts import People, make_people
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
 from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import JsonRpc
-from service_common.crypto.x25519 import Identity
 from service_common.db.hub_facts import FactSource
-from service_common.domain.commitments import spec_commitment
-from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, to_bytes
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer, only_writer

@@ -172,7 +172,7 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "hostile-parsers",
             "input from anyone: twice the length costs at most two and a half times as much",
             "tests/hostile/test_growth.py",
-            "tests/common/domain/test_frontmatter.py",
+            "tests/protocol/domain/test_frontmatter.py",
         ),
         _tests(
             "hostile-stack",
@@ -193,7 +193,7 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         _tests(
             "upgrade", "the release before and this one side by side, there and back, no request fails", "tests/upgrade"
         ),
-        _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/common/auth"),
+        _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/protocol/auth"),
         CampaignStep(
             "auth-mutants",
             "every small change to the request verification, each found by its tests",
@@ -204,7 +204,7 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         _tests(
             "sealing-sizes",
             "100,000 files, a file above 4 GiB in 64 MiB of memory, every bit of a capsule flipped",
-            "tests/common/crypto/test_sizes.py",
+            "tests/protocol/crypto/test_sizes.py",
         ),
         _tests(
             "typescript",
@@ -220,7 +220,7 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         _tests(
             "by-hand",
             "the recipes of docs/formats.md with Debian's age: sealed and opened without this project",
-            *("tests/common/crypto/test_by_hand.py", "tests/api/test_by_hand.py"),
+            *("tests/protocol/crypto/test_by_hand.py", "tests/api/test_by_hand.py"),
         ),
         CampaignStep(
             "images",

@@ -30,6 +30,7 @@ from textwrap import dedent
 from typing import Any, Final
 
 import yaml
+from bounty_protocol.crypto.x25519 import Identity, recipient_text
 from demo.__main__ import NotVerified, Story, play
 from demo.bounty import Cast
 from demo.person import UnexpectedEnd
@@ -39,7 +40,6 @@ from local_stack.ports import HOST
 from local_stack.process import StackError, StopRule
 from local_stack.runtime import Runtime
 from local_stack.stack import Stack, StackSettings, running_stack
-from service_common.crypto.x25519 import Identity, recipient_text
 
 from tools.images import NOT_RUN, SERVICES, TOP, NoBuilder, UnexpectedImage, build, buildah, debian, make_base, require
 from tools.stand_ins import SUITE, full_name, make_stand_ins

@@ -44,7 +44,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "signatures": (
         "Signatures are refused",
         (
-            "tests/common/auth/test_verify.py",
+            "tests/protocol/auth/test_verify.py",
             "tests/api/test_running_server.py::test_refusals__of_each_check__are_counted_by_their_reason",
         ),
     ),
@@ -55,15 +55,15 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
             "tests/drills/test_first_start.py",
             "tests/drills/test_slow_and_flapping.py",
             "tests/drills/test_server_faults.py",
-            "tests/common/storage/test_credentials.py",
-            "tests/common/chain/test_tls.py",
+            "tests/api/storage/test_credentials.py",
+            "tests/protocol/chain/test_tls.py",
         ),
     ),
     "load": ("Answers are slow", ("tests/api/test_running_server.py",)),
     "pages": ("The pages cannot read the API", ("tests/web/test_client.py",)),
-    "certificate": ("A certificate ends", ("tests/common/chain/test_tls.py",)),
+    "certificate": ("A certificate ends", ("tests/protocol/chain/test_tls.py",)),
     "volume": ("A volume is full", ("tests/drills/test_server_faults.py",)),
-    "storage": ("Storage is out", ("tests/common/storage/test_gcs_outages.py",)),
+    "storage": ("Storage is out", ("tests/api/storage/test_gcs_outages.py",)),
     "keys": ("A key is compromised", ("tests/delivery/test_rotation.py", "tests/deploy/test_hub_operations.py")),
     "acts": (
         "The Hub's owner did something",

@@ -1,4 +1,4 @@
-"""Small changes to ``service_common.auth``, each of which its tests should notice (cosmic-ray).
+"""Small changes to ``bounty_protocol.auth``, each of which its tests should notice (cosmic-ray).
 
 The tree it is run from is never written; a copy below ``.local/assurance`` is. A campaign that was stopped goes on
 where it was, and one of other sources or tests starts from the beginning. Survivors are printed with their change. Exit
@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Final
 
 TOP: Final = Path(__file__).resolve().parent.parent
-PACKAGE: Final = TOP / "libs/service_common/src"
-TESTS: Final = TOP / "tests/common/auth"
+PACKAGE: Final = TOP / "libs/bounty_protocol/src"
+TESTS: Final = TOP / "tests/protocol/auth"
 WORK: Final = TOP / ".local/assurance/auth-mutants"
 SESSION: Final = WORK / "session.sqlite"
 COSMIC_RAY: Final = TOP / ".local/venv-assurance/bin/cosmic-ray"
 WANTED_SHARE: Final = 0.95
 CONFIGURATION: Final = """[cosmic-ray]
-module-path = "src/service_common/auth"
+module-path = "src/bounty_protocol/auth"
 timeout = 120.0
 excluded-modules = []
 test-command = "{command}"
@@ -50,7 +50,7 @@ def main() -> int:
 
 def _digest() -> str:
     digest = hashlib.sha256()
-    for file in sorted([*(PACKAGE / "service_common/auth").rglob("*.py"), *TESTS.rglob("*.py"), Path(__file__)]):
+    for file in sorted([*(PACKAGE / "bounty_protocol/auth").rglob("*.py"), *TESTS.rglob("*.py"), Path(__file__)]):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from bounty_protocol.auth.sign import RequestToSign, approval_header
+from bounty_protocol.auth.typed_data import SigningDomain, digest
+from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.types import Address, BlockNumber, ChainId
 from local_stack.stack import Stack
-from service_common.auth.sign import RequestToSign, approval_header
-from service_common.auth.typed_data import SigningDomain, digest
-from service_common.chain.blocks import Header, header_at
-from service_common.chain.json_rpc import JsonRpc
-from service_common.types import Address, BlockNumber, ChainId
 
-from tests.common.auth.signing import Key
+from tests.protocol.auth.signing import Key
 
 PUBLICATION = "/api/bounty-challenge-specs/prepare-publication"
 BLOCKS_BEHIND = 3

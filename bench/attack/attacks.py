@@ -9,18 +9,18 @@ import secrets
 from collections.abc import Sequence
 from typing import Final
 
+from bounty_protocol.auth.header import MAX_HEADER_LENGTH
+from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES, MAX_FRONTMATTER_BYTES
+from bounty_protocol.types import Address
 from graphql import get_introspection_query
 from service_api.graphql.request import MAX_SAME_FIELDS
 from service_api.graphql.rows import MAX_IN
-from service_common.auth.header import MAX_HEADER_LENGTH
-from service_common.domain.envelope import MAX_ENVELOPE_BYTES
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES, MAX_FRONTMATTER_BYTES
-from service_common.types import Address
 
 from bench.attack.asking import Signer, request
 from bench.attack.sending import Sending
-from tests.common.auth.signing import Key, new_key
-from tests.common.auth.wallets import CREATE2_DEPLOYER, wrapper
+from tests.protocol.auth.signing import Key, new_key
+from tests.protocol.auth.wallets import CREATE2_DEPLOYER, wrapper
 
 PAGES: Final = 300
 """Of an attack by pages; several of each account."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.domain.abi_hashes import guardian_roster_hash
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.hub_events import (
+from bounty_protocol.domain.abi_hashes import guardian_roster_hash
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.hub_events import (
     AwardClaimed,
     BountyCreated,
     BountyFinalized,
@@ -25,10 +25,10 @@ from service_common.domain.hub_events import (
     SubmissionRecorded,
     VerdictRecorded,
 )
-from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from service_common.domain.money import Settlement, fee_amount, settlement
-from service_common.keccak import keccak256
-from service_common.types import (
+from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money import Settlement, fee_amount, settlement
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import (
     ZERO_ADDRESS,
     ZERO_BYTES32,
     Address,

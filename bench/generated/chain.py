@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Final, Self
 
+from bounty_protocol.chain.abi import hub_abi, snake_case
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.events import Log
+from bounty_protocol.domain.hub_events import HubEvent
+from bounty_protocol.domain.lifecycle import HubEnum
+from bounty_protocol.types import BlockNumber, Bytes32, to_bytes
 from eth_abi.abi import encode
-from service_common.chain.abi import hub_abi, snake_case
-from service_common.chain.blocks import Header
-from service_common.chain.events import Log
-from service_common.domain.hub_events import HubEvent
-from service_common.domain.lifecycle import HubEnum
-from service_common.types import BlockNumber, Bytes32, to_bytes
 from service_indexer.source import MAX_LOGS, RangeLogs, Tip
 
 from bench.generated.bounties import HUB, Population, first_events, hash_of, time_of

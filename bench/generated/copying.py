@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 import psycopg
-from service_common.domain.commitments import spec_commitment
-from service_common.types import BlockNumber
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.types import BlockNumber
 from service_indexer.follower import advance
 from service_indexer.writer import Writer, only_writer
 

@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NoReturn, TypeVar
 
+from bounty_protocol.types import BountyId
 from service_cli.guardian import judgeable as client
-from service_common.types import BountyId
 from service_web.api.answers import Api
 from service_web.api.client import ApiReader, Question
 

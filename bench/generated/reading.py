@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bounty_protocol.clock import SystemClock
 from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import make_dependencies
-from service_common.clock import SystemClock
 from service_common.web.versions import EXTENSION, version_cache
 from service_web.api.client import Question
 from sqlalchemy import Engine

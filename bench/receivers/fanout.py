@@ -16,13 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.wire.values import WebhookId
 from local_stack import anvil, postgres, valkey
 from local_stack.process import minimal_environment
 from local_stack.runtime import running
+from service_api.webhooks import tables as t
 from service_api.webhooks.secrets import make_secret, seal
-from service_common.crypto.x25519 import Identity
-from service_common.db import webhooks as t
-from service_common.wire.values import WebhookId
 from sqlalchemy import Engine, insert
 
 from bench.figures import Figure, Report

@@ -133,7 +133,7 @@ def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
 
 def deployed_hubs() -> list[tuple[int, str]]:
     """Chain and address of the Hub of each network that has one."""
-    from service_common.chain.deployment import NETWORKS, deployment_of  # what only verifies a Hub has no packages
+    from bounty_protocol.chain.deployment import NETWORKS, deployment_of  # what only verifies a Hub has no packages
 
     records = {chain_id: deployment_of(chain_id) for chain_id in NETWORKS.values()}
     return [(chain, record.hub_address) for chain, record in records.items() if record and record.hub_address]

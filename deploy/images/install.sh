@@ -17,7 +17,7 @@ uv pip sync --quiet --python "$prefix/bin/python" --require-hashes --no-build "r
 
 uv venv --quiet --python "${PYTHON:-python3}" "$built/venv"
 uv pip sync --quiet --python "$built/venv/bin/python" --require-hashes --no-build requirements/images/build.txt
-for package in libs/service_common "services/$service"; do
+for package in libs/bounty_protocol libs/service_common "services/$service"; do
     (cd "$package" && "$built/venv/bin/python" -m hatchling build --target wheel --directory "$built/dist" >/dev/null)
 done
 uv pip install --quiet --python "$prefix/bin/python" --no-deps --no-index "$built"/dist/*.whl

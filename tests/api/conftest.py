@@ -9,6 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.auth.sign import RequestToSign, approval_header
+from bounty_protocol.auth.typed_data import SigningDomain, digest
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.crypto.x25519 import Identity, recipient_text
+from bounty_protocol.types import BlockNumber
 from flask.testing import FlaskClient
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.process import minimal_environment
@@ -17,19 +22,14 @@ from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import Dependencies, make_dependencies
 from service_common import log
-from service_common.auth.sign import RequestToSign, approval_header
-from service_common.auth.typed_data import SigningDomain, digest
-from service_common.chain.blocks import header_at
-from service_common.crypto.x25519 import Identity, recipient_text
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.types import BlockNumber
 from sqlalchemy import delete
 from werkzeug.test import TestResponse
 
 from tests.api.contract import checked_client
 from tests.api.running import RunningApi, start_api
-from tests.common.auth.signing import Key
+from tests.protocol.auth.signing import Key
 from tests.servers import Database, DatabaseServer
 from tests.world import ChainClock, World, make_world
 

@@ -9,16 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pytest
+from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BountyId
 from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.config import ApiBudgets
 from service_api.dependencies import Dependencies
 from service_common.budgets import Budget
-from service_common.chain.json_rpc import ChainUnavailable
-from service_common.domain.commitments import report_commitment
-from service_common.errors import ServiceError
-from service_common.shapes import to_json
-from service_common.types import BountyId
 from sqlalchemy.exc import OperationalError
 
 from tests.api.conftest import Service

@@ -3,9 +3,9 @@
 import base64
 
 import pytest
+from bounty_protocol.wire.cursor import BountySort, Cursor, parse_cursor
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.wire.cursor import BountySort, Cursor, parse_cursor
 from sqlalchemy import delete, update
 
 from tests.api.conftest import Service, error_of

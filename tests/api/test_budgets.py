@@ -13,6 +13,9 @@ from urllib.parse import urlsplit
 
 import pytest
 from _pytest.mark.structures import ParameterSet
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address
 from flask.testing import FlaskClient
 from redis import Redis
 from service_api.app import make_app
@@ -20,12 +23,9 @@ from service_api.config import ApiBudgets, AtOnce, read_config
 from service_api.dependencies import Dependencies, make_dependencies
 from service_api.routes.subgraph import QUERY_SECONDS
 from service_common.budgets import Budget, Budgets
-from service_common.clock import SystemClock
 from service_common.config import ConfigurationError
 from service_common.db import app as t
 from service_common.db.engine import reading
-from service_common.errors import ServiceError
-from service_common.types import Address
 from service_common.web import edge
 from service_common.web.at_work import AtWork
 from service_common.web.bodies import OpenBodies
@@ -47,7 +47,7 @@ from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.api.test_submissions import open_bounty
 from tests.clocks import HandClock, StandingClock
-from tests.common.auth.signing import new_key
+from tests.protocol.auth.signing import new_key
 from tests.proxy import proxies
 
 ONE, TWO, THREE = (Address("0x" + digit * 40) for digit in "123")

@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 
 import urllib3
+from bounty_protocol.crypto import age
+from bounty_protocol.crypto.artifact import open_artifact
+from bounty_protocol.crypto.binding import expected_binding
+from bounty_protocol.crypto.capsule import IdentityFile, parse_identity_file
+from bounty_protocol.crypto.x25519 import recipient_text
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.types import Bytes32
 from eth_utils.crypto import keccak
 from local_stack.contract import Wallet
-from service_common.crypto import age
-from service_common.crypto.artifact import open_artifact
-from service_common.crypto.binding import expected_binding
-from service_common.crypto.capsule import IdentityFile, parse_identity_file
-from service_common.crypto.x25519 import recipient_text
-from service_common.domain.envelope import parse_envelope
-from service_common.types import Bytes32
 
 from tests.api.conftest import Service
 from tests.api.test_submissions import open_bounty

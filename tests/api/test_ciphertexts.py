@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 import urllib3
+from bounty_protocol.domain.locator import storage_locator
+from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api.jobs import PERIODIC
+from service_api.storage.port import ObjectInfo
 from service_api.usecases import ciphertexts
 from service_api.usecases.orphans import DAY_SECONDS, delete_orphans
-from service_common.domain.locator import storage_locator
 from service_common.jobs.queues import QueueName, open_queue
-from service_common.storage.port import ObjectInfo
-from service_common.types import Address, BountyId, Bytes32
 
 from tests.api.conftest import Service, error_of
 from tests.api.test_submissions import Sealed, open_bounty, seal

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.types import UnixSeconds
 from service_api.app import make_app
 from service_api.usecases import review_charges
-from service_common.clock import iso_utc
 from service_common.db import app as t
-from service_common.types import UnixSeconds
 from sqlalchemy import func, insert, select
 
 from tests.api.conftest import Service, error_of
@@ -18,7 +18,7 @@ from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.api.test_submissions import open_bounty, seal
 from tests.api.test_written_verdicts import document, refused, write
-from tests.common.auth.signing import Key
+from tests.protocol.auth.signing import Key
 from tests.world import ChainClock
 
 SKEW = 300

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from service_common.auth.header import MAX_HEADER_LENGTH
-from service_common.auth.typed_data import _APPROVAL_FIELDS
+from bounty_protocol.auth.header import MAX_HEADER_LENGTH
+from bounty_protocol.auth.typed_data import _APPROVAL_FIELDS
+from bounty_protocol.errors import PROBLEMS
 from service_common.chain import contract_wallets as w
-from service_common.errors import PROBLEMS
 
 from tests.api.contract import operations
 

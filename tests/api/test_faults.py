@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.errors import PROBLEMS
 from psycopg import errors as pg
 from redis.exceptions import ConnectionError as RedisError
 from service_api.app import make_app
 from service_api.dependencies import Dependencies
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
-from service_common.errors import PROBLEMS
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from tests.api.conftest import Service, error_of

@@ -3,13 +3,13 @@
 import json
 from collections import Counter
 
-from service_common.auth.verify import ReceivedRequest
+from bounty_protocol.auth.verify import ReceivedRequest
 
 from tests import campaign
 from tests.api.conftest import Service
 from tests.api.running import Answer, RunningApi
 from tests.api.test_running_server import rows
-from tests.common.auth.mutations import mutate, same
+from tests.protocol.auth.mutations import mutate, same
 
 BODY = json.dumps({"ciphertext_sha256": "0x" + "11" * 32, "ciphertext_byte_length": 5}).encode()
 REFUSED = {0, 400, 401, 404, 405, 411, 413, 414, 415, 431, 501}

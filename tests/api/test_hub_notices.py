@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from bounty_protocol.auth.typed_data import notice_digest
+from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.domain.hub_notice import MOST_NOTICES, HubNotice, NoticeReason, NoticeSignature
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, ChainId, UnixSeconds
 from local_stack.contract import Wallet
 from prometheus_client import REGISTRY
 from service_api.app import make_app
 from service_api.dependencies import Dependencies
 from service_api.usecases.hub_notices import publish_notice
-from service_common.auth.typed_data import notice_digest
-from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
-from service_common.domain.hub_notice import MOST_NOTICES, HubNotice, NoticeReason, NoticeSignature
-from service_common.shapes import to_json
-from service_common.types import Address, ChainId, UnixSeconds
 from sqlalchemy import delete, func, insert, select
 from werkzeug.test import TestResponse
 

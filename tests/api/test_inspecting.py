@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import pytest
 import urllib3
+from bounty_protocol.errors import ServiceError
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies
+from service_api.storage.port import ObjectInfo
 from service_api.usecases import inspecting
 from service_api.usecases.defects import Walk, list_defects
 from service_api.usecases.inspecting import inspect_kept
 from service_common.db import app as t
-from service_common.errors import ServiceError
 from service_common.recent import Recent
-from service_common.storage.port import ObjectInfo
 from sqlalchemy import delete, func, insert, select, update
 
 from tests.api.conftest import Service, error_of

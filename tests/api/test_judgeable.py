@@ -6,10 +6,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from bounty_protocol.clock import SystemClock
 from flask.testing import FlaskClient
 from service_api.app import make_app
 from service_api.graphql.rows import MAX_ROWS, MAX_SKIP
-from service_common.clock import SystemClock
 
 from tests import large
 from tests.api.conftest import Service

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from bounty_protocol.domain.commitments import spec_commitment
 from rq.utils import import_attribute
 from service_api.jobs import PERIODIC
 from service_api.usecases import lifetimes
@@ -12,7 +13,6 @@ from service_api.usecases.lifetimes import DAY_SECONDS, delete_expired
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.expiry import AT_A_TIME
-from service_common.domain.commitments import spec_commitment
 from service_common.jobs.queues import message
 from sqlalchemy import Table, delete, func, insert, select, update
 

@@ -7,13 +7,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.types import BountyId
+from bounty_protocol.wire.cursor import BountySort, Cursor
 from service_api.usecases.pages import fill_summaries, store_page
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.types import BountyId
-from service_common.wire.cursor import BountySort, Cursor
 from sqlalchemy import delete, insert, update
 
 from tests.api.conftest import Service

@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
+from bounty_protocol.errors import PROBLEMS
 from openapi_spec_validator import OpenAPIV31SpecValidator
-from service_common.errors import PROBLEMS
 
 from tests.api.conftest import Service, error_of
 from tests.api.contract import NOWHERE, Operation, openapi_document, operation, operations, violations

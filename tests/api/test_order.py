@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from service_common.types import BountyId
+from bounty_protocol.types import BountyId
 
 from tests.api.conftest import Service, error_of
 from tests.api.test_submissions import open_bounty

@@ -5,20 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.crypto.capsule import seal_capsule
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.types import bytes32, parse_address
 from local_stack.contract import Wallet
 from service_api.app import make_app
 from service_api.config import DEFAULT_PENDING_MEBIBYTES
 from service_api.dependencies import Dependencies
 from service_api.usecases.pending import ROW_BYTES, Pending, count_pending, settle_pending
 from service_api.usecases.prepare_submission import MAX_UNRECORDED
-from service_common.crypto.capsule import seal_capsule
-from service_common.crypto.x25519 import Identity
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
-from service_common.domain.binding import Binding
-from service_common.domain.envelope import Envelope
-from service_common.domain.roster import Roster
-from service_common.types import bytes32, parse_address
 from sqlalchemy import delete, func, select
 
 from tests.api.conftest import Service, error_of

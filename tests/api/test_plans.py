@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 
 import psycopg
 import pytest
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.types import BountyId, UnixSeconds
 from flask.testing import FlaskClient
 from service_api.app import make_app
 from service_api.dependencies import Dependencies
 from service_cli.guardian import judgeable as client_queries
-from service_common.clock import SystemClock
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_verdicts_of
-from service_common.types import BountyId, UnixSeconds
 from service_indexer.due import read_due
 from service_web.api.answers import Api
 from service_web.api.client import ApiReader, KeptAnswer, Question

@@ -2,11 +2,11 @@
 
 import re
 
+from bounty_protocol.domain.abi_hashes import authorization_nonce
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.terms import Terms
+from bounty_protocol.types import parse_address
 from service_common.db import app as t
-from service_common.domain.abi_hashes import authorization_nonce
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.terms import Terms
-from service_common.types import parse_address
 from sqlalchemy import select
 
 from tests.api.conftest import Service, error_of

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.domain.canonical_json import canonical_bytes
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BountyId, UnixSeconds
 from local_stack import anvil
 from service_api.dependencies import Dependencies
 from service_api.usecases.show_bounty import show_bounty
-from service_common.chain.json_rpc import JsonRpc
 from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.hub_facts import FactSource
-from service_common.domain.canonical_json import canonical_bytes
-from service_common.errors import ServiceError
 from service_common.recent import Recent
-from service_common.shapes import to_json
-from service_common.types import BountyId, UnixSeconds
 from service_indexer.follower import Halted
 from service_indexer.replay import rebuild_copy
 from sqlalchemy import Engine, Executable, delete, select, update

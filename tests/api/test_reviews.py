@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Bytes32
 from local_stack import valkey
 from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import make_dependencies
 from service_api.usecases import review_charges
 from service_api.usecases import reviews as waiting
-from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.review import paid_calls
-from service_common.errors import ServiceError
 from service_common.jobs.queues import QueueName, open_queue
-from service_common.types import Bytes32
 from sqlalchemy import func, insert, select, text
 from werkzeug.test import TestResponse
 
@@ -27,8 +27,8 @@ from tests.api.conftest import Service, error_of
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.campaign import size
-from tests.common.auth.signing import Key, new_key
 from tests.fakes.model import ModelTwin, Reply, not_ready, says
+from tests.protocol.auth.signing import Key, new_key
 from tests.scraping import Started, counted_here, rises_of, start
 from tests.waiting import wait_until
 from tests.world import ChainClock

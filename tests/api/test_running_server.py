@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
-from service_common.auth.header import format_header, parse_header
+from bounty_protocol.auth.header import format_header, parse_header
+from bounty_protocol.types import BlockNumber, Bytes32
 from service_common.db import app as t
 from service_common.db.engine import reading
-from service_common.types import BlockNumber, Bytes32
 from service_common.web.bodies import MAX_OPEN_OF_ONE
 from sqlalchemy import func, select
 

@@ -27,8 +27,8 @@ from tests.api.conftest import Service
 from tests.api.pages import page_for
 from tests.api.running import Answer, RunningApi, read_answer, start_api
 from tests.api.test_submissions import open_bounty, seal
-from tests.common.auth.signing import Key
 from tests.fakes.model import ModelTwin
+from tests.protocol.auth.signing import Key
 from tests.proxy import Proxy, proxies
 from tests.waiting import wait_until
 

@@ -4,10 +4,10 @@ import json
 from functools import partial
 
 import pytest
+from bounty_protocol.types import ChainId
 from graphql import build_client_schema, get_introspection_query, print_schema
 from service_api.graphql.rows import Fetch, RequestLimits
 from service_api.graphql.schema import make_schema
-from service_common.types import ChainId
 from sqlalchemy import Connection, func, select, text
 from werkzeug.test import TestResponse
 

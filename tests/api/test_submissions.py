@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 import urllib3
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.crypto.artifact import SealedArtifact, seal_directory
+from bounty_protocol.crypto.capsule import seal_capsule
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope import Envelope, build_envelope
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
 from local_stack.contract import Wallet
 from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.usecases import ciphertexts
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
-from service_common.crypto.artifact import SealedArtifact, seal_directory
-from service_common.crypto.capsule import seal_capsule
-from service_common.crypto.x25519 import Identity
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import DatabaseUnavailable, reading, writing
-from service_common.domain.binding import Binding
-from service_common.domain.envelope import Envelope, build_envelope
-from service_common.domain.roster import Roster
-from service_common.errors import ServiceError
-from service_common.types import BountyId, Bytes32, UnixSeconds, parse_address
 from service_common.web.hub_witness import HubWitness
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import OperationalError

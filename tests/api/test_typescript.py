@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from beacon.server import BeaconServer
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.types import BountyId, UnixSeconds
 from demo.examples import EXAMPLES
 from local_stack.contract import Wallet
 from local_stack.ports import HOST
-from service_common.clock import SystemClock
-from service_common.types import BountyId, UnixSeconds
 
 from tests.api.conftest import Service
 from tests.api.pages import page_for

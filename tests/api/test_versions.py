@@ -7,14 +7,14 @@ from threading import Event, Semaphore
 from typing import TypeVar
 
 import pytest
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.types import UnixSeconds
 from service_api.app import make_app
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, KeptDownload
+from service_api.storage.port import DownloadTarget
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.domain.commitments import spec_commitment
 from service_common.recent import Recent
-from service_common.storage.port import DownloadTarget
-from service_common.types import UnixSeconds
 from service_common.web import versions
 from service_common.web.versions import Version, json_version, version_cache
 from sqlalchemy import event

@@ -1,11 +1,11 @@
 """Written Verdicts: stored for pinned Guardians only, read back byte for byte."""
 
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
+from bounty_protocol.types import BountyId, Bytes32, parse_address
 from local_stack.contract import Wallet
-from service_common.crypto.x25519 import Identity
-from service_common.domain.commitments import report_commitment
-from service_common.domain.lifecycle import VerdictKind
-from service_common.domain.verdict import WrittenVerdict, render_verdict
-from service_common.types import BountyId, Bytes32, parse_address
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from bounty_protocol.domain.hub_events import EVENT_CLASSES
 from service_cli.main import COMMANDS
 from service_common.db import hub_index
-from service_common.domain.hub_events import EVENT_CLASSES
 
 TOP = Path(__file__).parents[2]
 DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").rglob("*.md"))]

@@ -3,7 +3,10 @@
 import re
 from pathlib import Path
 
-from service_common.db import app, delivery, hub_index, review, settler, webhooks
+from service_api.webhooks import tables as webhooks
+from service_common.db import app, hub_index, review
+from service_delivery import tables as delivery
+from service_indexer import settler_tables as settler
 
 OPERATIONS = (Path(__file__).parents[2] / "docs/operations.md").read_text(encoding="utf-8")
 SECTION = OPERATIONS.split("## What is kept, and until when\n")[1].split("\n## ")[0]

@@ -11,6 +11,7 @@ import service_cli
 
 TOP = Path(__file__).parents[2]
 PACKAGES = {
+    "bounty_protocol": "libs/bounty_protocol",
     "service_common": "libs/service_common",
     "service_api": "services/api",
     "service_indexer": "services/indexer",
@@ -37,11 +38,11 @@ DISTRIBUTIONS = {
     "opentelemetry": "opentelemetry-sdk",
     "markdown_it": "markdown-it-py",
     "re2": "google-re2",
-    "requests": "google-cloud-storage",
     "werkzeug": "flask",
     "jinja2": "flask",
     "markupsafe": "flask",
     "PIL": "pillow",
+    "bounty_protocol": "bounty-protocol",
     "service_common": "service-common",
 }
 
@@ -70,9 +71,11 @@ def test_package__as_declared__covers_what_it_imports(module: str) -> None:
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     needed = {DISTRIBUTIONS.get(name, name) for name in imported(folder / "src" / module) - {module}}
     if module == "service_cli":
-        needed.discard("service-common")  # bundled: no distribution may depend on a name that is not published
-    extras = tomllib.loads((TOP / "libs/service_common/pyproject.toml").read_text())["project"]
-    available = declared(project) | (declared(extras) if "service-common" in declared(project) else set())
+        needed.discard("bounty-protocol")  # a private copy: no distribution may depend on a name that is not published
+    available = declared(project)
+    for name in ("service_common", "bounty_protocol"):
+        if DISTRIBUTIONS[name] in available:
+            available |= declared(tomllib.loads((TOP / PACKAGES[name] / "pyproject.toml").read_text())["project"])
     assert needed <= available
 
 

@@ -6,12 +6,12 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from service_common.auth import verify
-from service_common.chain.deployment import deployment_of
-from service_common.crypto.beacon_info import QUICKNET
-from service_common.errors import PROBLEMS
+from bounty_protocol.auth import verify
+from bounty_protocol.chain.deployment import deployment_of
+from bounty_protocol.crypto.beacon_info import QUICKNET
+from bounty_protocol.errors import PROBLEMS
+from bounty_protocol.types import ChainId
 from service_common.jobs.queues import QueueName
-from service_common.types import ChainId
 
 TOP = Path(__file__).parents[2]
 FILES = subprocess.run(["git", "ls-files"], cwd=TOP, capture_output=True, text=True, check=True).stdout.splitlines()

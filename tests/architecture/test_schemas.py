@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Iterator
 
+from bounty_protocol.domain.challenge import challenge_schema
 from graphql import GraphQLInputObjectType, GraphQLObjectType, get_named_type
 from service_api.graphql.schema import make_schema
-from service_common.domain.challenge import challenge_schema
 
 from tests.api.contract import openapi_document, operations
 

@@ -10,32 +10,31 @@ from dataclasses import replace
 from typing import TypeVar
 from urllib.parse import parse_qs
 
-from service_cli.json_values import object_of
-from service_common.chain.abi import hub_abi
-from service_common.chain.blocks import header_at
-from service_common.chain.eip3009 import authorization_typed_data
-from service_common.chain.events import Log, decode_log, parse_log
-from service_common.chain.hub import BountyView, Hub
-from service_common.chain.hub_constants import read_token
-from service_common.chain.json_rpc import JsonRpc
-from service_common.crypto import sealed_box
-from service_common.crypto.x25519 import Identity
-from service_common.domain.abi_hashes import authorization_nonce
-from service_common.domain.bounty import Winner
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import report_commitment, spec_commitment
-from service_common.domain.envelope import parse_envelope
-from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.domain.hub_events import BountyCreated, BountyTerms, HubEvent, SubmissionRecorded
-from service_common.domain.lifecycle import BountyStatus, Outcome
-from service_common.domain.locator import storage_locator
-from service_common.domain.money import fee_amount
-from service_common.domain.roster import Roster, RosterMember
-from service_common.domain.terms import Terms
-from service_common.keccak import keccak256
-from service_common.shapes import keys, to_json
-from service_common.types import (
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.eip3009 import authorization_typed_data
+from bounty_protocol.chain.events import Log, decode_log, parse_log
+from bounty_protocol.chain.hub import BountyView, Hub
+from bounty_protocol.chain.hub_constants import read_token
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.abi_hashes import authorization_nonce
+from bounty_protocol.domain.bounty import Winner
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.hub_events import BountyCreated, BountyTerms, HubEvent, SubmissionRecorded
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
+from bounty_protocol.domain.locator import storage_locator
+from bounty_protocol.domain.money import fee_amount
+from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.domain.terms import Terms
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.shapes import keys, to_json
+from bounty_protocol.types import (
     Address,
     BlockNumber,
     BountyId,
@@ -45,9 +44,10 @@ from service_common.types import (
     UnixSeconds,
     bytes32,
 )
-from service_common.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
-from service_common.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
-from service_common.wire.values import Finality
+from bounty_protocol.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
+from bounty_protocol.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
+from bounty_protocol.wire.values import Finality
+from service_cli.json_values import object_of
 
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Reply, Request, Server, as_json

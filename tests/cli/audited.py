@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId
 from service_api.usecases.show_bounty import show_bounty
 from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.audit.report import Report
 from service_cli.audit.run import check
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import JsonRpc
 from service_common.db import app as tables
 from service_common.db.hub_facts import FactSource
-from service_common.domain.commitments import spec_commitment
 from service_common.recent import Recent
-from service_common.shapes import to_json
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import only_writer

@@ -141,13 +141,13 @@ def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted"
 @pytest.fixture(scope="session")
 def histories(ledger: Ledger, audited: "Audited") -> dict[str, "BountyHistory"]:
     """Each bounty as collected from the chain."""
+    from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
+    from bounty_protocol.types import BlockNumber, BountyId
     from service_cli.audit.collect import collect_chain
     from service_cli.audit.history import read_history
     from service_cli.chain.session import ChainClient
     from service_cli.config.environment import Environment
     from service_cli.config.settings import Settings
-    from service_common.chain.deployment import LOCAL_CHAIN_ID
-    from service_common.types import BlockNumber, BountyId
 
     settings = Settings(
         Environment({**ledger.variables(), "SERVICE_API_BASE_URL": "x"}, {}), LOCAL_CHAIN_ID, None, None

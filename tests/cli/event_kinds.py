@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import cast
 
+from bounty_protocol.shapes import parts
+from bounty_protocol.wire.reading import read
 from service_cli.shell.event import Event
-from service_common.shapes import parts
-from service_common.wire.reading import read
 
 from tools.generate.events import events_by_command
 

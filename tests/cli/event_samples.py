@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from service_common.shapes import to_json
+from bounty_protocol.shapes import to_json
 
 from tests.cli import tour
 from tests.cli.event_schemas import problems, schemas

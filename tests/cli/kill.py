@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from service_common.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.json_rpc import JsonRpc
 
 from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Terminal

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 
 from beacon import LocalBeacon, make_local_beacon
 from beacon.server import BeaconServer
+from bounty_protocol.chain.json_rpc import quantity
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Bytes32, bytes32, to_bytes
 from local_stack.accounts import People, make_people
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
 from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
-from service_common.chain.json_rpc import quantity
-from service_common.clock import SystemClock
-from service_common.crypto.x25519 import Identity
-from service_common.domain.commitments import spec_commitment
-from service_common.keccak import keccak256
-from service_common.types import Bytes32, bytes32, to_bytes
 
 from tests.serving import serving
 
@@ -98,7 +98,7 @@ class Ledger:
 
     def logs(self, event: str) -> list[object]:
         """All logs of one of the Hub's events."""
-        from service_common.chain.abi import hub_abi
+        from bounty_protocol.chain.abi import hub_abi
 
         topic = hub_abi().event(event).topic
         wanted = {"address": self.contract.address, "fromBlock": "0x0", "toBlock": "latest", "topics": [topic]}

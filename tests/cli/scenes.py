@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from service_common.types import Bytes32
+from bounty_protocol.types import Bytes32
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person

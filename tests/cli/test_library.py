@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 import service_cli
+from bounty_protocol.auth.typed_data import SigningDomain
+from bounty_protocol.auth.verify import Authority, ReceivedRequest, VerifiedRequest, verify_request
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, ChainId
 from eth_account import Account
-from service_common.auth.typed_data import SigningDomain
-from service_common.auth.verify import Authority, ReceivedRequest, VerifiedRequest, verify_request
 from service_common.chain.block_cache import BlockCache
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
-from service_common.clock import SystemClock
-from service_common.errors import ServiceError
-from service_common.types import Address, ChainId
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.scenes import claim, make_stage
 from tests.cli.servers import Lost, RpcProxy
 from tests.cli.test_client_page import PAGE
-from tests.common.auth.signing import PLAIN_KEYS
+from tests.protocol.auth.signing import PLAIN_KEYS
 
 AUTHENTICATION = (Path(__file__).parents[2] / "docs/authentication.md").read_text(encoding="utf-8")
 URL = "https://Bounties.example:8443/api/bounties/7/delivery/wrap?b=2&a"

@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from bounty_protocol.auth.header import parse_header
+from bounty_protocol.auth.sign import RequestToSign
+from bounty_protocol.auth.signature import recover
+from bounty_protocol.auth.typed_data import SigningDomain, digest
+from bounty_protocol.chain.events import decode_log, parse_log
+from bounty_protocol.chain.json_rpc import mapping, quantity
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.domain import hub_events as hub
+from bounty_protocol.domain.abi_hashes import recipients_commitment
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.hub_events import HubEvent
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.money import fee_amount
+from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 from service_cli.chain.transactions import TokenApproval
-from service_common.auth.header import parse_header
-from service_common.auth.sign import RequestToSign
-from service_common.auth.signature import recover
-from service_common.auth.typed_data import SigningDomain, digest
-from service_common.chain.events import decode_log, parse_log
-from service_common.chain.json_rpc import mapping, quantity
-from service_common.crypto import sealed_box
-from service_common.domain import hub_events as hub
-from service_common.domain.abi_hashes import recipients_commitment
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.envelope import parse_envelope
-from service_common.domain.hub_events import HubEvent
-from service_common.domain.lifecycle import VerdictKind
-from service_common.domain.money import fee_amount
-from service_common.types import Address, BountyId, Bytes32, UnixSeconds
 
 from tests.campaign import FULL, source
 from tests.cli.api_twin import ApiTwin

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Callable
 
+from bounty_protocol.types import BountyId
 from eth_account import Account
-from service_common.types import BountyId
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import ESCROW, Ledger

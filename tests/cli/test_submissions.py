@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 import pytest
+from bounty_protocol.crypto import age, sealed_box
+from bounty_protocol.crypto.archive_write import comment_header
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.crypto.capsule import seal_capsule
+from bounty_protocol.crypto.timelock import timelock_encrypt
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.abi_hashes import recipients_commitment
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds
 from local_stack.contract import Wallet
-from service_common.crypto import age, sealed_box
-from service_common.crypto.archive_write import comment_header
-from service_common.crypto.beacon_info import BeaconInfo
-from service_common.crypto.capsule import seal_capsule
-from service_common.crypto.timelock import timelock_encrypt
-from service_common.crypto.x25519 import Identity
-from service_common.domain.abi_hashes import recipients_commitment
-from service_common.domain.binding import Binding
-from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
-from service_common.types import Address, BountyId, Bytes32, ChainId, UnixSeconds
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.conftest import person

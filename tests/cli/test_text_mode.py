@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BountyId
 from service_cli.shell.render.screen import width
-from service_common.shapes import to_json
-from service_common.types import BountyId
 
 from tests.cli import scenes, tour
 from tests.cli.api_twin import ApiTwin

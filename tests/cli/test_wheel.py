@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 from importlib import metadata
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,6 @@ PACKAGES = {
     "auth",
     "chain",
     "clock.py",
-    "config.py",
     "crypto",
     "domain",
     "errors.py",
@@ -141,9 +141,10 @@ def test_wheel__its_content__has_the_packages_of_a_client_and_no_others(wheel: P
 
     with ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert {name.split("/")[1] for name in names if name.startswith("service_common/")} == PACKAGES | {"py.typed"}
-    assert "service_common/chain/deployments/mainnet.json" in names
-    assert "service_common/chain/abi/Hub.json" in names
+    protocol = "service_cli/bounty_protocol/"
+    assert {name.removeprefix(protocol).split("/")[0] for name in names if name.startswith(protocol)} == PACKAGES
+    assert {f"{protocol}chain/deployments/mainnet.json", f"{protocol}chain/abi/Hub.json"} <= set(names)
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"service_cli", "service_common"}
     assert {"service_cli/wallet_page/page.html", "service_cli/wallet_page/page.js"} <= set(names)
     assert not [name for name in names if "__pycache__" in name or "test" in name]
 
@@ -171,12 +172,74 @@ def test_installed_wheel__every_module_of_it__can_be_imported(python: Path, tmp_
         "import pkgutil, importlib, service_cli, sys\n"
         "for found in pkgutil.walk_packages(service_cli.__path__, 'service_cli.'):\n"
         "    importlib.import_module(found.name)\n"
-        "import service_common\n"
-        "assert 'site-packages' in service_common.__file__, service_common.__file__\n"
+        "assert 'bounty_protocol' not in sys.modules\n"
     )
     command = [str(python), "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_former_names__of_the_wheel__are_those_of_now_with_a_warning(python: Path, tmp_path: Path) -> None:
+    program = (
+        "import warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    from service_common.auth.sign import approval_header\n"
+        "    from service_common.chain.json_rpc import ChainUnavailable\n"
+        "    from service_common.errors import ServiceError\n"
+        "    from service_common.types import BountyId\n"
+        "import service_cli\n"
+        "assert service_cli.ServiceError is ServiceError and service_cli.BountyId is BountyId\n"
+        "assert [w.category for w in caught] == [DeprecationWarning] * 4, caught\n"
+    )
+    command = [str(python), "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+USES = {
+    "service_cli": ("main", "library", "audit.main"),
+    "bounty_protocol": ("wire.reading", "crypto.artifact", "chain.hub"),
+    "service_common": ("config", "chain.settings", "budgets"),
+}
+"""Packages that may be installed into one environment, and modules of each."""
+NEEDS = {"service_common": {"bounty_protocol"}}
+
+
+@pytest.fixture(scope="session")
+def wheels(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("wheels")
+    for name in ("bounty_protocol", "service_common"):
+        build(TOP / "libs" / name, "wheel", folder)
+    return {"service_cli": wheel} | {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
+
+
+@pytest.mark.parametrize("order", list(permutations(USES)), ids=" then ".join)
+def test_packages__removed_in_any_order__leave_the_others_whole(
+    wheels: dict[str, Path], tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    """No wheel owns a file of another."""
+    uv = shutil.which("uv", path=f"{TOP / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    assert uv is not None, "uv comes with noxw"
+    site = tmp_path / "site"
+    into = ["--quiet", "--python", sys.executable, "--target", str(site)]
+    install = [uv, "pip", "install", "--no-deps", "--offline", *into]
+    subprocess.run([*install, *(str(wheels[name]) for name in order)], check=True, capture_output=True, timeout=60)
+    left = set(USES)
+    for removed in order:
+        subprocess.run([uv, "pip", "uninstall", *into, removed], check=True, capture_output=True, timeout=60)
+        left.remove(removed)
+        whole = sorted(name for name in left if NEEDS.get(name, set()) <= left)
+        program = f"import importlib; site = {str(site)!r}\n" + "".join(
+            f"assert importlib.import_module('{name}.{module}').__file__.startswith(site)\n"
+            for name in whole
+            for module in USES[name]
+        )
+        environment = {**os.environ, "PYTHONPATH": str(site)}
+        command = [sys.executable, "-P", "-c", program]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, (whole, done.stderr)
+    assert not list(site.rglob("*.py"))
 
 
 def test_installed_wheel__on_a_real_chain__reads_and_refuses(python: Path, ledger: Ledger, tmp_path: Path) -> None:

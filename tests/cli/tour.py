@@ -8,16 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from service_cli.shell.render.printer import Printer
-from service_cli.shell.render.screen import Screen
-from service_cli.shell.text import About
-from service_common.domain.bounty import Winner
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.hub_events import BountyTerms
-from service_common.domain.lifecycle import BountyStatus
-from service_common.domain.roster import Roster, RosterMember
-from service_common.shapes import to_json
-from service_common.types import (
+from bounty_protocol.domain.bounty import Winner
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.hub_events import BountyTerms
+from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import (
     Address,
     BlockNumber,
     BountyId,
@@ -27,8 +24,11 @@ from service_common.types import (
     TokenAmount,
     UnixSeconds,
 )
-from service_common.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
-from service_common.wire.values import Finality
+from bounty_protocol.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
+from bounty_protocol.wire.values import Finality
+from service_cli.shell.render.printer import Printer
+from service_cli.shell.render.screen import Screen
+from service_cli.shell.text import About
 
 from tests.cli.event_kinds import made
 from tests.cli.event_schemas import problems

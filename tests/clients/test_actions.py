@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
+from bounty_protocol.types import BountyId, Bytes32, ChainId, parse_address
 from local_stack.toolbox import ensure_npm_package
-from service_common.domain.lifecycle import VerdictKind
-from service_common.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
-from service_common.types import BountyId, Bytes32, ChainId, parse_address
 
 from tests.clients.package import PACKAGE, run_node
 from tools.sbom import bundled

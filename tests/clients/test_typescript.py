@@ -15,22 +15,22 @@ from typing import Any, Final
 from unittest.mock import ANY
 
 import pytest
+from bounty_protocol.crypto import age
+from bounty_protocol.crypto.archive import ArchiveLimits
+from bounty_protocol.crypto.archive_read import unpack
+from bounty_protocol.crypto.archive_write import ArchiveEntry
+from bounty_protocol.crypto.artifact import open_artifact, seal_directory
+from bounty_protocol.crypto.beacon import Beacon
+from bounty_protocol.crypto.binding import expected_binding
+from bounty_protocol.crypto.capsule import open_capsule, seal_capsule
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.sealed_box import unwrap
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
+from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.types import ZERO_BYTES32, Bytes32, bytes32
 from local_stack.process import StackError
 from local_stack.toolbox import ensure_npm_package
-from service_common.crypto import age
-from service_common.crypto.archive import ArchiveLimits
-from service_common.crypto.archive_read import unpack
-from service_common.crypto.archive_write import ArchiveEntry
-from service_common.crypto.artifact import open_artifact, seal_directory
-from service_common.crypto.beacon import Beacon
-from service_common.crypto.binding import expected_binding
-from service_common.crypto.capsule import open_capsule, seal_capsule
-from service_common.crypto.failures import SealedDataError
-from service_common.crypto.sealed_box import unwrap
-from service_common.crypto.x25519 import Identity
-from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
-from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
-from service_common.types import ZERO_BYTES32, Bytes32, bytes32
 from service_web.config import read_config
 from service_web.policy import SEALER_POLICY, acting_policy
 

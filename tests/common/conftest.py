@@ -1,4 +1,4 @@
-"""Servers that the tests of service_common use."""
+"""Servers that the tests of the two libraries use."""
 
 from tests.servers import database, database_server, node, redis, valkey_server
 

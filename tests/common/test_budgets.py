@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from bounty_protocol.clock import SystemClock
 from local_stack import valkey
 from local_stack.runtime import running
 from redis import ConnectionPool, Redis
@@ -10,7 +11,6 @@ from redis.connection import Connection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from service_common import budgets as module
 from service_common.budgets import Budget, Budgets, parse_budget
-from service_common.clock import SystemClock
 
 from tests.clocks import StandingClock
 from tests.waiting import wait_until

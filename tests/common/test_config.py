@@ -16,7 +16,7 @@ from service_common.config import (
 )
 from service_indexer.config import read_config
 
-from tests.common.auth.signing import Key
+from tests.protocol.auth.signing import Key
 
 INDEXER = {
     "SERVICE_CHAIN_ID": "31337",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from service_common.crypto.x25519 import Identity
+from bounty_protocol.crypto.x25519 import Identity
 from service_common.entry_point import TERMINATED
 
 FIRST_IN_ITS_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child")

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
-from service_common.chain.reverts import explain
-from service_common.keccak import keccak256
-from service_common.types import Address
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.reverts import explain
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address
 from service_common.web3_provider import hub_contract, make_web3, usable_answers
 
 HUB = Address("0x" + "22" * 20)

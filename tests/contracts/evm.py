@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
+from bounty_protocol.chain.abi import Abi, parse_abi
+from bounty_protocol.types import Bytes32
 from eth_abi.abi import encode
-from service_common.chain.abi import Abi, parse_abi
-from service_common.types import Bytes32
 
 ARTIFACTS: Final = Path(__file__).resolve().parents[2] / "contracts" / "artifacts"
 DEPLOYER: Final = "0x" + "de" * 20

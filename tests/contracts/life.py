@@ -7,12 +7,12 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Final
 
+from bounty_protocol.crypto.x25519 import Identity
 from hexbytes import HexBytes
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
 from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
 from local_stack.token import TOKEN, TokenCode
-from service_common.crypto.x25519 import Identity
 from service_common.web3_provider import Web3
 
 from tests.contracts.signing import authorization

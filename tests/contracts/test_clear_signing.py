@@ -5,9 +5,9 @@ import json
 from typing import Any
 
 import pytest
-from service_common.auth.typed_data import Approval, SigningDomain, notice_typed_data, typed_data
-from service_common.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
-from service_common.types import ZERO_BYTES32, Address, BlockNumber, ChainId, UnixSeconds
+from bounty_protocol.auth.typed_data import Approval, SigningDomain, notice_typed_data, typed_data
+from bounty_protocol.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
+from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, ChainId, UnixSeconds
 
 from contracts.tools.clear_signing import descriptors
 from tests.contracts.evm import ARTIFACTS

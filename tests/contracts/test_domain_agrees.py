@@ -1,12 +1,12 @@
-"""Hashes and the rule on keys: service_common's against the Hub's own."""
+"""Hashes and the rule on keys: the protocol's against the Hub's own."""
 
 from collections.abc import Sequence
 from typing import Final
 
 import pytest
-from service_common.domain.abi_hashes import authorization_nonce, guardian_roster_hash
-from service_common.domain.public_keys import _LOW_ORDER
-from service_common.types import Address, Bytes32, ChainId, to_bytes
+from bounty_protocol.domain.abi_hashes import authorization_nonce, guardian_roster_hash
+from bounty_protocol.domain.public_keys import _LOW_ORDER
+from bounty_protocol.types import Address, Bytes32, ChainId, to_bytes
 
 from tests.contracts.evm import Chain, Contract, Done, Refusal
 from tests.vectors.samples import POSTER, PROTOCOL, ROSTER, TERMS, account

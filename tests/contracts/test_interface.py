@@ -2,7 +2,7 @@
 
 import re
 
-from service_common.chain.abi import Parameter, parse_abi
+from bounty_protocol.chain.abi import Parameter, parse_abi
 
 from tests.contracts.evm import ARTIFACTS
 

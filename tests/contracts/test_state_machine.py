@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from bounty_protocol.chain.abi import parse_abi
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from service_common.chain.abi import parse_abi
 
 from tests.campaign import FULL, SEED, size
 from tests.contracts.evm import ARTIFACTS, PYREVM

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from bounty_protocol.types import Address
 from local_stack import anvil
 from local_stack.contract import Wallet
-from service_common.types import Address
 
 from tests.contracts.life import Life, new_life, play
 from tests.usdc.code import usdc_on

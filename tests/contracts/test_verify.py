@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from bounty_protocol.chain.json_rpc import JsonRpc
 from hexbytes import HexBytes
 from local_stack import anvil
 from local_stack.toolbox import ensure_npm_package, find_npm
-from service_common.chain.json_rpc import JsonRpc
 
 from tests.contracts.evm import ARTIFACTS
 

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.auth.sign import RequestToSign, approval_header
+from bounty_protocol.auth.typed_data import SigningDomain, digest
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope import Envelope, build_envelope
+from bounty_protocol.domain.reveal import RevealPolicy
+from bounty_protocol.types import BlockNumber, BountyId, Bytes32, UnixSeconds, parse_address
 from flask.testing import FlaskClient
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
 from local_stack.valkey import ValkeyServer
-from service_common.auth.sign import RequestToSign, approval_header
-from service_common.auth.typed_data import SigningDomain, digest
-from service_common.chain.blocks import header_at
-from service_common.crypto.x25519 import Identity
 from service_common.db import app as tables
-from service_common.domain.binding import Binding
-from service_common.domain.envelope import Envelope, build_envelope
-from service_common.domain.reveal import RevealPolicy
-from service_common.types import BlockNumber, BountyId, Bytes32, UnixSeconds, parse_address
 from service_delivery.app import make_app
 from service_delivery.config import read_config
 from service_delivery.dependencies import make_dependencies
@@ -27,7 +27,7 @@ from sqlalchemy import Engine, insert
 from werkzeug.test import TestResponse
 
 from tests.api.contract import checked_client
-from tests.common.auth.signing import Key
+from tests.protocol.auth.signing import Key
 from tests.servers import Database, database, database_server, node, valkey_server
 from tests.world import ChainClock, World, make_world
 

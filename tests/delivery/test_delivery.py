@@ -3,12 +3,12 @@
 import os
 
 import pytest
-from service_common.crypto import sealed_box
-from service_common.crypto.x25519 import Identity
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.types import BountyId
 from service_common.db import app as tables
 from service_common.db import hub_index
-from service_common.domain.envelope import Envelope
-from service_common.types import BountyId
 from sqlalchemy import text, update
 from werkzeug.test import TestResponse
 

@@ -7,15 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.types import UnixSeconds
 from local_stack.runtime import running
 from rq.utils import import_attribute
 from service_common.config import ConfigurationError
-from service_common.crypto import sealed_box
-from service_common.crypto.x25519 import Identity
-from service_common.db import delivery as tables
 from service_common.db import hub_index
 from service_common.jobs.queues import message
-from service_common.types import UnixSeconds
+from service_delivery import tables
 from service_delivery.config import KEY_GRACE_SECONDS, read_config
 from service_delivery.jobs import PERIODIC, rewrap_retired, sweep
 from service_delivery.usecases import rotation

@@ -4,9 +4,9 @@ import json
 from unittest.mock import MagicMock
 
 import pytest
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.x25519 import Identity
 from prometheus_client import generate_latest
-from service_common.crypto import sealed_box
-from service_common.crypto.x25519 import Identity
 from service_common.web import edge, problems
 from sqlalchemy import text
 

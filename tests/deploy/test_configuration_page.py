@@ -104,7 +104,7 @@ def test_page__of_defaults__has_those_of_the_code(monkeypatch: pytest.MonkeyPatc
 
 
 def test_page__names_what_is_read_elsewhere() -> None:
-    code = "".join(path.read_text() for path in (REPOSITORY / "libs/service_common/src").rglob("*.py"))
+    code = "".join(path.read_text() for path in (REPOSITORY / "libs").rglob("*.py"))
     for name in OUTSIDE_THE_CONFIGURATION:
         assert f'"{name}"' in code
         assert name in rows()

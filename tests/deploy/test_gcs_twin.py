@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 import urllib3
+from bounty_protocol.types import Bytes32
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -21,9 +22,8 @@ from gcs_twin.keys import make_service_account, read_account
 from gcs_twin.objects import Declared, Objects
 from gcs_twin.signature import query_pairs
 from local_stack import gcs
-from service_common.storage.gcs import GcsStore
-from service_common.storage.settings import StorageSettings
-from service_common.types import Bytes32
+from service_api.storage.gcs import GcsStore
+from service_common.storage_settings import StorageSettings
 
 from .conftest import REPOSITORY
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
+from bounty_protocol.chain.json_rpc import quantity
+from bounty_protocol.crypto.x25519 import Identity
 from local_stack import anvil
 from local_stack.contract import Contract, Wallet, read_artifact
 from local_stack.hub import ARTIFACTS, ETHER, TOKEN, LocalHub, LocalHubTerms, RosterEntry, deploy_hub
 from local_stack.process import StackError
-from service_common.chain.json_rpc import quantity
-from service_common.crypto.x25519 import Identity
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bounty_protocol.chain.hub_notices import why_void
+from bounty_protocol.domain.hub_notice import HubNotice
+from bounty_protocol.types import ChainId, UnixSeconds
+from bounty_protocol.wire.reading import read
 from eth_account.messages import encode_typed_data
 from eth_account.signers.local import LocalAccount
 from local_stack.contract import Wallet
-from service_common.chain.hub_notices import why_void
-from service_common.domain.hub_notice import HubNotice
-from service_common.types import ChainId, UnixSeconds
-from service_common.wire.reading import read
 
 from tests.cli.servers import Reply, Request, Server, as_json
 from tests.deploy.test_hub_operations import operate

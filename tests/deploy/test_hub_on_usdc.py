@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import pytest
+from bounty_protocol.crypto.x25519 import Identity
 from hub_operations.deploy import ARTIFACT
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Artifact, Contract, Wallet, deploy, read_artifact, wait_for
 from local_stack.hub import ARTIFACTS
 from local_stack.token import TOKEN, Issuer, TokenCode
-from service_common.crypto.x25519 import Identity
 from service_common.web3_provider import Web3
 
 from tests.contracts.signing import authorization

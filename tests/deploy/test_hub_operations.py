@@ -11,6 +11,12 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, NETWORKS, deployment_of
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.crypto.x25519 import Identity, recipient_text
+from bounty_protocol.types import Address, BlockNumber
 from hub_operations.__main__ import main
 from hub_operations.deploy import DEPLOYER, RECORDS, PlannedHub, block_of_deployment, write_record
 from hub_operations.networks import TERMS
@@ -19,12 +25,6 @@ from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
 from local_stack.hub import LocalHub, LocalHubTerms, deploy_hub
-from service_common.chain.deployment import LOCAL_CHAIN_ID, NETWORKS, deployment_of
-from service_common.chain.hub import Hub
-from service_common.chain.json_rpc import JsonRpc
-from service_common.clock import iso_utc
-from service_common.crypto.x25519 import Identity, recipient_text
-from service_common.types import Address, BlockNumber
 
 from tests.endpoints import Refusal, endpoint_before
 from tests.safe.wallet import make_safe

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.types import Address
 from hub_operations.timelock import NO_PREDECESSOR, encode
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
 from local_stack.hub import LocalHub, LocalHubTerms, deploy_hub
 from local_stack.process import StackError
-from service_common.chain.abi import hub_abi
-from service_common.chain.hub import Hub
-from service_common.chain.json_rpc import JsonRpc
-from service_common.crypto.x25519 import Identity
-from service_common.types import Address
 
 from tests.deploy.test_hub_operations import operate
 from tests.safe.wallet import SafeWallet, make_safe, make_safe_of

@@ -25,7 +25,7 @@ from tools.images import SERVICES
 from .conftest import REPOSITORY
 
 TRIED = SERVICES if FULL else ("delivery", source("images").choice([each for each in SERVICES if each != "delivery"]))
-OWN = {f"service-{name}" for name in ("common", "cli", *SERVICES)}
+OWN = {"bounty-protocol"} | {f"service-{name}" for name in ("common", "cli", *SERVICES)}
 NOT_IN_ANY = {"pip", "setuptools", "nox", "uv", "pytest", "hypothesis", "mypy", "ruff", "hatchling", "pyrage"}
 ONLY_IN = {
     "google-cloud-storage": {"api"},
@@ -83,7 +83,7 @@ def files_of(prefix: Path) -> dict[str, str]:
 def digest(service: str) -> str:
     """Of everything an image is made of."""
     found = hashlib.sha256(str(REPOSITORY).encode() + sys.version.encode())
-    for name in ("deploy/images", "requirements/images", "libs/service_common", f"services/{service}"):
+    for name in ("deploy/images", "requirements/images", "libs", f"services/{service}"):
         for file in sorted((REPOSITORY / name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
                 found.update(str(file.relative_to(REPOSITORY)).encode() + file.read_bytes())
@@ -98,7 +98,7 @@ def installed(prefix: Path) -> set[str]:
 @pytest.mark.parametrize("service", TRIED)
 def test_image__of_a_service__holds_its_own_packages_and_no_tool(images: dict[str, Path], service: str) -> None:
     found = installed(images[service])
-    assert found & OWN == {"service-common", f"service-{service}"}
+    assert found & OWN == {"bounty-protocol", "service-common", f"service-{service}"}
     assert found & NOT_IN_ANY == set()
     assert {name for name, where in ONLY_IN.items() if name in found and service not in where} == set()
 
@@ -122,7 +122,7 @@ def test_image__made_again__is_the_same_to_the_byte_and_has_its_bytecode(tmp_pat
         assert found == (first or found)
         first = found
         shutil.rmtree(prefix)
-    sources = {name for name in found if name.endswith(".py") and "/site-packages/service_" in name}
+    sources = {name for name in found if re.search(r"/site-packages/(service|bounty)_.*\.py$", name)}
     compiled = {
         re.sub(r"__pycache__/(.*)\.cpython-\d+\.pyc$", r"\1.py", name) for name in found if name.endswith(".pyc")
     }
@@ -211,12 +211,13 @@ def test_pins__of_an_image__are_the_tested_ones_with_hashes(name: str) -> None:
 
 @pytest.mark.parametrize("service", TRIED)
 def test_pins__of_an_image__cover_what_its_packages_declare(service: str) -> None:
-    common = tomllib.loads((REPOSITORY / "libs/service_common/pyproject.toml").read_text())["project"]
     own = tomllib.loads((REPOSITORY / f"services/{service}/pyproject.toml").read_text())["project"]["dependencies"]
-    shared = next(each for each in own if each.startswith("service-common"))
-    extras = re.search(r"\[(.*)\]", shared)
-    declared = [*own, *common["dependencies"]]
-    for extra in extras[1].split(",") if extras else []:
-        declared += common["optional-dependencies"][extra]
+    declared = [*own]
+    for name in ("bounty_protocol", "service_common"):
+        library = tomllib.loads((REPOSITORY / f"libs/{name}/pyproject.toml").read_text())["project"]
+        declared += library["dependencies"]
+        extras = re.search(rf"{name.replace('_', '-')}\[(.*?)\]", " ".join(own))
+        for extra in extras[1].split(",") if extras else []:
+            declared += library["optional-dependencies"][extra]
     names = {re.match(r"[A-Za-z0-9._-]+", each)[0].lower() for each in declared} - OWN  # type: ignore[index]
     assert names - set(pins(REPOSITORY / f"requirements/images/{service}.txt")) == set()

@@ -15,10 +15,10 @@ import service_indexer.config
 import service_reviewer.config
 import service_web.config
 import yaml
+from bounty_protocol.crypto.x25519 import Identity, recipient_text
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from kustomization.render import Object, containers
 from service_api.config import DEFAULT_REVIEW_WAIT_SECONDS
-from service_common.crypto.x25519 import Identity, recipient_text
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 
 from bench.watching.manifests import quantity
 

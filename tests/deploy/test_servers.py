@@ -16,15 +16,15 @@ from typing import Literal
 import psycopg
 import pytest
 import redis
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+from bounty_protocol.types import BlockNumber, Bytes32
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.contract import Wallet
 from local_stack.process import StackError, unprivileged_user
 from local_stack.runtime import Runtime, running
 from redis.backoff import NoBackoff
 from redis.retry import Retry
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
-from service_common.types import BlockNumber, Bytes32
 
 from tests import campaign
 

@@ -9,11 +9,11 @@ from importlib import import_module
 
 import pytest
 import yaml
+from bounty_protocol.errors import PROBLEMS
 from kustomization.render import Object
 from local_stack.services import SERVICES
 from prometheus_client import Counter
 from rq import Queue
-from service_common.errors import PROBLEMS
 from service_common.jobs.queues import QueueName
 from service_common.web.edge import SECONDS
 

@@ -4,10 +4,10 @@ import json
 import time
 
 import urllib3
+from bounty_protocol.domain.envelope import parse_envelope
 from demo.bounty import Cast, Funded, Submitted
 from local_stack.contract import Wallet
 from service_cli.library import sign_request
-from service_common.domain.envelope import parse_envelope
 
 from tests.copier import in_own_envelope
 

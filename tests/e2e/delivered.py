@@ -2,19 +2,19 @@
 
 from pathlib import Path
 
+from bounty_protocol.chain.beacons import beacon_info
+from bounty_protocol.chain.deployment import BeaconRecord
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.crypto.beacon import Beacon, BeaconClient
+from bounty_protocol.crypto.beacon_http import Urllib3Get
+from bounty_protocol.crypto.binding import expected_binding
+from bounty_protocol.crypto.capsule import open_capsule
+from bounty_protocol.crypto.x25519 import Identity, parse_keyring
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.types import parse_bytes32
 from demo.bounty import Cast, Funded, Submitted
-from service_common.chain.beacon_settings import beacon_info
-from service_common.chain.deployment import BeaconRecord
-from service_common.clock import SystemClock
-from service_common.crypto.beacon import Beacon, BeaconClient
-from service_common.crypto.beacon_http import Urllib3Get
-from service_common.crypto.binding import expected_binding
-from service_common.crypto.capsule import open_capsule
-from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.db import app as t
 from service_common.db.engine import engine_of_job
-from service_common.domain.envelope import parse_envelope
-from service_common.types import parse_bytes32
 from sqlalchemy import select
 
 

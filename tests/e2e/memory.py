@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from service_common.crypto.x25519 import Identity
+from bounty_protocol.crypto.x25519 import Identity
 
 _CHUNK = 8 * 2**20
 

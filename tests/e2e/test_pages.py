@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import feedparser
 import urllib3
+from bounty_protocol.domain.commitments import spec_commitment
 from demo.bounty import Cast, Funded
 from demo.examples import EXAMPLES
 from icalendar import Calendar
-from service_common.domain.commitments import spec_commitment
 
 Get = Callable[[str], bytes]
 

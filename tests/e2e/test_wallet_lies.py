@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import pytest
 import urllib3
+from bounty_protocol.chain.json_rpc import mapping
 from demo.bounty import Cast
 from eth_utils.abi import function_signature_to_4byte_selector
-from service_common.chain.json_rpc import mapping
 
 from tests.campaign import FULL, source
 from tests.cli.lies import Lie, Tell, forged, leaves, listen

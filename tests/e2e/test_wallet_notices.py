@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from bounty_protocol.auth.typed_data import notice_digest
+from bounty_protocol.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, ChainId, UnixSeconds
 from demo.bounty import Cast
-from service_common.auth.typed_data import notice_digest
-from service_common.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
-from service_common.shapes import to_json
-from service_common.types import Address, ChainId, UnixSeconds
 
 from tests import keys
 from tests.cli.lies import Tell

@@ -16,13 +16,13 @@ from typing import Any, Final
 
 import pytest
 import urllib3
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.envelope import parse_envelope
 from demo.bounty import Cast
 from demo.bounty import Submitted as Work
 from demo.examples import artifact, challenge_page
 from eth_utils.abi import function_signature_to_4byte_selector
 from service_cli.witnesses.table import Fact
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.envelope import parse_envelope
 
 from tests.campaign import FULL, SEED, size, some
 from tests.cli.lies import Tell, listen

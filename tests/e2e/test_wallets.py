@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.crypto.inert_names import inert_path
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.commitments import spec_commitment
 from demo.bounty import Cast, Funded
 from demo.examples import artifact, challenge_page
 from local_stack.contract import Wallet, wait_for
-from service_common.crypto.inert_names import inert_path
-from service_common.crypto.x25519 import Identity
-from service_common.domain.commitments import spec_commitment
 
 from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Reply, Request, Server

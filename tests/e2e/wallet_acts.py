@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import urllib3
+from bounty_protocol.auth.typed_data import body_hash
+from bounty_protocol.domain.envelope import parse_envelope
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, challenge_page
-from service_common.auth.typed_data import body_hash
-from service_common.domain.envelope import parse_envelope
 
 from tests.cli.servers import Reply, Request
 from tests.web.driver import Browser, TestWallet, files_below

@@ -7,13 +7,13 @@ import random
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
 from eth_abi.abi import encode
-from service_common.chain.abi import hub_abi
-from service_common.chain.blocks import Header
-from service_common.chain.events import Log
-from service_common.chain.json_rpc import ChainUnavailable
-from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
 from service_indexer.source import RangeLogs, Tip
 
 HUB = Address("0x" + "ab" * 20)

@@ -20,36 +20,36 @@ from types import SimpleNamespace
 from typing import Final
 
 import pytest
-from demo.examples import EXAMPLES
-from hypothesis import Phase, given, settings, target
-from hypothesis import strategies as st
-from service_api.graphql.request import MAX_REQUEST_BYTES, read_request
-from service_common.auth.header import MAX_HEADER_LENGTH, parse_header
-from service_common.auth.query import canonical_query
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
-from service_common.crypto.archive import ArchiveLimits
-from service_common.crypto.archive_read import unpack
-from service_common.crypto.beacon_http import MAX_BODY
-from service_common.crypto.beacon_info import QUICKNET, parse_info
-from service_common.crypto.failures import SealedDataError
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.envelope import MAX_ENVELOPE_BYTES, parse_envelope
-from service_common.domain.frontmatter import (
+from bounty_protocol.auth.header import MAX_HEADER_LENGTH, parse_header
+from bounty_protocol.auth.query import canonical_query
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.crypto.archive import ArchiveLimits
+from bounty_protocol.crypto.archive_read import unpack
+from bounty_protocol.crypto.beacon_http import MAX_BODY
+from bounty_protocol.crypto.beacon_info import QUICKNET, parse_info
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, parse_envelope
+from bounty_protocol.domain.frontmatter import (
     MAX_DOCUMENT_BYTES,
     MAX_FRONTMATTER_BYTES,
     FrontmatterError,
     split_document,
 )
-from service_common.domain.verdict import parse_verdict
-from service_common.errors import ServiceError
-from service_common.readiness.material import Material
-from service_common.timely import HttpAnswer
-from service_common.types import UnixSeconds
-from service_common.wire.cursor import parse_cursor
+from bounty_protocol.domain.verdict import parse_verdict
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.timely import HttpAnswer
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.cursor import parse_cursor
+from demo.examples import EXAMPLES
+from hypothesis import Phase, given, settings, target
+from hypothesis import strategies as st
+from service_api.graphql.request import MAX_REQUEST_BYTES, read_request
 from service_reviewer.providers.rules import RulesProvider
 
 from tests.campaign import FULL
-from tests.common.crypto.trees import entry_of, tar_of
+from tests.protocol.crypto.trees import entry_of, tar_of
 
 MOST: Final = 2.5
 """How much more twice the length may cost."""

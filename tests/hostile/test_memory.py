@@ -20,11 +20,11 @@ from typing import Final
 import psutil
 import pytest
 import urllib3
+from bounty_protocol.chain.hub_constants import read_hub_constants
+from bounty_protocol.chain.rpc_answers import MOST_BYTES, MOST_LOGS
+from bounty_protocol.foreign_json import MOST_VALUES
 from local_stack.ports import HOST
 from local_stack.process import Child, minimal_environment
-from service_common.chain.hub_constants import read_hub_constants
-from service_common.chain.rpc_answers import MOST_BYTES, MOST_LOGS
-from service_common.foreign_json import MOST_VALUES
 
 from bench.watching.manifests import memory_limits
 from tests.api.conftest import Service
@@ -263,13 +263,13 @@ finally:
 """A command as it is called; its last line is the most that it took."""
 HEADERS: Final = """
 from service_common.chain.block_cache import BlockCache
-from service_common.clock import SystemClock
+from bounty_protocol.clock import SystemClock
 cache = BlockCache(rpc, SystemClock(), window=150, block_time=2.0)
 asked += [lambda: cache.head()]
 """
 LOGS: Final = f"""
 from dataclasses import replace
-from service_common.chain.blocks import Header
+from bounty_protocol.chain.blocks import Header
 from service_indexer.source import RpcSource
 block = Header(1, {WORD!r}, {WORD!r}, 1, bytes([255]) * 256)
 block = replace(block, state_root={WORD!r}, receipts_root={WORD!r})
@@ -284,7 +284,7 @@ asked += [lambda: w3.eth.get_transaction_receipt("0x" + "11" * 32)]
 """
 PROGRAM: Final = """
 import sys, {imports}
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from tests.hostile.memory import status_of
 rpc = JsonRpc(sys.argv[1:])
 asked = []

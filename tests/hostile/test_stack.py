@@ -11,12 +11,12 @@ from contextlib import closing
 from urllib.parse import unquote
 
 import pytest
+from bounty_protocol.auth.sign import RequestToSign, approval_header
+from bounty_protocol.auth.typed_data import SigningDomain, digest
+from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.types import BlockNumber
 from local_stack.ports import HOST as LOCAL
-from service_common.auth.sign import RequestToSign, approval_header
-from service_common.auth.typed_data import SigningDomain, digest
-from service_common.chain.blocks import Header, header_at
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.types import BlockNumber
 
 from bench.watching.manifests import memory_requests
 from bench.watching.processes import weighed
@@ -27,8 +27,8 @@ from tests.api.pages import page_for
 from tests.api.running import RunningApi
 from tests.api.test_submissions import open_bounty, seal
 from tests.api.test_written_verdicts import document, judgeable
-from tests.common.auth.signing import Key, new_key
 from tests.hostile.generated import Asked, Generator, Known, mutate
+from tests.protocol.auth.signing import Key, new_key
 
 BEHIND = 16
 """Blocks behind the tip that are signed: the server has seen them."""

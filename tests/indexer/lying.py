@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from service_common.chain.blocks import Header
-from service_common.chain.endpoints import Endpoint
-from service_common.chain.events import Log
-from service_common.chain.json_rpc import Call, JsonRpc, RpcRefused
-from service_common.types import BlockNumber
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.json_rpc import Call, JsonRpc, RpcRefused
+from bounty_protocol.types import BlockNumber
 from service_indexer.proving import Proofs
 from service_indexer.source import RangeLogs, RpcSource, Tip
 

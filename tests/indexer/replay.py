@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from service_common.chain.blocks import header_at
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
-from service_common.types import BlockNumber
 from service_indexer.follower import advance
 from service_indexer.writer import Writer, only_writer
 from sqlalchemy import Engine, select

@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.types import BlockNumber, Bytes32
 from local_stack.valkey import ValkeyServer
 from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
-from service_common.chain.blocks import header_at
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import read_head
 from service_common.jobs.queues import QueueName, connect, message, open_queue
-from service_common.types import BlockNumber, Bytes32
 from service_indexer import jobs
 from service_indexer.backfill import RANGES_AHEAD, Backfill, enqueue_ahead, ranges_ahead
 from service_indexer.follower import advance

@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from service_common.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BlockNumber, BountyId
 from service_common.db import hub_index as t
-from service_common.errors import ServiceError
-from service_common.types import BlockNumber, BountyId
 from service_indexer.comparing import EVERYTHING, ROUND, Comparer
 from service_indexer.replay import rebuild_copy
 from service_indexer.source import RpcSource

@@ -1,9 +1,9 @@
 """What the writer keeps beside the facts: totals of all bounties, and the feed of changes."""
 
 import pytest
-from service_common.chain.blocks import header_at
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
-from service_common.types import BlockNumber
 from service_indexer.replay import rebuild_copy
 from service_indexer.writer import only_writer
 from sqlalchemy import Engine, delete, func, select, text

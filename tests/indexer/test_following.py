@@ -1,7 +1,9 @@
 """The copy follows the chain: every kind of event, in order, with where it came from."""
 
+from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.types import UnixSeconds
+from service_api.bounty_pages import read_bounty_page
 from service_common.db import hub_index as t
-from service_common.db.bounty_pages import read_bounty_page
 from service_common.db.hub_reads import (
     read_announced_roster,
     read_bounty,
@@ -13,8 +15,6 @@ from service_common.db.hub_reads import (
     read_roster,
     read_submission_history,
 )
-from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from service_common.types import UnixSeconds
 from sqlalchemy import select, update
 
 from tests.indexer.replay import contents, replayed

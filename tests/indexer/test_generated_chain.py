@@ -1,19 +1,19 @@
 """The chain that the large index is made of is one that a Hub could have: benchmarks of it are of a real index."""
 
-from service_common.chain.blocks import Header
-from service_common.chain.events import decode_log
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.events import decode_log
+from bounty_protocol.domain.bounty import Bounty, term_differences
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import log_digest, spec_commitment
+from bounty_protocol.domain.hub_events import EVENT_CLASSES
+from bounty_protocol.domain.record import derive_record, supports
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.types import BlockNumber, BountyId, to_bytes
+from service_api.bounty_pages import IndexedBounty, read_bounty_page
 from service_common.db import hub_index as t
-from service_common.db.bounty_pages import IndexedBounty, read_bounty_page
 from service_common.db.engine import reading
 from service_common.db.hub_facts import require_pinned
 from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_totals
-from service_common.domain.bounty import Bounty, term_differences
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import log_digest, spec_commitment
-from service_common.domain.hub_events import EVENT_CLASSES
-from service_common.domain.record import derive_record, supports
-from service_common.domain.roster import Roster
-from service_common.types import BlockNumber, BountyId, to_bytes
 from service_indexer.stretch import check_links, read_stretch
 from sqlalchemy import Connection, func, select
 

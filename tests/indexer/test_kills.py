@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.types import Address, BlockNumber, ChainId
 from local_stack import anvil, postgres, valkey
 from local_stack.accounts import make_people
 from local_stack.hub import RosterEntry, deploy_hub
 from local_stack.process import Child, minimal_environment
 from local_stack.runtime import Runtime, running
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import JsonRpc
-from service_common.crypto.x25519 import Identity
 from service_common.db.engine import DatabaseUnavailable, make_engine
 from service_common.db.hub_reads import read_head
 from service_common.jobs.queues import connect
-from service_common.types import Address, BlockNumber, ChainId
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer, only_writer

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import rlp
-from service_common.chain.blocks import Header
-from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
 from service_indexer.contradiction import Contradiction
 from service_indexer.headers import parse_proven_header
 from service_indexer.merkle import EMPTY_ROOT, FalseProof, large_tree_root, list_root, storage_root, tree_root

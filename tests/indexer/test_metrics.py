@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 import pytest
+from bounty_protocol.chain.endpoints import Endpoints
 from local_stack.valkey import ValkeyServer
 from prometheus_client import CollectorRegistry
 from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
-from service_common.chain.endpoints import Endpoints
 from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.queues import QueueName, connect, open_queue
 from service_indexer.conduct import conduct_key, conduct_of, note_contradictions

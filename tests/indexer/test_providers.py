@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from service_common.chain.blocks import Header, header_at
-from service_common.chain.events import Log
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
-from service_common.chain.rpc_answers import RANGE_BYTES
-from service_common.types import Address, BlockNumber, Bytes32
+from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc_answers import RANGE_BYTES
+from bounty_protocol.types import Address, BlockNumber, Bytes32
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource, bloom_admits, bloom_tells
 

@@ -5,10 +5,10 @@ from threading import Event
 from typing import Any
 
 import pytest
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
-from service_common.types import BlockNumber
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.vouching import ComparedCopy, vouch

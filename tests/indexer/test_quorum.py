@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.types import BlockNumber, Bytes32
 from service_common.config import ConfigurationError
-from service_common.types import BlockNumber, Bytes32
 from service_indexer.config import read_config
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource

@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 import pytest
-from service_common.chain import events
-from service_common.chain.events import Log, UnknownLog, decode_log
-from service_common.chain.hub import Hub
-from service_common.chain.hub_constants import read_publication_delay
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain import events
+from bounty_protocol.chain.events import Log, UnknownLog, decode_log
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.hub_constants import read_publication_delay
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.domain.hub_events import EVENT_CLASSES
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import BlockNumber, Bytes32
 from service_common.db.hub_reads import read_head
-from service_common.domain.hub_events import EVENT_CLASSES
-from service_common.keccak import keccak256
-from service_common.types import BlockNumber, Bytes32
 from service_indexer.follower import Halted, advance
 from service_indexer.source import RpcSource
 

@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from service_common.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.types import BountyId
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import read_bounty, read_head
-from service_common.types import BountyId
 from service_indexer.follower import Halted, advance
 from sqlalchemy import update
 
@@ -92,7 +92,7 @@ def test_endpoint__that_is_behind_finality__is_distrusted_and_changes_nothing(wo
 
 
 def test_facts__of_an_unfinalized_bounty__are_told_to_retry(world: World) -> None:
-    from service_common.errors import ServiceError
+    from bounty_protocol.errors import ServiceError
 
     world.node.mine(3)
     bounty_id = world.create()

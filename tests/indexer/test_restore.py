@@ -13,17 +13,17 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.types import BlockNumber
 from local_stack.gcs import GcsServer
 from local_stack.postgres import installed_programs
 from local_stack.services import MIGRATOR
 from service_api.backup.dumps import fetch_dump, store_dumps
-from service_common.chain.blocks import header_at
-from service_common.crypto.x25519 import Identity
+from service_api.storage.gcs import GcsStore
 from service_common.db.migrate import migrate
-from service_common.domain.commitments import spec_commitment
-from service_common.storage.gcs import GcsStore
-from service_common.storage.settings import StorageSettings
-from service_common.types import BlockNumber
+from service_common.storage_settings import StorageSettings
 from service_indexer.follower import advance
 from service_indexer.writer import only_writer
 from sqlalchemy import Engine, text

@@ -4,18 +4,17 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
+from bounty_protocol.auth.signature import parse_private_key
+from bounty_protocol.chain.gas import MAX_FEE_WEI, MAX_TIP_WEI
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.types import Address, BountyId
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 from local_stack.contract import Wallet
 from local_stack.runtime import running
 from local_stack.valkey import ValkeyServer
 from redis import Redis
-from service_common.auth.signature import parse_private_key
-from service_common.chain.gas import MAX_FEE_WEI, MAX_TIP_WEI
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
-from service_common.db.settler import settlements
 from service_common.jobs.queues import QueueName, message, open_queue
-from service_common.types import Address, BountyId
 from service_common.web3_provider import make_web3
 from service_indexer.due import read_due
 from service_indexer.settler import (
@@ -26,6 +25,7 @@ from service_indexer.settler import (
     SettlerCollector,
     make_settler,
 )
+from service_indexer.settler_tables import settlements
 from sqlalchemy import select, text
 
 from tests.endpoints import Endpoint, endpoint_before

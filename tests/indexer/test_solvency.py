@@ -5,13 +5,13 @@ from functools import partial
 from typing import Any
 
 import pytest
+from bounty_protocol.chain.hub_constants import BALANCE_OF
+from bounty_protocol.types import BlockNumber
 from local_stack.valkey import ValkeyServer
 from prometheus_client import CollectorRegistry
 from redis import Redis
-from service_common.chain.hub_constants import BALANCE_OF
 from service_common.chain.settings import ChainSettings
 from service_common.jobs.queues import connect
-from service_common.types import BlockNumber
 from service_indexer.metrics import IndexCollector
 from service_indexer.solvency import SolvencyCollector
 

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
+from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.types import BlockNumber
 from local_stack.anvil import AnvilServer
-from service_common.chain.json_rpc import ChainUnavailable
-from service_common.types import BlockNumber
 from service_indexer.source import Source
 
 from tests.fakes.chain import FakeChain, bounty_created, submission_recorded

@@ -6,8 +6,8 @@
 import random
 from typing import Any
 
+from bounty_protocol.types import ChainId
 from service_common.db import hub_index as t
-from service_common.types import ChainId
 from service_indexer.follower import advance
 from service_indexer.projection import project
 from service_indexer.writer import only_writer

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from service_common.chain import json_rpc
-from service_common.chain.json_rpc import JsonRpc
+from bounty_protocol.chain import json_rpc
+from bounty_protocol.chain.json_rpc import JsonRpc
 from service_common.traces import port as traces
 from service_common.traces.settings import TraceSettings, parse_endpoint
 from service_common.traces.setup import start_traces

@@ -4,11 +4,11 @@ import gzip
 import json
 
 import rlp
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import hex_bytes
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import hex_bytes
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import to_bytes
 from service_common.db.engine import reading
-from service_common.keccak import keccak256
-from service_common.types import to_bytes
 from service_indexer.storage import stored_words
 from service_indexer.vouching import root_of_copy
 from trie.hexary import HexaryTrie

@@ -1,9 +1,9 @@
 """One writer per chain, and a stale one writes nothing."""
 
 import pytest
-from service_common.chain.blocks import header_at
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.types import ChainId
 from service_common.db import hub_index as t
-from service_common.types import ChainId
 from service_indexer.follower import advance
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, copy_rows, only_writer
 from sqlalchemy import column, func, select, table
@@ -54,7 +54,7 @@ def test_writer__whose_session_was_ended__leaves_and_the_next_one_begins(world: 
 
 
 def test_copy__of_another_hub__is_refused(world: World) -> None:
-    from service_common.types import Address
+    from bounty_protocol.types import Address
 
     other = Address("0x" + "22" * 20)
     world.writer._engine.dispose()

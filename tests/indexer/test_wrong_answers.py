@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, mapping
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, mapping
 from service_indexer.follower import advance
 from service_indexer.merkle import EMPTY_ROOT
 from service_indexer.source import RpcSource

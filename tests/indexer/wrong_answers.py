@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import rlp
-from service_common.chain.json_rpc import JsonRpc
-from service_common.keccak import keccak256
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.keccak import keccak256
 
 BLOCK, LOGS, PROOF, RECEIPTS = "eth_getBlockByNumber", "eth_getLogs", "eth_getProof", "eth_getBlockReceipts"
 METHODS: Final = (BLOCK, LOGS, PROOF, RECEIPTS)

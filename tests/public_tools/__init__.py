@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.crypto.beacon_info import BeaconInfo
 from local_stack.toolbox import ensure_npm_package, find_npm
-from service_common.crypto.beacon_info import BeaconInfo
 
 from tests.campaign import FULL
 
 TOP: Final = Path(__file__).parents[2]
-TLOCK_JS: Final = TOP / "tests/common/crypto/tlock_js"
+TLOCK_JS: Final = TOP / "tests/protocol/crypto/tlock_js"
 _HERE: Final = Path(__file__).parent
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from service_common.domain.challenge import parse_challenge
-from service_common.errors import Issue
-from service_common.readiness.material import Material
-from service_common.types import UnixSeconds
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.errors import Issue
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.types import UnixSeconds
 from service_reviewer.providers.rules import RulesProvider
 
 CORPUS: Final = Path(__file__).parent / "corpus"

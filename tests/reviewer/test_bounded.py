@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from service_common.readiness.material import Material
+from bounty_protocol.readiness.material import Material
 from service_reviewer import jobs
 from service_reviewer.providers import bounded
 from service_reviewer.providers.bounded import BoundedRules, RulesFailed
@@ -101,7 +101,7 @@ def test_review__of_a_parked_page__is_recorded_once_without_its_bytes(
     database: Database, brief: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from service_common.db.review import reviews
-    from service_common.domain.reviews import ReviewEnding
+    from service_common.reviews import ReviewEnding
 
     from tests.reviewer.test_jobs import job
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from service_common.domain.challenge import (
+from bounty_protocol.domain.challenge import (
     MAX_CONTACT,
     MAX_ENTRIES,
     MAX_ENTRY,
@@ -12,10 +12,10 @@ from service_common.domain.challenge import (
     challenge_schema,
     parse_challenge,
 )
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES, MAX_FRONTMATTER_BYTES
-from service_common.readiness.material import Material
-from service_common.readiness.times import LEAST_REVEAL_DELAYS
-from service_common.types import UnixSeconds
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES, MAX_FRONTMATTER_BYTES
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.times import LEAST_REVEAL_DELAYS
+from bounty_protocol.types import UnixSeconds
 from service_reviewer.providers.rules import RulesProvider
 
 DOCUMENT = (Path(__file__).parents[2] / "docs/challenge-page.md").read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
 """The rules against labelled pages: what they refuse deserved it, and what deserved it they refuse."""
 
 import pytest
-from service_common.errors import MAX_ISSUES, Issue
-from service_common.readiness.material import Material
+from bounty_protocol.errors import MAX_ISSUES, Issue
+from bounty_protocol.readiness.material import Material
 from service_reviewer.providers.rules import RulesProvider
 
 from tests.reviewer.labelled import CORPUS, WRITTEN_AT, Score, labelled_pages, score
@@ -50,7 +50,7 @@ def test_issues__of_every_labelled_page__say_where_and_what_to_change() -> None:
 def test_issues__of_a_page_with_thousands_of_faults__are_bounded() -> None:
     page = next(page for page in labelled_pages() if page.name == "tiny-page").material
     words = page.content + b"\n\n".join(b"TODO: part %d is to be decided." % n for n in range(5_000))
-    from service_common.domain.challenge import parse_challenge
+    from bounty_protocol.domain.challenge import parse_challenge
 
     issues = RulesProvider().judge(Material(parse_challenge(words), words, WRITTEN_AT)).issues
     assert len(issues) == MAX_ISSUES

@@ -1,14 +1,14 @@
 """Pages written to break the rules: every one of them is judged, and in the end."""
 
 import pytest
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.errors import MAX_ISSUES, ServiceError
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.types import UnixSeconds
 from demo.examples import EXAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.errors import MAX_ISSUES, ServiceError
-from service_common.readiness.material import Material
-from service_common.types import UnixSeconds
 from service_reviewer.providers.rules import RulesProvider
 
 from tests.campaign import size

@@ -4,16 +4,16 @@ import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.rubric import Rubric, current_rubric, known_rubrics
+from bounty_protocol.types import Address
 from demo.examples import EXAMPLES
 from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 from service_common.db.review import paid_calls, reviews
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.reviews import ReviewEnding, pack_page, review_id
 from service_common.jobs.queues import QueueName, message, open_queue
-from service_common.rubric import Rubric, current_rubric, known_rubrics
-from service_common.types import Address
+from service_common.reviews import ReviewEnding, pack_page, review_id
 from service_reviewer.jobs import review, sweep
 from sqlalchemy import insert, select
 

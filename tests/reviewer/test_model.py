@@ -5,12 +5,12 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.rubric import current_rubric
+from bounty_protocol.types import UnixSeconds
 from demo.examples import EXAMPLES
-from service_common.clock import SystemClock
-from service_common.domain.challenge import parse_challenge
-from service_common.readiness.material import Material
-from service_common.rubric import current_rubric
-from service_common.types import UnixSeconds
 from service_reviewer.config import ModelSettings
 from service_reviewer.providers.model.prompt import SCHEMA
 from service_reviewer.providers.model.provider import MAX_ANSWER_BYTES, ModelProvider

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.rubric import current_rubric
 from service_common import log
 from service_common.db.review import reviews
-from service_common.keccak import keccak256
-from service_common.rubric import current_rubric
 from service_reviewer.jobs import review
 from service_reviewer.main import main
 from sqlalchemy import select, update

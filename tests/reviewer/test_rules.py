@@ -4,13 +4,13 @@ import json
 import re
 
 import pytest
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.reading import Reading
+from bounty_protocol.readiness.review import RULES
+from bounty_protocol.readiness.rule import Example, Rule
+from bounty_protocol.types import UnixSeconds
 from demo.examples import EXAMPLES
-from service_common.domain.challenge import parse_challenge
-from service_common.readiness.material import Material
-from service_common.readiness.reading import Reading
-from service_common.readiness.review import RULES
-from service_common.readiness.rule import Example, Rule
-from service_common.types import UnixSeconds
 from service_reviewer.providers.rules import RulesProvider
 
 EXAMPLE = (EXAMPLES / "bounty_challenge.md").read_text(encoding="utf-8")

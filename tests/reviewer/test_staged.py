@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from bounty_protocol.types import Bytes32
 from service_common.config import ConfigurationError
 from service_common.db.review import paid_calls
-from service_common.types import Bytes32
 from service_reviewer.budget import RESERVED, DailyCap
 from service_reviewer.config import read_config
 from service_reviewer.jobs import review

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.keccak import keccak256
 from eth_account import Account
 from eth_account.messages import SignableMessage, encode_typed_data
 from eth_account.signers.local import LocalAccount
 from local_stack.contract import Artifact, Contract, Wallet, deploy, read_artifact
 from local_stack.toolbox import ensure_npm_package
-from service_common.keccak import keccak256
 from service_common.web3_provider import Web3
 from web3.types import TxReceipt
 

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from bounty_protocol.auth.typed_data import SigningDomain
+from bounty_protocol.auth.verify import Authority, ReceivedRequest, Refused, verify_request
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.types import Address, BlockNumber, ChainId
 from local_stack import anvil
 from local_stack.contract import deploy, read_artifact
-from service_common.auth.typed_data import SigningDomain
-from service_common.auth.verify import Authority, ReceivedRequest, Refused, verify_request
 from service_common.chain.block_cache import BlockCache
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import JsonRpc
-from service_common.clock import SystemClock
 from service_common.db.hub_reads import read_head
-from service_common.types import Address, BlockNumber, ChainId
 from service_indexer.follower import Halted, advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import only_writer
@@ -33,7 +33,7 @@ from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import LONG_AGO, Ledger, make_ledger
 from tests.cli.servers import Reply, Request
 from tests.cli.terminal import Terminal
-from tests.common.auth.signing import PLAIN_KEYS
+from tests.protocol.auth.signing import PLAIN_KEYS
 from tests.servers import DatabaseServer, database_server
 from tests.upgrade.former import source_of
 
@@ -43,9 +43,9 @@ FORMER: Final = Path(__file__).with_name("former-hub").read_text(encoding="ascii
 CLIENT: Final = 'import sys; from service_cli.main import main; sys.argv[0] = "service-cli"; main()'
 INDEX: Final = """
 import sys
-from service_common.chain.events import decode_log
-from service_common.chain.json_rpc import JsonRpc
-from service_common.types import Address, BlockNumber
+from bounty_protocol.chain.events import decode_log
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.types import Address, BlockNumber
 from service_indexer.source import RpcSource
 source = RpcSource(JsonRpc([sys.argv[1]]), Address(sys.argv[2]))
 for log in source.logs_of_range(BlockNumber(0), BlockNumber(int(sys.argv[3]))).logs:
@@ -138,7 +138,7 @@ def test_index__of_the_hub_of_before__halts(hubs: TwoHubs, database_server: Data
 def run_former(code: str, *arguments: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     """The packages as they were, on the interpreter and libraries of today."""
     source = source_of(FORMER)
-    packages = ("cli/src", "services/indexer/src", "libs/service_common/src")
+    packages = ("cli/src", "services/indexer/src", "libs/service_common/src", "libs/bounty_protocol/src")
     path = os.pathsep.join(str(source / package) for package in packages)
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],

@@ -12,12 +12,12 @@ from pathlib import Path
 import psycopg
 import pytest
 import urllib3
+from bounty_protocol.rubric import known_rubrics
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, same_files
 from local_stack.launch import RunningProcess
 from local_stack.services import MIGRATE, MIGRATOR, SERVICES
 from local_stack.stack import Stack, StackSettings, running_stack
-from service_common.rubric import known_rubrics
 
 from tests.upgrade.former import former_client, former_file, former_programs
 from tests.upgrade.load import Load
@@ -177,5 +177,5 @@ def end_well(upgrade: Upgrade) -> None:
 
 
 def test_rubric__of_the_former_release__is_the_one_that_its_reviews_are_held_against() -> None:
-    former = former_file("libs/service_common/src/service_common/rubric/readiness.md").decode()
+    former = former_file("libs/bounty_protocol/src/bounty_protocol/rubric/readiness.md").decode()
     assert former in {rubric.text for rubric in known_rubrics()}

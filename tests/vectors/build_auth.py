@@ -8,12 +8,12 @@ import hashlib
 from dataclasses import replace
 from typing import Final
 
-from service_common.auth.header import ApprovalHeader, format_header
-from service_common.auth.query import canonical_query
-from service_common.auth.sign import RequestToSign
-from service_common.auth.typed_data import Approval, SigningDomain, digest, typed_data
-from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, Bytes32, ChainId, bytes32
+from bounty_protocol.auth.header import ApprovalHeader, format_header
+from bounty_protocol.auth.query import canonical_query
+from bounty_protocol.auth.sign import RequestToSign
+from bounty_protocol.auth.typed_data import Approval, SigningDomain, digest, typed_data
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, bytes32
 
 from tests import keys
 from tests.vectors.samples import CHAIN_ID, HUB, word

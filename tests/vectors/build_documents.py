@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from service_common.crypto.capsule import seal_capsule
-from service_common.domain.canonical_json import canonical_bytes
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import report_commitment, spec_commitment
-from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
-from service_common.domain.lifecycle import VerdictKind
-from service_common.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
-from service_common.errors import ServiceError
-from service_common.types import bytes32, checksum_address
+from bounty_protocol.crypto.capsule import seal_capsule
+from bounty_protocol.domain.canonical_json import canonical_bytes
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import bytes32, checksum_address
 
 from tests.vectors.build_sealing import capsule_of_version_1
 from tests.vectors.samples import (

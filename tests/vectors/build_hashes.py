@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from service_common.crypto.beacon_info import QUICKNET, QUICKNET_GROUP_HASH, QUICKNET_ID, info_json
-from service_common.domain.abi_hashes import AUTHORIZATION_TYPE, authorization_nonce
-from service_common.domain.commitments import log_digest, spec_commitment
-from service_common.domain.locator import storage_locator
-from service_common.domain.reveal import round_at
-from service_common.keccak import keccak256
-from service_common.shapes import to_json
+from bounty_protocol.crypto.beacon_info import QUICKNET, QUICKNET_GROUP_HASH, QUICKNET_ID, info_json
+from bounty_protocol.domain.abi_hashes import AUTHORIZATION_TYPE, authorization_nonce
+from bounty_protocol.domain.commitments import log_digest, spec_commitment
+from bounty_protocol.domain.locator import storage_locator
+from bounty_protocol.domain.reveal import round_at
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.shapes import to_json
 
 from tests.vectors.samples import BOUNTY_ID, CHAIN_ID, HUB, PAGE, POSTER, ROSTER, SOLVER, TERMS, word
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from service_common.crypto.inert_names import inert_path
+from bounty_protocol.crypto.inert_names import inert_path
 
 _ABOUT: Final = (
     "laid_out is where an entry of an archive goes when it is opened, so that no tool obeys it; the same path where "

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from service_common.auth.typed_data import notice_digest, notice_typed_data
-from service_common.domain.hub_notice import (
+from bounty_protocol.auth.typed_data import notice_digest, notice_typed_data
+from bounty_protocol.domain.hub_notice import (
     MAX_AHEAD_SECONDS,
     MAX_LIFETIME_SECONDS,
     HubNotice,
@@ -12,8 +12,8 @@ from service_common.domain.hub_notice import (
     NoticeSignature,
     notice_issues,
 )
-from service_common.shapes import to_json
-from service_common.types import ChainId, UnixSeconds, bytes32
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import ChainId, UnixSeconds, bytes32
 
 from tests.vectors.build_auth import KEY, SIGNER, sign
 from tests.vectors.samples import CHAIN_ID, HUB, account

@@ -10,23 +10,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.crypto import age
+from bounty_protocol.crypto.age_header import Stanza
+from bounty_protocol.crypto.age_stream import CHUNK
+from bounty_protocol.crypto.archive import ArchiveLimits
+from bounty_protocol.crypto.archive_read import unpack
+from bounty_protocol.crypto.archive_write import comment_header, list_directory, tar_blocks
+from bounty_protocol.crypto.beacon import Beacon
+from bounty_protocol.crypto.binding import ExpectedBinding
+from bounty_protocol.crypto.capsule import IdentityFile, open_capsule, seal_capsule
+from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.sealed_box import unwrap
+from bounty_protocol.crypto.timelock import timelock_encrypt
+from bounty_protocol.crypto.x25519 import recipient_text
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BountyId, Bytes32, ChainId, to_bytes
 from nacl.public import Box, PrivateKey, PublicKey
-from service_common.crypto import age
-from service_common.crypto.age_header import Stanza
-from service_common.crypto.age_stream import CHUNK
-from service_common.crypto.archive import ArchiveLimits
-from service_common.crypto.archive_read import unpack
-from service_common.crypto.archive_write import comment_header, list_directory, tar_blocks
-from service_common.crypto.beacon import Beacon
-from service_common.crypto.binding import ExpectedBinding
-from service_common.crypto.capsule import IdentityFile, open_capsule, seal_capsule
-from service_common.crypto.failures import Failure, SealedDataError
-from service_common.crypto.sealed_box import unwrap
-from service_common.crypto.timelock import timelock_encrypt
-from service_common.crypto.x25519 import recipient_text
-from service_common.domain.binding import Binding
-from service_common.shapes import to_json
-from service_common.types import BountyId, Bytes32, ChainId, to_bytes
 
 from tests.vectors.samples import (
     BEACON,

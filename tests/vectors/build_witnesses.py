@@ -2,11 +2,11 @@
 
 from typing import Final
 
+from bounty_protocol.chain.deployment import NETWORKS, deployment_of
+from bounty_protocol.types import UnixSeconds
 from service_cli.shell.text import CLOCK_SECONDS, clock_off
 from service_cli.witnesses.bounties import wrong_reveal_point
 from service_cli.witnesses.times import is_over
-from service_common.chain.deployment import NETWORKS, deployment_of
-from service_common.types import UnixSeconds
 
 _ABOUT: Final = (
     "hours: from when an authorization's hour is counted, by the newest block's time and this machine's clock; null "

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import Final
 
 from beacon import make_local_beacon
-from service_common.crypto.binding import ExpectedBinding
-from service_common.crypto.x25519 import Identity
-from service_common.domain.abi_hashes import guardian_roster_hash
-from service_common.domain.binding import Binding
-from service_common.domain.lifecycle import BountyStatus
-from service_common.domain.roster import Roster, RosterMember
-from service_common.domain.terms import Terms
-from service_common.types import Address, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, address_of, bytes32
-from service_common.wire.bounties import Facts
+from bounty_protocol.crypto.binding import ExpectedBinding
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.abi_hashes import guardian_roster_hash
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.domain.terms import Terms
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, address_of, bytes32
+from bounty_protocol.wire.bounties import Facts
 
 
 def seeded(label: str) -> Callable[[int], bytes]:

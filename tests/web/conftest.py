@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import pytest
+from bounty_protocol.crypto.beacon import RelayAnswer
+from bounty_protocol.timely import TimelyHttp
+from bounty_protocol.types import UnixSeconds
 from flask import Flask
 from flask.testing import FlaskClient
 from html5lib import HTMLParser
-from service_common.crypto.beacon import RelayAnswer
-from service_common.timely import TimelyHttp
-from service_common.types import UnixSeconds
 from service_web.api.answers import Api
 from service_web.api.client import ApiReader
 from service_web.app import make_app

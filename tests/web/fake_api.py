@@ -13,24 +13,21 @@ from functools import cache
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from flask import Flask
-from graphql import GraphQLSchema, build_schema, graphql_sync, print_schema
-from service_api.graphql.schema import make_schema
-from service_common.crypto.beacon_info import QUICKNET
-from service_common.domain.bounty import Bounty as ChainBounty
-from service_common.domain.bounty import Winner
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import report_commitment, spec_commitment
-from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
-from service_common.domain.hub_notice import HubNotice
-from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
-from service_common.domain.money import AmountKind, Settlement, settlement
-from service_common.domain.record import derive_record
-from service_common.domain.roster import Roster, RosterMember
-from service_common.domain.verdict import WrittenVerdict, render_verdict
-from service_common.shapes import to_json
-from service_common.timely import HttpAnswer
-from service_common.types import (
+from bounty_protocol.crypto.beacon_info import QUICKNET
+from bounty_protocol.domain.bounty import Bounty as ChainBounty
+from bounty_protocol.domain.bounty import Winner
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
+from bounty_protocol.domain.hub_notice import HubNotice
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
+from bounty_protocol.domain.money import AmountKind, Settlement, settlement
+from bounty_protocol.domain.record import derive_record
+from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
+from bounty_protocol.shapes import to_json
+from bounty_protocol.timely import HttpAnswer
+from bounty_protocol.types import (
     MAX_UINT256,
     ZERO_ADDRESS,
     ZERO_BYTES32,
@@ -45,8 +42,7 @@ from service_common.types import (
     address_of,
     bytes32,
 )
-from service_common.web.parsing import load_query
-from service_common.wire.bounties import (
+from bounty_protocol.wire.bounties import (
     ActiveSubmission,
     Block,
     BountyDetail,
@@ -55,9 +51,9 @@ from service_common.wire.bounties import (
     BountyQuery,
     Facts,
 )
-from service_common.wire.cursor import BountySort, Cursor, parse_cursor
-from service_common.wire.delivery import DeliveryKey
-from service_common.wire.deployment import (
+from bounty_protocol.wire.cursor import BountySort, Cursor, parse_cursor
+from bounty_protocol.wire.delivery import DeliveryKey
+from bounty_protocol.wire.deployment import (
     Announcements,
     CurrentFees,
     Deployment,
@@ -67,8 +63,12 @@ from service_common.wire.deployment import (
     IndexPosition,
     TokenDescription,
 )
-from service_common.wire.errors import ErrorBody
-from service_common.wire.values import Finality, IndexState
+from bounty_protocol.wire.errors import ErrorBody
+from bounty_protocol.wire.values import Finality, IndexState
+from flask import Flask
+from graphql import GraphQLSchema, build_schema, graphql_sync, print_schema
+from service_api.graphql.schema import make_schema
+from service_common.web.parsing import load_query
 from service_web.views.money import award_of
 
 from tests.api.contract import check_answer

@@ -7,8 +7,8 @@ import io
 import tempfile
 from pathlib import Path
 
+from bounty_protocol.domain.money import AmountKind
 from PIL import Image
-from service_common.domain.money import AmountKind
 
 from tests.web.browser_process import browsed
 from tests.web.fake_api import GUARDIANS, POSTER, SOLVERS, Ledger, account, page_of

@@ -12,8 +12,8 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
 import pytest
-from service_common.domain.lifecycle import VerdictKind
-from service_common.domain.money import AmountKind
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.money import AmountKind
 from werkzeug.serving import make_server
 
 from tests import campaign

@@ -9,11 +9,11 @@ from xml.etree import ElementTree as Tree
 
 import feedparser
 import pytest
+from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.domain.readable import readable_line
 from html5lib import HTMLParser
 from icalendar import Calendar
 from PIL import Image
-from service_common.domain.money import AmountKind
-from service_common.domain.readable import readable_line
 from service_web.views.card import draw_card
 
 from tests.titles import HOSTILE

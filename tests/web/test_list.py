@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from service_common.types import TokenAmount
-from service_common.wire.cursor import BountySort, Cursor
+from bounty_protocol.types import TokenAmount
+from bounty_protocol.wire.cursor import BountySort, Cursor
 
 from tests.web.conftest import Pages, text_of
 from tests.web.fake_api import ESCROW, GUARDIANS, NOW, POSTER, SOLVERS, account, page_of

@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable
 
 import pytest
-from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from service_common.domain.money import AmountKind
-from service_common.types import TokenAmount, UnixSeconds
+from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.types import TokenAmount, UnixSeconds
 
 from tests.web.conftest import Pages, text_of
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, account, page_of

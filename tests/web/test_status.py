@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 import urllib3
-from service_common.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
-from service_common.domain.money import AmountKind
-from service_common.types import UnixSeconds
-from service_common.wire.deployment import Announcements, KeyAnnouncement, RosterAnnouncement
+from bounty_protocol.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
+from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.deployment import Announcements, KeyAnnouncement, RosterAnnouncement
 
 from tests.web.conftest import Pages
 from tests.web.fake_api import CHAIN, HUB, NOW, SOLVERS, account, hash_of

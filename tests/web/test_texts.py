@@ -14,13 +14,13 @@ from babel import Locale
 from babel.localedata import locale_identifiers
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
+from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.errors import ServiceError
 from hatchling.builders.wheel import WheelBuilder
 from html5lib import HTMLParser
 from icalendar import Calendar
 from service_common.config import ConfigurationError
-from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from service_common.domain.money import AmountKind
-from service_common.errors import ServiceError
 from service_web.config import read_config
 from service_web.texts import ENGLISH
 

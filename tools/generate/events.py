@@ -7,11 +7,11 @@ from dataclasses import is_dataclass
 from importlib import import_module
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
+from bounty_protocol.shapes import Part, parts
+from bounty_protocol.wire.values import VALUES, form_of, no_form
 from service_cli.main import COMMANDS, group
 from service_cli.shell.command import HelpedCommand
 from service_cli.shell.event import CommandEnding, Event, events_of
-from service_common.shapes import Part, parts
-from service_common.wire.values import VALUES, form_of, no_form
 
 from tools.generate.derived import part
 

@@ -13,7 +13,7 @@ from tools.generate.derived import TOP, Derived
 
 _TOOL: Final = TOP / "contracts/tools/build_artifacts.py"
 _ARTIFACTS: Final = "contracts/artifacts"
-_ABI: Final = "libs/service_common/src/service_common/chain/abi/Hub.json"
+_ABI: Final = "libs/bounty_protocol/src/bounty_protocol/chain/abi/Hub.json"
 
 
 def _contents() -> Mapping[str, bytes]:
@@ -27,4 +27,4 @@ def _contents() -> Mapping[str, bytes]:
         return artifacts | {_ABI: abi.read_bytes()}
 
 
-HUB: Final = Derived("hub", f"{_ARTIFACTS} and the ABI in service_common", _contents, _ARTIFACTS)
+HUB: Final = Derived("hub", f"{_ARTIFACTS} and the ABI in bounty_protocol", _contents, _ARTIFACTS)

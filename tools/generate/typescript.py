@@ -8,31 +8,31 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from local_stack.toolbox import ensure_npm_package
-from service_cli.chain.receipts import RECENT_BLOCKS
-from service_cli.poster.funding import MARGIN_SECONDS
-from service_cli.shell.text import CLOCK_SECONDS
-from service_cli.witnesses.escrows import FUNDED_QUERY, MOST_LISTED
-from service_cli.witnesses.table import TABLE
-from service_common.chain.deployment import NETWORKS, deployment_of
-from service_common.chain.eip3009 import AUTHORIZATION_SECONDS
-from service_common.chain.reverts import SENTENCES
-from service_common.crypto.inert_names import HARMLESS, OBEYED
-from service_common.domain.hub_notice import (
+from bounty_protocol.chain.deployment import NETWORKS, deployment_of
+from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
+from bounty_protocol.chain.reverts import SENTENCES
+from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
+from bounty_protocol.domain.hub_notice import (
     MAX_AHEAD_SECONDS,
     MAX_LIFETIME_SECONDS,
     MAX_SIGNATURE_BYTES,
     MOST_NOTICES,
     STATES,
 )
-from service_common.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
+from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
+from local_stack.toolbox import ensure_npm_package
+from service_cli.chain.receipts import RECENT_BLOCKS
+from service_cli.poster.funding import MARGIN_SECONDS
+from service_cli.shell.text import CLOCK_SECONDS
+from service_cli.witnesses.escrows import FUNDED_QUERY, MOST_LISTED
+from service_cli.witnesses.table import TABLE
 
 from tests.api.contract import openapi_document
 from tests.clients.package import PACKAGE, run_node
 from tools.generate.derived import TOP, Derived
 
 _FOLDER: Final = "clients/typescript/src/generated"
-_ABI: Final = TOP / "libs/service_common/src/service_common/chain/abi/Hub.json"
+_ABI: Final = TOP / "libs/bounty_protocol/src/bounty_protocol/chain/abi/Hub.json"
 _MADE: Final = "// Made by tools/generate/typescript.py. Do not edit.\n\n"
 
 

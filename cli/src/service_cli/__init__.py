@@ -6,15 +6,18 @@ Thin: it never tallies Verdicts, never settles, and signs only what it has encod
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "collecting", "settings_of", "sign_request"]
+__all__ = ["BountyId", "ServiceError", "__version__", "collecting", "parse_bounty_id", "settings_of", "sign_request"]
 
 if TYPE_CHECKING:
+    from bounty_protocol.errors import ServiceError
+    from bounty_protocol.types import BountyId, parse_bounty_id
+
     from service_cli.library import collecting, settings_of, sign_request
 
 
 def __getattr__(name: str) -> object:
     """What a program uses is loaded when it is first named: the command starts without it."""
-    if name in {"collecting", "settings_of", "sign_request"}:
+    if name in __all__:
         from service_cli import library
 
         return getattr(library, name)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
-from service_common.chain.json_rpc import host_of, unreachable
-from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
-from service_common.foreign_json import read_json
-from service_common.timely import AnswerRefused, HttpAnswer, TimelyHttp
-from service_common.types import BlockNumber, BountyId
+from bounty_protocol.chain.json_rpc import host_of, unreachable
+from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
+from bounty_protocol.foreign_json import read_json
+from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp
+from bounty_protocol.types import BlockNumber, BountyId
 
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of
@@ -28,7 +28,7 @@ from service_cli.shell.output import say, warn
 from service_cli.shell.text import clock_off, printable
 
 if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
-    from service_common.auth.sign import RequestToSign
+    from bounty_protocol.auth.sign import RequestToSign
 
     from service_cli.chain.session import ChainClient
     from service_cli.chain.signer import Signer
@@ -108,7 +108,7 @@ class Answer:
 
     def read(self, shape: type[T]) -> T:
         """The body as the interface defines it."""
-        from service_common.wire.reading import read
+        from bounty_protocol.wire.reading import read
 
         try:
             return read(shape, self.json())
@@ -159,7 +159,7 @@ class ApiClient:
 
         What is carried out ``once`` is not repeated where it may have been, though nobody answered.
         """
-        from service_common.auth.sign import RequestToSign
+        from bounty_protocol.auth.sign import RequestToSign
 
         from service_cli.chain.outside import ExternalSigner
 
@@ -177,9 +177,9 @@ class ApiClient:
         return self._settle(attempt, retry=(401, *retry), once=once)
 
     def _approve(self, signer: "Signer", request: "RequestToSign", used: set[BlockNumber], summary: str) -> str:
-        from service_common.auth.sign import approval_header
-        from service_common.auth.signature import recover
-        from service_common.auth.typed_data import SigningDomain, digest, typed_data
+        from bounty_protocol.auth.sign import approval_header
+        from bounty_protocol.auth.signature import recover
+        from bounty_protocol.auth.typed_data import SigningDomain, digest, typed_data
 
         if self._chain is None:
             raise RuntimeError("a signed request needs the chain")
@@ -282,7 +282,7 @@ def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
 
 def is_delivered(api: ApiClient, bounty_id: str, commitment: str, *, patient: bool = True) -> bool:
     """Whether the API says that a key of this Submission was delivered; nothing but the API knows."""
-    from service_common.wire.delivery import DeliveryStatus
+    from bounty_protocol.wire.delivery import DeliveryStatus
 
     path, query = f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment}
     answer = api.get(path, query, patient=patient)

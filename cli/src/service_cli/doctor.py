@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Final
 
 import click
-from service_common.errors import ServiceError
-from service_common.types import ZERO_BYTES32, Address
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import ZERO_BYTES32, Address
 
 from service_cli.config.acceptance import file_in_use, require_accepted
 from service_cli.config.environment import SECRETS
@@ -90,7 +90,7 @@ def _chain(settings: Settings) -> str:
 
 def _further(settings: Settings) -> str:
     """Whether each further endpoint has the block that the first one has finalized."""
-    from service_common.chain.blocks import header_at
+    from bounty_protocol.chain.blocks import header_at
 
     from service_cli.chain.session import ChainClient, chain_errors
     from service_cli.witnesses.table import Fact
@@ -146,7 +146,7 @@ def _delivery(settings: Settings) -> str:
 
 
 def _api(settings: Settings) -> str:
-    from service_common.wire.deployment import Deployment
+    from bounty_protocol.wire.deployment import Deployment
 
     from service_cli.api import api_of
 

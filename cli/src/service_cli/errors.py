@@ -4,7 +4,7 @@ A refusal or failure is one JSON line with ``code``, ``message`` and ``next_acti
 *refusal* is final for this state; a *failure* may pass when tried again.
 """
 
-from service_common.errors import ServiceError
+from bounty_protocol.errors import ServiceError
 
 
 class CommandRefused(ServiceError):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
-from service_common.domain.hub_notice import STATES, NoticeReason
-from service_common.shapes import Note
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
+from bounty_protocol.domain.hub_notice import STATES, NoticeReason
+from bounty_protocol.shapes import Note
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.shell.event import Count, Event, JsonObject
 from service_cli.shell.items import Column, Field, Heading, Row, Shown

@@ -10,18 +10,21 @@ from contextlib import contextmanager
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
-from service_common.auth.sign import RequestToSign, approval_header
-from service_common.auth.signature import account_of_key, parse_private_key
-from service_common.auth.typed_data import SigningDomain, typed_data
-from service_common.chain.blocks import header_at
-from service_common.chain.deployment import SIGNING_OFFSET_BLOCKS
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, block_number, quantity
-from service_common.types import Address, BlockNumber, Bytes32, ChainId, parse_address
+from bounty_protocol.auth.sign import RequestToSign, approval_header
+from bounty_protocol.auth.signature import account_of_key, parse_private_key
+from bounty_protocol.auth.typed_data import SigningDomain, typed_data
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.deployment import SIGNING_OFFSET_BLOCKS
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, block_number, quantity
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, parse_address, parse_bounty_id
 
 from service_cli.api import audience_of
 from service_cli.config.environment import Environment
 from service_cli.config.settings import CHAIN_AND_API, Settings, load_settings
 from service_cli.shell.output import OutputSink, redirected
+
+__all__ = ["BountyId", "ServiceError", "collecting", "parse_bounty_id", "settings_of", "sign_request"]
 
 Event = dict[str, object]
 
@@ -37,7 +40,7 @@ def settings_of(
 
     ``max_cost`` is what each transaction may cost for gas, in wei; without it 0.003 ether, and more is refused.
 
-    Raises ``service_common.errors.ServiceError`` where a value is missing or malformed.
+    Raises ``ServiceError`` where a value is missing or malformed.
     """
     with redirected(OutputSink(lambda _name, _fields: None, lambda _words: None)):
         environment = Environment(dict(values), {})

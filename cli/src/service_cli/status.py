@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import click
-from service_common.domain.lifecycle import Outcome
-from service_common.types import Address, BountyId, UnixSeconds
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.types import Address, BountyId, UnixSeconds
 
 from service_cli.config.settings import Settings, load_settings
 from service_cli.events import AccountStatus, Role, StatusTotal, TaskKind, WaitingTask
@@ -21,7 +21,7 @@ from service_cli.shell.text import About, moment
 from service_cli.shell.text import wei as in_wei
 
 if TYPE_CHECKING:
-    from service_common.chain.hub import BountyView
+    from bounty_protocol.chain.hub import BountyView
 
     from service_cli.api import ApiClient
     from service_cli.chain.session import ChainClient
@@ -112,7 +112,7 @@ class _Deliveries:
 
     def owed(self, bounty_id: BountyId, bounty: "BountyView") -> bool:
         """False, too, where the API cannot say."""
-        from service_common.errors import ServiceError
+        from bounty_protocol.errors import ServiceError
 
         from service_cli.api import is_delivered
 

@@ -17,8 +17,8 @@ from typing import IO, Final
 from urllib.parse import urlsplit
 
 import urllib3
-from service_common.timely import AnswerTooLong, TimelyHttp
-from service_common.wire.submissions import UploadTarget
+from bounty_protocol.timely import AnswerTooLong, TimelyHttp
+from bounty_protocol.wire.submissions import UploadTarget
 
 from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.shell.output import Progress

@@ -13,22 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from service_common.chain.beacon_settings import beacon_info
-from service_common.chain.hub import BountyView
-from service_common.clock import SystemClock
-from service_common.crypto.artifact import open_artifact
-from service_common.crypto.beacon import Beacon, BeaconClient, NotYet
-from service_common.crypto.beacon_http import Urllib3Get
-from service_common.crypto.beacon_info import BeaconInfo
-from service_common.crypto.binding import expected_binding
-from service_common.crypto.failures import Failure, SealedDataError
-from service_common.crypto.x25519 import Identity
-from service_common.domain.commitments import submission_commitment
-from service_common.domain.envelope import Envelope, parse_envelope
-from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
-from service_common.errors import ServiceError
-from service_common.types import Address, BountyId, Bytes32
-from service_common.wire.submissions import SubmissionContent
+from bounty_protocol.chain.beacons import beacon_info
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.crypto.artifact import open_artifact
+from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
+from bounty_protocol.crypto.beacon_http import Urllib3Get
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.crypto.binding import expected_binding
+from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.commitments import submission_commitment
+from bounty_protocol.domain.envelope import Envelope, parse_envelope
+from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.submissions import SubmissionContent
 
 from service_cli.api import ApiClient
 from service_cli.chain.session import ChainClient

@@ -4,8 +4,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
-from service_common.chain.reverts import explain
+from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.reverts import explain
 
 from hub_operations import admin, deploy, notice, ownership
 from hub_operations.signing import OperationRefused

@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from service_common.chain.abi import hub_abi
-from service_common.chain.blocks import header_at
-from service_common.chain.deployment import LOCAL_CHAIN_ID
-from service_common.chain.events import decode_log, parse_log
-from service_common.chain.hub import Hub
-from service_common.chain.hub_constants import read_publication_delay
-from service_common.chain.json_rpc import JsonRpc, quantity
-from service_common.clock import iso_utc
-from service_common.crypto.failures import SealedDataError
-from service_common.crypto.x25519 import parse_recipient, recipient_text
-from service_common.domain.hub_events import DeliveryKeyPublished, RosterPublished
-from service_common.domain.public_keys import parse_public_key
-from service_common.types import (
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
+from bounty_protocol.chain.events import decode_log, parse_log
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.hub_constants import read_publication_delay
+from bounty_protocol.chain.json_rpc import JsonRpc, quantity
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.x25519 import parse_recipient, recipient_text
+from bounty_protocol.domain.hub_events import DeliveryKeyPublished, RosterPublished
+from bounty_protocol.domain.public_keys import parse_public_key
+from bounty_protocol.types import (
     ZERO_BYTES32,
     Address,
     Bytes32,

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.hub_constants import EscrowToken
+from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused, quantity
+from bounty_protocol.types import Address, BlockNumber, parse_address
 from eth_utils.abi import get_abi_input_types
-from service_common.chain.abi import hub_abi
-from service_common.chain.hub import Hub
-from service_common.chain.hub_constants import EscrowToken
-from service_common.chain.json_rpc import JsonRpc, RpcRefused, quantity
-from service_common.types import Address, BlockNumber, parse_address
 from service_common.web3_provider import Web3
 from web3.utils.address import get_create2_address
 
@@ -27,7 +27,7 @@ from hub_operations.token import usable_token
 
 TOP: Final = Path(__file__).parents[3]
 ARTIFACT: Final = TOP / "contracts" / "artifacts" / "Hub.json"
-RECORDS: Final = TOP / "libs" / "service_common" / "src" / "service_common" / "chain" / "deployments"
+RECORDS: Final = TOP / "libs" / "bounty_protocol" / "src" / "bounty_protocol" / "chain" / "deployments"
 DEPLOYER: Final = Address("0x4e59b44847b379578588920ca78fbf26c0b4956c")
 """The deterministic CREATE2 deployer that is at this address on every chain."""
 

@@ -6,8 +6,8 @@ Windows in seconds, escrow in smallest units. ``local`` is for trying the comman
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.deployment import LOCAL_CHAIN_ID, NETWORKS
-from service_common.types import Address, ChainId
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, NETWORKS
+from bounty_protocol.types import Address, ChainId
 
 DAY: Final = 86_400
 

@@ -13,24 +13,24 @@ from pathlib import Path
 from typing import Any, Final
 
 import urllib3
-from eth_account.messages import SignableMessage, encode_typed_data
-from service_common.auth.signature import recover
-from service_common.auth.typed_data import notice_digest, notice_typed_data
-from service_common.chain.hub import Hub
-from service_common.chain.hub_notices import is_signed, may_sign, why_void
-from service_common.chain.json_rpc import JsonRpc, quantity
-from service_common.clock import iso_utc
-from service_common.domain.hub_notice import (
+from bounty_protocol.auth.signature import recover
+from bounty_protocol.auth.typed_data import notice_digest, notice_typed_data
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.hub_notices import is_signed, may_sign, why_void
+from bounty_protocol.chain.json_rpc import JsonRpc, quantity
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.hub_notice import (
     MAX_LIFETIME_SECONDS,
     HubNotice,
     NoticeReason,
     NoticeSignature,
     parse_notice_signature,
 )
-from service_common.keccak import keccak256
-from service_common.shapes import to_json
-from service_common.types import ChainId, UnixSeconds, bytes32, parse_address
-from service_common.wire.reading import read
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import ChainId, UnixSeconds, bytes32, parse_address
+from bounty_protocol.wire.reading import read
+from eth_account.messages import SignableMessage, encode_typed_data
 
 from hub_operations.deploy import has_code
 from hub_operations.signing import OperationRefused, read_account

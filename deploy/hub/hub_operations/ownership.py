@@ -9,12 +9,12 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.json_rpc import JsonRpc, quantity
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.types import Address, Bytes32, ChainId, parse_address, parse_bytes32, to_bytes
 from eth_utils.abi import get_abi_input_types
-from service_common.chain.abi import hub_abi
-from service_common.chain.hub import Hub
-from service_common.chain.json_rpc import JsonRpc, quantity
-from service_common.clock import iso_utc
-from service_common.types import Address, Bytes32, ChainId, parse_address, parse_bytes32, to_bytes
 from service_common.web3_provider import Web3
 
 from hub_operations.deploy import create_at, created_address, first_block_of, has_code

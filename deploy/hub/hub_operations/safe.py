@@ -4,8 +4,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from service_common.chain.safe_batch import safe_batch
-from service_common.types import Address, ChainId
+from bounty_protocol.chain.safe_batch import safe_batch
+from bounty_protocol.types import Address, ChainId
 
 from hub_operations.signing import OperationRefused
 

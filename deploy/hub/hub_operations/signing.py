@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.auth.signature import parse_private_key
+from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused
+from bounty_protocol.chain.reverts import explain
+from bounty_protocol.types import Address, ChainId
 from eth_account.signers.local import LocalAccount
-from service_common.auth.signature import parse_private_key
-from service_common.chain.json_rpc import JsonRpc, RpcRefused
-from service_common.chain.reverts import explain
-from service_common.types import Address, ChainId
 from service_common.web3_provider import Account, Web3, make_web3, usable_answers
 from web3.exceptions import TimeExhausted
 from web3.middleware import SignAndSendRawMiddlewareBuilder

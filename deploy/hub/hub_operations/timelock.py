@@ -11,13 +11,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from bounty_protocol.chain.abi import Abi, parse_abi
+from bounty_protocol.chain.hub_notices import CANCELLER_ROLE
+from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused, hex_bytes, quantity
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, Bytes32, to_bytes
 from local_stack.contract import Artifact, read_artifact
 from local_stack.toolbox import ensure_npm_package
-from service_common.chain.abi import Abi, parse_abi
-from service_common.chain.hub_notices import CANCELLER_ROLE
-from service_common.chain.json_rpc import JsonRpc, RpcRefused, hex_bytes, quantity
-from service_common.keccak import keccak256
-from service_common.types import Address, Bytes32, to_bytes
 from service_common.web3_provider import Web3
 
 PACKAGE: Final = Path(__file__).parent.parent / "timelock"

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from service_common.chain.eip3009 import domain_separator
-from service_common.chain.hub_constants import EscrowToken, read_token
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes
-from service_common.keccak import keccak256
-from service_common.types import Address, ChainId, to_bytes
+from bounty_protocol.chain.eip3009 import domain_separator
+from bounty_protocol.chain.hub_constants import EscrowToken, read_token
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, ChainId, to_bytes
 
 from hub_operations.signing import OperationRefused
 

@@ -10,8 +10,8 @@ import sys
 import threading
 from pathlib import Path
 
-from service_common.clock import SystemClock
-from service_common.shapes import to_json
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.shapes import to_json
 
 from beacon.chain import make_local_beacon
 from beacon.server import BeaconServer

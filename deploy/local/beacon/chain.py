@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from bounty_protocol.crypto import bls
+from bounty_protocol.crypto.beacon_info import BeaconInfo, chain_hash, info_json
+from bounty_protocol.types import UnixSeconds
 from py_arkworks_bls12381 import Scalar
-from service_common.crypto import bls
-from service_common.crypto.beacon_info import BeaconInfo, chain_hash, info_json
-from service_common.types import UnixSeconds
 
 BEACON_ID: Final = "local"
 _ORDER: Final = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001

@@ -9,7 +9,7 @@ import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
-from service_common.clock import Clock
+from bounty_protocol.clock import Clock
 
 from beacon.chain import LocalBeacon
 

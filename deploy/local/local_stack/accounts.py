@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Final
 
-from service_common.crypto.x25519 import Identity
+from bounty_protocol.crypto.x25519 import Identity
 
 from local_stack.contract import Wallet
 

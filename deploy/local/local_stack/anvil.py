@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import urllib3
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
 from service_common.web3_provider import Web3, make_web3
 
 from local_stack.ports import HOST

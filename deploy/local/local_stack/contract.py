@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
+from bounty_protocol.chain.json_rpc import RpcRefused
 from eth_utils.abi import (
     abi_to_signature,
     function_abi_to_4byte_selector,
@@ -20,7 +21,6 @@ from eth_utils.abi import (
     get_abi_output_types,
 )
 from hexbytes import HexBytes
-from service_common.chain.json_rpc import RpcRefused
 from service_common.web3_provider import Account, LocalAccount, Web3
 from web3.exceptions import TimeExhausted
 from web3.types import Nonce, TxParams, TxReceipt, Wei

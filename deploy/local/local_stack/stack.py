@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from service_common.crypto.x25519 import Identity, recipient_text
+from bounty_protocol.crypto.x25519 import Identity, recipient_text
 
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.accounts import People, make_people

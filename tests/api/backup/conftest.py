@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from local_stack.gcs import GcsServer
 from service_api.backup.dumps import PREFIX
-from service_common.storage.gcs import GcsStore
-from service_common.storage.settings import StorageSettings
+from service_api.storage.gcs import GcsStore
+from service_common.storage_settings import StorageSettings
 
 from tests.servers import gcs_server
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pyrage
 import pytest
 import service_api.main
+from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.x25519 import Identity, recipient_text
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import UnixSeconds
 from service_api.backup.config import parse_recipients
 from service_api.backup.dumps import KEPT, PREFIX, BackupFailed, check_age, fetch_dump, open_dump, store_dumps
-from service_common.crypto.failures import Failure, SealedDataError
-from service_common.crypto.x25519 import Identity, recipient_text
-from service_common.errors import ServiceError
-from service_common.storage.gcs import GcsStore
-from service_common.storage.settings import StorageSettings
-from service_common.types import UnixSeconds
+from service_api.storage.gcs import GcsStore
+from service_common.storage_settings import StorageSettings
 
 Folders = tuple[Path, Path, Path]
 OPERATOR, CLUSTER, OTHER = Identity.generate(), Identity.generate(), Identity.generate()

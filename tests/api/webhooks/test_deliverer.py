@@ -9,13 +9,13 @@ from threading import Event
 from typing import Any
 
 import pytest
+from bounty_protocol.types import UnixSeconds
 from service_api.webhooks.deliveries import BACKOFF, CHALLENGES, admit_new
 from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, Lanes
 from service_api.webhooks.messages import MAX_FACTS
 from service_api.webhooks.receivers import ReceiverRules
 from service_api.webhooks.sending import Sender
 from service_api.webhooks.worker import Deliverer
-from service_common.types import UnixSeconds
 from service_indexer.replay import rebuild_copy
 from sqlalchemy import Engine, text
 from standardwebhooks import Webhook

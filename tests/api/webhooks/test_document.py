@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, BlockNumber, ChainId, UnixSeconds
+from bounty_protocol.wire.changes import Change
+from bounty_protocol.wire.values import ChangeKind, ChangeNumber, WebhookId
+from bounty_protocol.wire.webhooks import FIELDS
 from service_api.webhooks.deliveries import BACKOFF
 from service_api.webhooks.messages import challenge_message, facts_message, message_of_test, missed_message, signed
 from service_api.webhooks.sending import AttemptEnd
 from service_common.db.hub_reads import Head
-from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, BlockNumber, ChainId, UnixSeconds
-from service_common.wire.changes import Change
-from service_common.wire.values import ChangeKind, ChangeNumber, WebhookId
-from service_common.wire.webhooks import FIELDS
 
 from tests.api.conftest import Service, running_service
 from tests.api.contract import openapi_document, violations

@@ -16,9 +16,9 @@ from typing import Any
 
 import orjson
 import pytest
+from bounty_protocol.types import BlockNumber
 from service_api.webhooks.receivers import Receiver
 from service_api.webhooks.sending import AttemptEnd, AttemptResult, Outgoing, Sender
-from service_common.types import BlockNumber
 from service_indexer.derived import keep_up, note_retraction
 from sqlalchemy import Connection, Engine, text
 

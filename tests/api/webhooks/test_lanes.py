@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from bounty_protocol.types import Address
+from bounty_protocol.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 from service_api.webhooks.deliveries import DueWebhook
 from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, REPEATED, Lane, Lanes
 from service_api.webhooks.subjects import FactsPosition, Subject
-from service_common.types import Address
-from service_common.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

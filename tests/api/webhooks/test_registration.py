@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from bounty_protocol.wire.webhooks import MAX_URL
 from flask.testing import FlaskClient
 from service_api.app import make_app
 from service_api.config import ApiConfig, read_config
 from service_common.config import ConfigurationError
-from service_common.wire.webhooks import MAX_URL
 from sqlalchemy import text
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
 from tests.api.contract import checked_client
-from tests.common.auth.signing import Key
+from tests.protocol.auth.signing import Key
 
 URL = "https://receiver.example/hook?key=1"
 NOBODY = "wh_" + "0" * 32

@@ -4,9 +4,9 @@ import base64
 import time
 
 import pytest
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.wire.values import WebhookId
 from service_api.webhooks.secrets import CannotOpen, make_secret, open_sealed, seal, secret_text, signature_field
-from service_common.crypto.x25519 import Identity
-from service_common.wire.values import WebhookId
 from standardwebhooks import Webhook, WebhookVerificationError
 
 ONE, OTHER = WebhookId("wh_" + "1" * 32), WebhookId("wh_" + "2" * 32)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from service_cli.audit import bundle as bundles
 from service_cli.audit import collect
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited, results

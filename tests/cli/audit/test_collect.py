@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from bounty_protocol.chain.rpc_answers import RANGE_BYTES
+from bounty_protocol.domain.hub_events import SubmissionRecorded
 from service_cli.audit.history import BountyHistory, read_history
 from service_cli.audit.report import Report
 from service_cli.audit.rules import check_views
 from service_cli.bounty import facts
 from service_cli.errors import CommandRefused
-from service_common.chain.rpc_answers import RANGE_BYTES
-from service_common.domain.hub_events import SubmissionRecorded
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited, differences, evidence, results
@@ -22,7 +22,7 @@ from tests.cli.terminal import Terminal
 
 def drop(event: str) -> Callable[[str, Params, object], object]:
     """An endpoint that hides one event's newest log."""
-    from service_common.chain.abi import hub_abi
+    from bounty_protocol.chain.abi import hub_abi
 
     topic = hub_abi().event(event).topic
 
@@ -78,7 +78,7 @@ def test_audit__without_beginning_or_end__is_refused(
 def test_audit__a_log_altered_in_any_word__is_never_found_to_hold(
     histories: dict[str, BountyHistory], audited: Audited, capsys: pytest.CaptureFixture[str], event: str
 ) -> None:
-    from service_common.chain.abi import hub_abi
+    from bounty_protocol.chain.abi import hub_abi
 
     history = histories[audited.awarded]
     topic = hub_abi().event(event).topic

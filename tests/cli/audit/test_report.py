@@ -4,10 +4,10 @@ import json
 from html.parser import HTMLParser
 
 import pytest
+from bounty_protocol.domain.lifecycle import SettlementReason
 from service_cli.audit.events import Difference
 from service_cli.audit.history import BountyHistory
 from service_cli.audit.report import Report, page, paragraph, verdicts_of
-from service_common.domain.lifecycle import SettlementReason
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audit.test_rules import ended

@@ -5,10 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
-from service_cli.audit.history import BountyHistory
-from service_cli.audit.report import Report
-from service_cli.audit.rules import check_rules
-from service_common.domain.hub_events import (
+from bounty_protocol.domain.hub_events import (
     AwardClaimed,
     BountyCreated,
     BountyFinalized,
@@ -17,8 +14,11 @@ from service_common.domain.hub_events import (
     SubmissionRecorded,
     VerdictRecorded,
 )
-from service_common.domain.lifecycle import Outcome, SettlementReason
-from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, Bytes32, UnixSeconds
+from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
+from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Address, Bytes32, UnixSeconds
+from service_cli.audit.history import BountyHistory
+from service_cli.audit.report import Report
+from service_cli.audit.rules import check_rules
 
 from tests.cli.audited import Audited
 from tests.cli.terminal import events_of

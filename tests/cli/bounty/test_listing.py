@@ -5,12 +5,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from service_common.domain.bounty import Winner
-from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason
-from service_common.shapes import to_json
-from service_common.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, UnixSeconds
-from service_common.wire.bounties import Block, BountyItem, Facts
-from service_common.wire.values import Finality
+from bounty_protocol.domain.bounty import Winner
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, UnixSeconds
+from bounty_protocol.wire.bounties import Block, BountyItem, Facts
+from bounty_protocol.wire.values import Finality
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from bounty_protocol.types import Address, ChainId
 from service_cli.chain.journal import JournalEntry, open_journal, text_entry
 from service_cli.disk import state_directory
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import whole_of
-from service_common.types import Address, ChainId
 
 CHAIN, HUB = ChainId(31337), Address("0x" + "ab" * 20)
 

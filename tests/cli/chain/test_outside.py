@@ -5,6 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
+from bounty_protocol.domain.hub_events import RefundClaimed
+from bounty_protocol.types import BlockNumber, BountyId, Bytes32, parse_address
 from local_stack.contract import Wallet
 from service_cli.chain import outside
 from service_cli.chain.journal import open_journal
@@ -15,9 +18,6 @@ from service_cli.chain.transactions import HubCall
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_common.chain.deployment import LOCAL_CHAIN_ID
-from service_common.domain.hub_events import RefundClaimed
-from service_common.types import BlockNumber, BountyId, Bytes32, parse_address
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import spawn, wait_until_mined

@@ -3,8 +3,8 @@
 import time
 
 import pytest
+from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
 from service_cli.chain import sender
-from service_common.chain.gas import GWEI, MAX_FEE_WEI
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person

@@ -8,13 +8,13 @@ import subprocess
 import sys
 
 import pytest
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
+from bounty_protocol.types import Address
 from eth_account import Account
 from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.signer import _with_integers, local_signer
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
-from service_common.chain.deployment import LOCAL_CHAIN_ID
-from service_common.types import Address
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import spawn

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.gas import GAS_NEEDS, GWEI, MAX_TIP_WEI, PLAIN_TIP_WEI
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
-from service_common.chain.abi import hub_abi
-from service_common.chain.gas import GAS_NEEDS, GWEI, MAX_TIP_WEI, PLAIN_TIP_WEI
 
 from tests.campaign import some
 from tests.cli.api_twin import ApiTwin

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import parse_address
 from service_cli import collecting, settings_of
 from service_cli.chain.outside import ExternalSigner
 from service_cli.claimant import claim_all
 from service_cli.wallet_page.server import WalletTask
-from service_common.keccak import keccak256
-from service_common.types import parse_address
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import new_ledger

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from service_common.chain.deployment import NETWORKS, deployment_of
+from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 
 from tests.campaign import some
 from tests.cli.api_twin import ApiTwin

@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, NETWORKS
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.types import ChainId
 from eth_account import Account
 from service_cli.chain.signer import account_of, local_signer
 from service_cli.config import key_command
@@ -17,9 +20,6 @@ from service_cli.config.keys import loaded_keys
 from service_cli.config.settings import Settings
 from service_cli.config.small_files import MAX_KEY_FILE
 from service_cli.errors import CommandFailed, CommandRefused
-from service_common.chain.deployment import LOCAL_CHAIN_ID, NETWORKS
-from service_common.crypto.x25519 import Identity
-from service_common.types import ChainId
 
 from tests.cli.screen import at_terminal
 from tests.cli.terminal import Terminal

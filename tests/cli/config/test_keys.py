@@ -7,12 +7,12 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from bounty_protocol.crypto.x25519 import Identity
 from service_cli.config import small_files
 from service_cli.config.env_file import read_env_file
 from service_cli.config.environment import Environment
 from service_cli.config.keys import LoadedKeys, check_document, loaded_keys, secrets_among
 from service_cli.errors import CommandRefused
-from service_common.crypto.x25519 import Identity
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from service_common.crypto.x25519 import Identity
-from service_common.types import to_bytes
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.types import to_bytes
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger

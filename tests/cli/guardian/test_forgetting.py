@@ -1,7 +1,7 @@
 """``guardian:forget``: the plain files of a bounty that ended, and nothing else."""
 
 import pytest
-from service_common.crypto.output import new_directory
+from bounty_protocol.crypto.output import new_directory
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger

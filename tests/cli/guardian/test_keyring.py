@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pyrage
 import pytest
+from bounty_protocol.crypto.x25519 import Identity, parse_keyring, recipient_text
 from service_cli.config.environment import Environment
 from service_cli.guardian import keyring as keyrings
-from service_common.crypto.x25519 import Identity, parse_keyring, recipient_text
 
 from tests.cli.ledger import Ledger
 from tests.cli.terminal import Ran, Terminal

@@ -9,6 +9,11 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from bounty_protocol.crypto import age
+from bounty_protocol.crypto.beacon import NotYet
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, BlockNumber, ChainId, UnixSeconds, bytes32, parse_bytes32
 from service_cli import submissions
 from service_cli.bounty import facts
 from service_cli.bounty.facts import RecordedSubmission
@@ -16,11 +21,6 @@ from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.guardian.opening import SubmissionChoice
-from service_common.crypto import age
-from service_common.crypto.beacon import NotYet
-from service_common.crypto.x25519 import Identity
-from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, ChainId, UnixSeconds, bytes32, parse_bytes32
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -244,10 +244,10 @@ def test_open_from__a_raw_key__is_not_read_and_said_so(ledger: Ledger, guardian:
 
 def content_identity(ledger: Ledger, found: Submitted) -> Identity:
     """What the first Guardian finds in the capsule."""
-    from service_common.crypto.beacon import Beacon
-    from service_common.crypto.binding import expected_binding
-    from service_common.crypto.capsule import open_capsule
-    from service_common.domain.envelope import parse_envelope
+    from bounty_protocol.crypto.beacon import Beacon
+    from bounty_protocol.crypto.binding import expected_binding
+    from bounty_protocol.crypto.capsule import open_capsule
+    from bounty_protocol.domain.envelope import parse_envelope
 
     envelope = parse_envelope(found.envelopes[found.commitment])
     number = envelope.reveal_policy.round

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import BountyId, bytes32, parse_address, parse_bytes32
 from service_cli.chain import sender
 from service_cli.errors import CommandRefused
 from service_cli.guardian.verdict import filled_in, reasons_of, template
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.lifecycle import VerdictKind
-from service_common.keccak import keccak256
-from service_common.types import BountyId, bytes32, parse_address, parse_bytes32
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person

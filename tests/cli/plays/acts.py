@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from service_common.chain.events import decode_log, parse_log
-from service_common.domain.commitments import report_commitment, spec_commitment
-from service_common.domain.hub_events import (
+from bounty_protocol.chain.events import decode_log, parse_log
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.hub_events import (
     AwardClaimed,
     BountyCreated,
     GuardianFeeClaimed,
@@ -18,7 +18,7 @@ from service_common.domain.hub_events import (
     RefundClaimed,
     VerdictRecorded,
 )
-from service_common.types import ZERO_BYTES32
+from bounty_protocol.types import ZERO_BYTES32
 
 from tests.cli.plays.sealed import find_sealed, work_for_guardians
 from tests.cli.plays.world import DELEGATED, World

@@ -11,19 +11,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.json_rpc import RpcRefused, quantity
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.timelock import read_timelock
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed, SubmissionRecorded
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import ZERO_BYTES32, BlockNumber, BountyId
 from eth_abi.abi import decode
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
-from service_common.chain.abi import hub_abi
-from service_common.chain.json_rpc import RpcRefused, quantity
-from service_common.crypto import sealed_box
-from service_common.crypto.failures import SealedDataError
-from service_common.crypto.timelock import read_timelock
-from service_common.domain.envelope import parse_envelope
-from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed, SubmissionRecorded
-from service_common.domain.lifecycle import Outcome
-from service_common.errors import ServiceError
-from service_common.types import ZERO_BYTES32, BlockNumber, BountyId
 
 from tests.cli.plays.acts import Act, Kind, creations, hub_events, verdicts
 from tests.cli.plays.forgeries.subject import By

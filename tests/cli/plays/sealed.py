@@ -6,17 +6,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from service_common.crypto.artifact import open_artifact
-from service_common.crypto.beacon import Beacon
-from service_common.crypto.binding import expected_binding
-from service_common.crypto.capsule import open_capsule
-from service_common.crypto.failures import SealedDataError
-from service_common.crypto.timelock import read_timelock
-from service_common.crypto.x25519 import Identity
-from service_common.domain.commitments import submission_commitment
-from service_common.domain.envelope import Envelope, parse_envelope
-from service_common.errors import ServiceError
-from service_common.types import BountyId
+from bounty_protocol.crypto.artifact import open_artifact
+from bounty_protocol.crypto.beacon import Beacon
+from bounty_protocol.crypto.binding import expected_binding
+from bounty_protocol.crypto.capsule import open_capsule
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.timelock import read_timelock
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.commitments import submission_commitment
+from bounty_protocol.domain.envelope import Envelope, parse_envelope
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BountyId
 
 from tests.cli.plays.world import World
 from tests.cli.submitted import files_below

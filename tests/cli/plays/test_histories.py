@@ -12,12 +12,12 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.types import UnixSeconds
 from service_cli.chain.transactions import AUTHORIZED
 from service_cli.shell.text import moment
-from service_common.chain.abi import hub_abi
-from service_common.chain.eip3009 import AUTHORIZATION_SECONDS
-from service_common.domain.envelope import parse_envelope
-from service_common.types import UnixSeconds
 
 from tests.campaign import some
 from tests.cli.plays.acts import ACTS, creations, verdicts

@@ -16,9 +16,9 @@ import pytest
 import urllib3
 from beacon import LocalBeacon
 from beacon.server import answer
-from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
-from service_common.clock import SystemClock
-from service_common.errors import ServiceError
+from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.errors import ServiceError
 
 from tests.cli.servers import Lost, Reply, Request, Server, as_json
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.hub import BountyView, Hub
+from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused, quantity
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.types import Address, BountyId
 from local_stack import anvil
 from local_stack.contract import Wallet
 from service_cli.config.environment import LOCAL_TIME_VARIABLE
-from service_common.chain.blocks import header_at
-from service_common.chain.hub import BountyView, Hub
-from service_common.chain.json_rpc import JsonRpc, RpcRefused, quantity
-from service_common.crypto.x25519 import Identity
-from service_common.types import Address, BountyId
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person

@@ -1,12 +1,12 @@
 """``poster:check``: the service's rules on this machine, each finding with its line; and the Hub's bounds."""
 
 import pytest
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import review
+from bounty_protocol.types import UnixSeconds
 from demo.examples import EXAMPLES
 from service_cli.poster.checking import find, line_of
-from service_common.domain.challenge import parse_challenge
-from service_common.readiness.material import Material
-from service_common.readiness.review import review
-from service_common.types import UnixSeconds
 
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal

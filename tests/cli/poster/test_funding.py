@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.abi import hub_abi
 from eth_abi.abi import decode, encode
 from service_cli.chain import sender
-from service_common.chain.abi import hub_abi
 
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Params, RpcProxy

@@ -1,9 +1,9 @@
 """The winning work, from the Guardian's delivery to the Poster's files, and every way in which it is refused."""
 
 import pytest
-from service_common.crypto import sealed_box
-from service_common.crypto.x25519 import Identity
-from service_common.types import BountyId, bytes32
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.types import BountyId, bytes32
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.deployment import deployment_of
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.types import Address, ChainId
 from service_cli.chain.session import ChainClient
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import read_conditions
 from service_cli.poster.publishing import confirm
-from service_common.chain.abi import hub_abi
-from service_common.chain.deployment import deployment_of
-from service_common.domain.commitments import spec_commitment
-from service_common.types import Address, ChainId
 
 from tests.campaign import some
 from tests.cli.api_twin import ApiTwin

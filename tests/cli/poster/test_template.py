@@ -3,12 +3,12 @@
 import re
 
 import pytest
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import review
+from bounty_protocol.types import UnixSeconds
 from service_cli.poster.commands import KINDS
 from service_cli.poster.template import PageKind, TemplateTerms, leftovers, template
-from service_common.domain.challenge import parse_challenge
-from service_common.readiness.material import Material
-from service_common.readiness.review import review
-from service_common.types import UnixSeconds
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger

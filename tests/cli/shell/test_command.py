@@ -8,14 +8,14 @@ import subprocess
 import sys
 
 import pytest
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BountyId
 from eth_utils.crypto import keccak
 from service_cli.chain.session import ChainClient
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.main import COMMANDS, HABITS
-from service_common.chain.deployment import LOCAL_CHAIN_ID
-from service_common.errors import ServiceError
-from service_common.types import BountyId
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import CLIENT, ran, spawn

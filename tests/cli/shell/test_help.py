@@ -12,9 +12,9 @@ from string import Template
 
 import click
 import pytest
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, BountyId
 from service_cli.main import COMMANDS, group
-from service_common.shapes import to_json
-from service_common.types import Address, BountyId
 
 from tests.cli import scenes
 from tests.cli.api_twin import ApiTwin

@@ -1,8 +1,8 @@
 """Events of the Hub in sentences: each has its own, and one that a later Hub has is its name."""
 
 import pytest
+from bounty_protocol.chain.abi import hub_abi
 from service_cli.shell.progress import sentence
-from service_common.chain.abi import hub_abi
 
 FIELDS = {
     "poster": "P", "solver": "S", "guardian": "G", "recipient": "R", "winner": "W", "submission_commitment": "C",

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.json_rpc import mapping, quantity
 from service_cli.chain import sender
-from service_common.chain.json_rpc import mapping, quantity
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.crypto.failures import SealedDataError
 from service_cli.errors import CommandRefused
 from service_cli.shell import output
 from service_cli.solver.selection import select
-from service_common.crypto.failures import SealedDataError
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger

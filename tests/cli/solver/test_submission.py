@@ -125,7 +125,7 @@ def test_submit__an_api_that_lies_in_one_field__gets_no_transaction(
 
 def altered_word(rpc: RpcProxy, function: str, word: int, ledger: Ledger) -> None:
     """One 32-byte word of one view's answer, changed in its last digit."""
-    from service_common.chain.abi import hub_abi
+    from bounty_protocol.chain.abi import hub_abi
 
     selector = "0x" + hub_abi().functions[function].selector.hex()
 

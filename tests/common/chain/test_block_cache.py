@@ -3,11 +3,11 @@
 from threading import Thread
 
 import pytest
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.types import BlockNumber
 from local_stack.anvil import AnvilServer
 from service_common.chain.block_cache import BlockCache
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
-from service_common.types import BlockNumber
 
 from tests.clocks import HandClock
 from tests.endpoints import endpoint_before

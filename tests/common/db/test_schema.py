@@ -3,10 +3,13 @@
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from bounty_protocol.types import UnixSeconds
 from local_stack.services import ROLES
-from service_common.db import app, delivery, hub_index, review, settler, webhooks
+from service_api.webhooks import tables as webhooks
+from service_common.db import app, hub_index, review
 from service_common.db.migrate import SchemaBehind, await_schema, current_revision, migrate
-from service_common.types import UnixSeconds
+from service_delivery import tables as delivery
+from service_indexer import settler_tables as settler
 from sqlalchemy import Index, MetaData, text
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.schema import SchemaItem

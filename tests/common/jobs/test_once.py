@@ -7,13 +7,13 @@ from threading import Barrier
 from typing import Any
 
 import pytest
+from bounty_protocol.errors import ServiceError
 from redis import Redis
 from rq.executions import Execution
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 from service_common.db.engine import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
-from service_common.errors import ServiceError
 from service_common.jobs.once import SIGN_SECONDS, enqueue_once, find_pending, give_sign, remove_ended
 from service_common.jobs.periodic import Periodic, enqueue_due, left_to_the_next
 from service_common.jobs.queues import QueueName, message, open_queue

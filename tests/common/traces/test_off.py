@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from service_common.crypto.x25519 import Identity
+from bounty_protocol.crypto.x25519 import Identity
 
 MODULES = [
     *(f"service_{name}.main, service_{name}.jobs" for name in ("api", "indexer", "reviewer", "delivery")),

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from service_common.errors import ServiceError
+from bounty_protocol.errors import ServiceError
 from service_common.log import trace_id
 from service_common.traces.otel import AVOID_SECONDS, SILENT_SECONDS, OtelTracer, Outage
 from service_common.traces.port import SpanKind

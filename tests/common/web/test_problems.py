@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from service_common.errors import MAX_ISSUES, Issue, ServiceError
+from bounty_protocol.errors import MAX_ISSUES, Issue, ServiceError
 from service_common.web.parsing import load_json
 from service_common.web.problems import envelope
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from service_common.chain.events import Log
-from service_common.crypto.beacon_info import BeaconInfo, parse_beacon_key
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.shapes import to_json
-from service_common.types import (
+from bounty_protocol.chain.events import Log
+from bounty_protocol.crypto.beacon_info import BeaconInfo, parse_beacon_key
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import (
     Address,
     BlockNumber,
     BountyId,

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from service_common.chain.abi import hub_abi
-from service_common.chain.blocks import parse_header
-from service_common.chain.events import Log, decode_log
-from service_common.chain.hub import BountyView
-from service_common.chain.json_rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
-from service_common.crypto.beacon_info import BeaconInfo
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.domain.hub_events import SubmissionRecorded
-from service_common.domain.hub_events import bounty_of as bounty_of_event
-from service_common.errors import ServiceError
-from service_common.foreign_json import read_json
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.blocks import parse_header
+from bounty_protocol.chain.events import Log, decode_log
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.hub_events import SubmissionRecorded
+from bounty_protocol.domain.hub_events import bounty_of as bounty_of_event
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.foreign_json import read_json
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
 from service_cli.api import ApiClient
 from service_cli.audit.history import BountyHistory, ChainEvidence, FinalizedBlock, Read, ServiceEvidence

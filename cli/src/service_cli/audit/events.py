@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from service_common.shapes import Note
-from service_common.types import BountyId, Bytes32
+from bounty_protocol.shapes import Note
+from bounty_protocol.types import BountyId, Bytes32
 
 from service_cli.shell.event import Count, Event
 from service_cli.shell.items import Field, Shown

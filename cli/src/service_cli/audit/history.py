@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeVar
 
-from service_common.chain.abi import hub_abi
-from service_common.chain.events import Log, decode_log
-from service_common.chain.hub import RosterView
-from service_common.crypto.beacon_info import BeaconInfo
-from service_common.domain.bounty import Bounty
-from service_common.domain.commitments import log_digest
-from service_common.domain.hub_events import (
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.events import Log, decode_log
+from bounty_protocol.chain.hub import RosterView
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.commitments import log_digest
+from bounty_protocol.domain.hub_events import (
     AwardClaimed,
     BountyCreated,
     BountyFinalized,
@@ -28,9 +28,9 @@ from service_common.domain.hub_events import (
     VerdictRecorded,
     bounty_of,
 )
-from service_common.domain.record import VerificationRecord, derive_record
-from service_common.domain.roster import Roster, RosterMember
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, to_bytes
+from bounty_protocol.domain.record import VerificationRecord, derive_record
+from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, to_bytes
 
 from service_cli.errors import CommandRefused
 

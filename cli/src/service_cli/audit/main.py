@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 import click
-from service_common.types import BountyId
+from bounty_protocol.types import BountyId
 
 from service_cli import __version__
 from service_cli.shell.arguments import BOUNTY_ID

@@ -18,10 +18,10 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from service_common.clock import iso_utc
-from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
-from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from service_common.types import Address
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
+from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.types import Address
 
 from service_cli import __version__
 from service_cli.audit.events import AuditCheck, CheckResult, Difference

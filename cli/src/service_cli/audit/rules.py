@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
-from service_common.domain.hub_events import (
+from bounty_protocol.domain.hub_events import (
     AwardClaimed,
     BountyFinalized,
     BountyTerms,
@@ -20,11 +20,11 @@ from service_common.domain.hub_events import (
     SubmissionRecorded,
     VerdictRecorded,
 )
-from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from service_common.domain.money import MAX_GUARDIAN_FEE_BPS, MAX_PROTOCOL_FEE_BPS, fee_amount, settlement
-from service_common.domain.roster import MAX_MEMBERS
-from service_common.errors import ServiceError
-from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, Bytes32
+from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money import MAX_GUARDIAN_FEE_BPS, MAX_PROTOCOL_FEE_BPS, fee_amount, settlement
+from bounty_protocol.domain.roster import MAX_MEMBERS
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Address, Bytes32
 
 from service_cli.audit.events import Difference
 from service_cli.audit.history import BountyHistory, Read, answer_of

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from service_common.chain.deployment import deployment_of
-from service_common.crypto.beacon_info import BeaconInfo
-from service_common.errors import ServiceError
-from service_common.types import BlockNumber, BountyId, UnixSeconds
+from bounty_protocol.chain.deployment import deployment_of
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BlockNumber, BountyId, UnixSeconds
 
 from service_cli.api import api_of
 from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle

@@ -8,16 +8,16 @@ difference.
 
 from collections.abc import Mapping
 
-from service_common.domain.bounty import term_differences
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import report_commitment, spec_commitment, submission_commitment
-from service_common.domain.envelope import parse_envelope
-from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
-from service_common.domain.hub_events import Logged, VerdictRecorded
-from service_common.domain.lifecycle import VerdictKind
-from service_common.domain.verdict import parse_verdict
-from service_common.errors import Issue, ServiceError
-from service_common.foreign_json import read_json
+from bounty_protocol.domain.bounty import term_differences
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment, submission_commitment
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.hub_events import Logged, VerdictRecorded
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.verdict import parse_verdict
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.foreign_json import read_json
 
 from service_cli.audit.collect import wanted_envelopes
 from service_cli.audit.events import Difference

@@ -6,7 +6,7 @@ As in each module of commands, what a command does is imported when it runs.
 from collections.abc import Callable
 
 import click
-from service_common.types import Address, BountyId
+from bounty_protocol.types import Address, BountyId
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
 from service_cli.shell.command import argument_error, command
@@ -61,7 +61,7 @@ def bounty_list(
               service-cli bounty:list --search "tile set" --min-award 10.00
               service-cli bounty:list --poster-address $ACCOUNT --limit 100
     """
-    from service_common.domain.shorthand import read_amount, read_moment
+    from bounty_protocol.domain.shorthand import read_amount, read_moment
 
     from service_cli.bounty.listing import list_bounties
     from service_cli.config.settings import load_settings

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from service_common.domain.lifecycle import Outcome, Schedule, SettlementReason
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
+from bounty_protocol.domain.lifecycle import Outcome, Schedule, SettlementReason
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 
 from service_cli.shell.event import Code, Event, JsonObject
 from service_cli.shell.items import Column, Field, Heading, Row, Shown
@@ -14,7 +14,7 @@ from service_cli.shell.progress import Step, next_step, sentence
 from service_cli.shell.text import relative
 
 if TYPE_CHECKING:
-    from service_common.wire.bounties import Facts
+    from bounty_protocol.wire.bounties import Facts
 
     from service_cli.shell.render.screen import Screen
 
@@ -43,8 +43,8 @@ class ListedBounty(Event):
     more: JsonObject
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
-        from service_common.wire.bounties import BountyItem  # what follows a bounty needs none of it
-        from service_common.wire.reading import read
+        from bounty_protocol.wire.bounties import BountyItem  # what follows a bounty needs none of it
+        from bounty_protocol.wire.reading import read
 
         item = read(BountyItem, self.more)
         count, facts = item.active_submission_count, item.facts
@@ -76,8 +76,8 @@ class ShownBounty(Event):
     more: JsonObject
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
-        from service_common.wire.bounties import BountyDetail
-        from service_common.wire.reading import read
+        from bounty_protocol.wire.bounties import BountyDetail
+        from bounty_protocol.wire.reading import read
 
         from service_cli.shell.render.page import bounty_page
 
@@ -187,8 +187,8 @@ class FetchedRecord(Event):
     record: JsonObject
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
-        from service_common.domain.record import VerificationRecord
-        from service_common.wire.reading import read
+        from bounty_protocol.domain.record import VerificationRecord
+        from bounty_protocol.wire.reading import read
 
         from service_cli.shell.render.record import record_items
 

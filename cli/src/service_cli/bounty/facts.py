@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.hub import BountyView
-from service_common.domain.bounty import term_differences
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.hub_events import BountyCreated, SubmissionRecorded
-from service_common.domain.hub_events import bounty_of as bounty_of_event
-from service_common.errors import Issue, ServiceError
-from service_common.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.domain.bounty import term_differences
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.hub_events import BountyCreated, SubmissionRecorded
+from bounty_protocol.domain.hub_events import bounty_of as bounty_of_event
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain.finality import PATIENCE_SECONDS

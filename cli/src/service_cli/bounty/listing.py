@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from service_common.domain.lifecycle import Schedule
-from service_common.errors import ServiceError
-from service_common.types import Address, BountyId
+from bounty_protocol.domain.lifecycle import Schedule
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.bounty.events import FetchedRecord, ListedBounty, ShownBounty, UnavailableRecord
@@ -21,8 +21,8 @@ from service_cli.shell.progress import next_step
 from service_cli.shell.text import About, Token, amount, printable
 
 if TYPE_CHECKING:
-    from service_common.wire.bounties import BountyDetail, BountyItem, Facts
-    from service_common.wire.deployment import Deployment
+    from bounty_protocol.wire.bounties import BountyDetail, BountyItem, Facts
+    from bounty_protocol.wire.deployment import Deployment
 
 
 def one_line(bounty: "BountyItem | BountyDetail", token: Token, now: int, title: str | None = None) -> str:
@@ -46,7 +46,7 @@ def lines(detail: "BountyDetail", token: Token, now: int) -> Iterator[str]:
 
 def _title(detail: "BountyDetail") -> str | None:
     """What the page calls itself."""
-    from service_common.domain.challenge import parse_challenge
+    from bounty_protocol.domain.challenge import parse_challenge
 
     if detail.challenge is None:
         return None
@@ -76,8 +76,8 @@ def _stage(facts: "Facts", submissions: int, now: int) -> str:
 
 def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> None:
     """The command ``bounty:list``: at most ``limit`` bounties, page by page."""
-    from service_common.wire.bounties import BountyItem
-    from service_common.wire.reading import read
+    from bounty_protocol.wire.bounties import BountyItem
+    from bounty_protocol.wire.reading import read
 
     api, shown = api_of(settings), 0
     token = _deployment(settings, api).escrow_token
@@ -116,7 +116,7 @@ def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[d
 
 def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
     """The command ``bounty:show``."""
-    from service_common.wire.bounties import BountyDetail
+    from bounty_protocol.wire.bounties import BountyDetail
 
     api = api_of(settings)
     answer = bounty_detail(api, bounty_id)
@@ -131,7 +131,7 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
 
 def show_record(settings: Settings, bounty_id: BountyId) -> None:
     """The command ``verification-record``."""
-    from service_common.wire.bounties import BountyDetail
+    from bounty_protocol.wire.bounties import BountyDetail
 
     api = api_of(settings)
     detail = bounty_detail(api, bounty_id).read(BountyDetail)
@@ -151,7 +151,7 @@ def require_deployment(settings: Settings, api: ApiClient) -> Address:
 
 
 def _deployment(settings: Settings, api: ApiClient) -> "Deployment":
-    from service_common.wire.deployment import Deployment
+    from bounty_protocol.wire.deployment import Deployment
 
     answer = api.get("/api/deployment").read(Deployment)
     _require_same(settings, answer)

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from service_common.chain.events import Log
-from service_common.chain.hub import BountyView
-from service_common.domain.hub_events import BountyFinalized, HubEvent, bounty_of
-from service_common.domain.lifecycle import Outcome, SettlementReason
-from service_common.shapes import to_json
-from service_common.types import BlockNumber, BountyId, Bytes32
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.domain.hub_events import BountyFinalized, HubEvent, bounty_of
+from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BlockNumber, BountyId, Bytes32
 
 from service_cli.api import api_of, bounty_detail
 from service_cli.bounty.events import AwaitedStep, FinalBounty, RevertedEvent, WatchedEvent
@@ -208,7 +208,7 @@ def _first_block(settings: Settings, chain: ChainClient, bounty_id: BountyId) ->
 
     Where neither is known it is the block that last changed the bounty: what happened before is then left out.
     """
-    from service_common.wire.bounties import BountyDetail
+    from bounty_protocol.wire.bounties import BountyDetail
 
     api = api_of(settings)
     try:

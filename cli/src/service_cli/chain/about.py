@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import mapping, quantity
-from service_common.domain.hub_events import BountyTerms
-from service_common.errors import ServiceError
-from service_common.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import mapping, quantity
+from bounty_protocol.domain.hub_events import BountyTerms
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import token_of

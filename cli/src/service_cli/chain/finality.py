@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.blocks import Header, header_at
-from service_common.chain.hub import BountyView
-from service_common.clock import iso_utc
-from service_common.domain.hub_events import BountyFinalized
-from service_common.types import BlockNumber, BountyId, UnixSeconds
+from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.hub_events import BountyFinalized
+from bounty_protocol.types import BlockNumber, BountyId, UnixSeconds
 
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors

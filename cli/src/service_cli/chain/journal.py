@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Generic, Protocol, TypeVar
 
-from service_common.types import Address, ChainId
-from service_common.wire.reading import read
+from bounty_protocol.types import Address, ChainId
+from bounty_protocol.wire.reading import read
 
 from service_cli.disk import open_private, open_regular, private_file, state_directory, sync_folder
 from service_cli.errors import CommandFailed, CommandRefused

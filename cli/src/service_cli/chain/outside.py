@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service_common.chain.safe_batch import is_same_batch, safe_batch
-from service_common.types import Address, BlockNumber, Bytes32, parse_bytes32
+from bounty_protocol.chain.safe_batch import is_same_batch, safe_batch
+from bounty_protocol.types import Address, BlockNumber, Bytes32, parse_bytes32
 
 from service_cli.chain import sender
 from service_cli.chain.journal import Journal, JournalEntry

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from service_common.chain.abi import hub_abi
-from service_common.chain.blocks import header_at
-from service_common.chain.events import Log, decode_log, parse_log
-from service_common.chain.json_rpc import AnswerTooLarge, ChainUnavailable, block_number, hash_of, mapping, quantity
-from service_common.domain.hub_events import HubEvent
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, bytes32
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.events import Log, decode_log, parse_log
+from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, block_number, hash_of, mapping, quantity
+from bounty_protocol.domain.hub_events import HubEvent
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, bytes32
 
 from service_cli.chain.session import ChainClient, chain_errors
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final, TypeVar
 
-from service_common.chain.blocks import Header, header_at
-from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
-from service_common.types import BlockNumber
+from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.types import BlockNumber
 
 from service_cli.chain.journal import Journal, account_lock
 from service_cli.chain.receipts import Receipt, receipt_of

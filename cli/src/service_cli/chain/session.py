@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from service_common.auth.sign import RequestToSign
-from service_common.auth.typed_data import Approval
-from service_common.chain.blocks import Header, header_at
-from service_common.chain.deployment import LOCAL_CHAIN_ID, SIGNING_OFFSET_BLOCKS
-from service_common.chain.gas import USUAL_COST_WEI
-from service_common.chain.hub import BountyView, Hub, RosterView
-from service_common.chain.json_rpc import (
+from bounty_protocol.auth.sign import RequestToSign
+from bounty_protocol.auth.typed_data import Approval
+from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, SIGNING_OFFSET_BLOCKS
+from bounty_protocol.chain.gas import USUAL_COST_WEI
+from bounty_protocol.chain.hub import BountyView, Hub, RosterView
+from bounty_protocol.chain.json_rpc import (
     ChainUnavailable,
     JsonRpc,
     RpcRefused,
@@ -25,9 +25,9 @@ from service_common.chain.json_rpc import (
     host_of,
     quantity,
 )
-from service_common.chain.reverts import explain
-from service_common.domain.roster import Roster, RosterMember
-from service_common.types import Address, BlockNumber, BountyId, TokenAmount, UnixSeconds, Wei
+from bounty_protocol.chain.reverts import explain
+from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.journal import Journal, open_journal
 from service_cli.chain.signer import Signer
@@ -37,7 +37,7 @@ from service_cli.shell.output import warn
 from service_cli.shell.text import clock_off, printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
-    from service_common.chain.hub_constants import EscrowToken
+    from bounty_protocol.chain.hub_constants import EscrowToken
 
     from service_cli.api import ApiClient
 
@@ -133,7 +133,7 @@ class ChainClient:
     @cached_property
     def token(self) -> "EscrowToken":
         """How the escrow token describes itself; queried once. Decimals other than the network's record are refused."""
-        from service_common.chain.hub_constants import read_token
+        from bounty_protocol.chain.hub_constants import read_token
 
         with chain_errors():
             token = read_token(self.rpc, self.settings.escrow_token())
@@ -206,7 +206,7 @@ class ChainClient:
 
     def token_balance(self, account: Address) -> TokenAmount:
         """Smallest units of the escrow token."""
-        from service_common.chain.hub_constants import balance_of
+        from bounty_protocol.chain.hub_constants import balance_of
 
         with chain_errors():
             return balance_of(self.rpc, self.settings.escrow_token(), account)
@@ -248,7 +248,7 @@ def require_bounty_id(value: object) -> None:
     """Refuse what a program took for an id, such as its text."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         message = f"A bounty id is an integer from 1, not {type(value).__name__}."
-        next_action = "Pass BountyId(7), or parse_bounty_id(text), both of service_common.types."
+        next_action = "Pass BountyId(7), or parse_bounty_id(text), both of bounty_protocol.types."
         raise CommandRefused("bounty_id_malformed", message, next_action=next_action)
 
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from service_common.auth.signature import account_of_key, parse_private_key
-from service_common.chain.deployment import NETWORKS
-from service_common.types import Address, parse_address
+from bounty_protocol.auth.signature import account_of_key, parse_private_key
+from bounty_protocol.chain.deployment import NETWORKS
+from bounty_protocol.types import Address, parse_address
 
 from service_cli.config.acceptance import require_accepted
 from service_cli.config.environment import (

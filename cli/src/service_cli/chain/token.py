@@ -8,12 +8,12 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final
 
-from service_common.chain.eip3009 import domain_separator
-from service_common.chain.hub_constants import EscrowToken, read_token
-from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes
-from service_common.errors import ServiceError
-from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, Bytes32, TokenAmount, bytes32
+from bounty_protocol.chain.eip3009 import domain_separator
+from bounty_protocol.chain.hub_constants import EscrowToken, read_token
+from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, BlockNumber, Bytes32, TokenAmount, bytes32
 
 from service_cli.chain.receipts import account_topic, read_logs
 from service_cli.chain.session import ChainClient, chain_errors

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from service_common.chain.abi import hub_abi
-from service_common.chain.gas import GAS_NEEDS, reasonable_tip
-from service_common.chain.json_rpc import RpcRefused, block_number, mapping, quantity
-from service_common.domain.money import whole_tokens
-from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, Bytes32, Wei, bytes32, checksum_address
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
+from bounty_protocol.chain.json_rpc import RpcRefused, block_number, mapping, quantity
+from bounty_protocol.domain.money import whole_tokens
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32, checksum_address
 
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt

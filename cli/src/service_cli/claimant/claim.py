@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.hub import BountyView
-from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, ProtocolFeeClaimed, RefundClaimed
-from service_common.types import Address, BountyId, TokenAmount
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.domain.hub_events import AwardClaimed, GuardianFeeClaimed, ProtocolFeeClaimed, RefundClaimed
+from bounty_protocol.types import Address, BountyId, TokenAmount
 
 from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.finality import once_final

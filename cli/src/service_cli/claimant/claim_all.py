@@ -14,19 +14,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NoReturn
 
-from service_common.chain.abi import hub_abi
-from service_common.chain.hub import BountyView
-from service_common.chain.json_rpc import Call, RpcRefused, hex_bytes
-from service_common.domain.hub_events import (
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.chain.json_rpc import Call, RpcRefused, hex_bytes
+from bounty_protocol.domain.hub_events import (
     AwardClaimed,
     BountyFinalized,
     GuardianFeeClaimed,
     ProtocolFeeClaimed,
     RefundClaimed,
 )
-from service_common.domain.money import AmountKind
-from service_common.errors import Issue, ServiceError
-from service_common.types import Address, BlockNumber, BountyId, TokenAmount, parse_amount, parse_bounty_id
+from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, parse_amount, parse_bounty_id
 
 from service_cli.api import api_of
 from service_cli.bounty.facts import LONG_LOG

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 import click
-from service_common.types import Address, BountyId
+from bounty_protocol.types import Address, BountyId
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, NEW_FILE, check_wallet_options
 from service_cli.shell.command import argument_error, command

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from service_common.domain.money import AmountKind
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount
+from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount
 
 from service_cli.events import UnfinalizedOutcome, UnsentCall
 from service_cli.shell.event import Code, Count, Event

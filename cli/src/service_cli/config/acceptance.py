@@ -8,8 +8,8 @@ Commands that sign nothing read a ``.env`` that nobody accepted, and say what th
 from pathlib import Path
 
 import click
-from service_common.chain.deployment import parse_network
-from service_common.errors import Issue
+from bounty_protocol.chain.deployment import parse_network
+from bounty_protocol.errors import Issue
 
 from service_cli.config.env_file import ACCEPTED_VARIABLE, Acceptance, EnvFile, accept, opened_above, revoke
 from service_cli.config.environment import DOTENV, SECRETS, Environment

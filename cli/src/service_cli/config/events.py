@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from service_common.shapes import Note
+from bounty_protocol.shapes import Note
 
 from service_cli.shell.event import Event
 from service_cli.shell.items import Field, Shown

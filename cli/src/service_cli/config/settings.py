@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from service_common.chain.deployment import (
+from bounty_protocol.chain.deployment import (
     LOCAL_CHAIN_ID,
     NETWORKS,
     BeaconRecord,
@@ -17,8 +17,8 @@ from service_common.chain.deployment import (
     deployment_of,
     parse_network,
 )
-from service_common.chain.gas import GWEI, MAX_FEE_WEI
-from service_common.types import Address, ChainId, parse_address
+from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
+from bounty_protocol.types import Address, ChainId, parse_address
 
 from service_cli.config.environment import (
     FURTHER_VARIABLE,
@@ -173,7 +173,7 @@ class Settings:
         known = self.record.beacon if self.record else None
         if known is not None:
             return replace(known, urls=self._value("SERVICE_BEACON_URLS", parse_urls, known.urls))
-        from service_common.crypto.beacon_info import parse_beacon_key, parse_chain_hash
+        from bounty_protocol.crypto.beacon_info import parse_beacon_key, parse_chain_hash
 
         return BeaconRecord(
             urls=self._value("SERVICE_BEACON_URLS", parse_urls, None),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from service_common.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
+from bounty_protocol.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, Value, read_document
 from service_cli.shell.command import argument_error, command
@@ -199,7 +199,7 @@ def guardian_verdict(
               service-cli guardian:verdict 7 awarded --submission 1 --template
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
     """
-    from service_common.domain.lifecycle import VerdictKind
+    from bounty_protocol.domain.lifecycle import VerdictKind
 
     from service_cli.config.settings import load_settings
 

@@ -4,10 +4,10 @@ Only the finalized winner's key, as every endpoint has it at its finalized block
 key that the Hub publishes on chain: a swapped delivery key in the API's answer is refused before anything is opened.
 """
 
-from service_common.crypto import sealed_box
-from service_common.domain.lifecycle import Outcome
-from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
-from service_common.wire.delivery import DeliveryKey
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32
+from bounty_protocol.wire.delivery import DeliveryKey
 
 from service_cli.api import ApiClient, api_of
 from service_cli.chain.session import ChainClient, Session, chain_errors

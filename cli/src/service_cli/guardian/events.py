@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from service_common.domain.lifecycle import VerdictKind
-from service_common.shapes import Note
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.shapes import Note
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
 
 from service_cli.events import OpenedFiles, UnfinalizedOutcome
 from service_cli.shell.event import Code, Count, Event, Position

@@ -5,9 +5,9 @@ Both need only the chain. Run again after an interruption, each continues its ow
 
 from typing import Final
 
-from service_common.chain.hub import BountyView
-from service_common.domain.hub_events import GuardianFeeClaimed
-from service_common.types import Address, BountyId
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.domain.hub_events import GuardianFeeClaimed
+from bounty_protocol.types import Address, BountyId
 
 from service_cli.chain.about import about_sent
 from service_cli.chain.finality import once_final

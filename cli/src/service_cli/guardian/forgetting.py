@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from service_common.crypto.output import partial_outputs, remove_if_dead
-from service_common.errors import MAX_ISSUE_PATH, Issue
-from service_common.types import Address, BountyId, Bytes32, ChainId, parse_address, parse_bytes32
+from bounty_protocol.crypto.output import partial_outputs, remove_if_dead
+from bounty_protocol.errors import MAX_ISSUE_PATH, Issue
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, parse_address, parse_bytes32
 
 from service_cli.chain.journal import JournalEntry, journals_below, open_journal, opened_name
 from service_cli.chain.session import ChainClient

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
-from service_common.types import Address, BountyId, Bytes32, UnixSeconds, parse_bounty_id
-from service_common.wire.reading import read
+from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds, parse_bounty_id
+from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.bounty.listing import require_deployment

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from service_common.crypto.x25519 import MAX_KEYRING, Identity, parse_keyring, recipient_text
-from service_common.errors import ServiceError
-from service_common.types import Bytes32
+from bounty_protocol.crypto.x25519 import MAX_KEYRING, Identity, parse_keyring, recipient_text
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Bytes32
 
 from service_cli.config.acceptance import file_in_use, require_known
 from service_cli.config.environment import Environment, KeyForm

@@ -17,23 +17,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from service_common.chain.hub import BountyView
-from service_common.crypto import age
-from service_common.crypto.beacon_info import BeaconInfo
-from service_common.crypto.binding import ExpectedBinding, expected_binding
-from service_common.crypto.capsule import (
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.crypto import age
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.crypto.binding import ExpectedBinding, expected_binding
+from bounty_protocol.crypto.capsule import (
     MAX_IDENTITY_FILE,
     IdentityFile,
     check_identity,
     open_capsule,
     parse_identity_file,
 )
-from service_common.crypto.failures import SealedDataError
-from service_common.crypto.output import new_file
-from service_common.crypto.x25519 import Identity, parse_keyring
-from service_common.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
-from service_common.errors import Issue, ServiceError
-from service_common.types import Address, BountyId, Bytes32
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.output import new_file
+from bounty_protocol.crypto.x25519 import Identity, parse_keyring
+from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.types import Address, BountyId, Bytes32
 
 from service_cli.api import ApiClient, api_of
 from service_cli.bounty.facts import RecordedSubmission

@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Final
 
 import click
-from service_common.chain.hub import BountyView
-from service_common.chain.json_rpc import block_number
-from service_common.domain.challenge import ChallengePage, parse_challenge
-from service_common.domain.commitments import report_commitment, spec_commitment
-from service_common.domain.hub_events import VerdictRecorded
-from service_common.domain.lifecycle import VerdictKind
-from service_common.domain.verdict import WrittenVerdict, render_verdict
-from service_common.errors import Issue, ServiceError
-from service_common.types import (
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.chain.json_rpc import block_number
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.hub_events import VerdictRecorded
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.types import (
     ZERO_ADDRESS,
     ZERO_BYTES32,
     Address,

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.hub_constants import term_issues
-from service_common.domain.challenge import ChallengePage, parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.errors import Issue, ServiceError
-from service_common.types import UnixSeconds
+from bounty_protocol.chain.hub_constants import term_issues
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.types import UnixSeconds
 
 from service_cli.chain.session import ChainClient
 from service_cli.config.keys import check_document
@@ -86,8 +86,8 @@ def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Ite
 def _review(
     challenge: ChallengePage, page: bytes, now: UnixSeconds, conditions: HubConditions | None
 ) -> tuple[Issue, ...]:
-    from service_common.readiness.material import Material
-    from service_common.readiness.review import review
+    from bounty_protocol.readiness.material import Material
+    from bounty_protocol.readiness.review import review
 
     if conditions is None:
         return review(Material(challenge, page, now)).issues

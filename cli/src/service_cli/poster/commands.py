@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 import click
-from service_common.types import Address, BountyId, TokenAmount, UnixSeconds
+from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, PATH, Value, read_document
 from service_cli.shell.command import argument_error, command
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def _amount(text: str) -> TokenAmount:
-    from service_common.domain.shorthand import read_amount
+    from bounty_protocol.domain.shorthand import read_amount
 
     return read_amount(text)
 
 
 def _deadline(text: str) -> UnixSeconds:
-    from service_common.domain.shorthand import read_moment
+    from bounty_protocol.domain.shorthand import read_moment
 
     return read_moment(text, int(time.time()))
 
 
 def _judging(text: str) -> int:
-    from service_common.domain.shorthand import read_span
+    from bounty_protocol.domain.shorthand import read_span
 
     return read_span(text)
 
@@ -107,7 +107,7 @@ def poster_new(
 
 def _remark_understood(escrow: int | None, deadline: int | None, judging: int | None, now: int) -> None:
     """What the options were taken for."""
-    from service_common.domain.money import whole_tokens
+    from bounty_protocol.domain.money import whole_tokens
 
     from service_cli.shell.output import remark
     from service_cli.shell.text import duration, moment
@@ -244,7 +244,7 @@ def spec_commitment(page: str) -> None:
     Examples: service-cli spec-commitment bounty_challenge.md
               service-cli spec-commitment - < bounty_challenge.md
     """
-    from service_common.domain.commitments import spec_commitment
+    from bounty_protocol.domain.commitments import spec_commitment
 
     from service_cli.poster.events import DerivedCommitment
 

@@ -7,14 +7,14 @@ before anything is signed. Nothing here needs a key.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from service_common.chain.hub_constants import EscrowToken, HubConstants, read_hub_constants, term_issues
-from service_common.domain.challenge import ChallengePage, parse_challenge
-from service_common.domain.money import fee_amount
-from service_common.domain.roster import Roster
-from service_common.domain.terms import Terms
-from service_common.errors import Issue
-from service_common.types import Address, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
-from service_common.wire.deployment import Deployment
+from bounty_protocol.chain.hub_constants import EscrowToken, HubConstants, read_hub_constants, term_issues
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.money import fee_amount
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.terms import Terms
+from bounty_protocol.errors import Issue
+from bounty_protocol.types import Address, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
+from bounty_protocol.wire.deployment import Deployment
 
 from service_cli.api import ApiClient
 from service_cli.chain.session import ChainClient, chain_errors, decimals_mismatch

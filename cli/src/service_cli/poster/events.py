@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from service_common.shapes import OMITTED, Note
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
+from bounty_protocol.shapes import OMITTED, Note
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.events import OpenedFiles
 from service_cli.shell.event import Count, Event, Position

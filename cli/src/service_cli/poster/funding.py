@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from service_common.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
-from service_common.domain.abi_hashes import authorization_nonce
-from service_common.domain.challenge import ChallengePage
-from service_common.domain.hub_events import BountyCreated
-from service_common.domain.terms import Terms
-from service_common.types import (
+from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
+from bounty_protocol.domain.abi_hashes import authorization_nonce
+from bounty_protocol.domain.challenge import ChallengePage
+from bounty_protocol.domain.hub_events import BountyCreated
+from bounty_protocol.domain.terms import Terms
+from bounty_protocol.types import (
     Address,
     BlockNumber,
     Bytes32,

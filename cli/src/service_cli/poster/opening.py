@@ -6,12 +6,12 @@ against the winning commitment on chain before anything is written.
 
 from pathlib import Path
 
-from service_common.chain.hub import BountyView
-from service_common.crypto import sealed_box
-from service_common.crypto.x25519 import Identity
-from service_common.domain.lifecycle import Outcome
-from service_common.types import Address, BountyId, Bytes32
-from service_common.wire.delivery import RetrievedKey
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.delivery import RetrievedKey
 
 from service_cli.bounty.facts import check_detail, wait_finalized
 from service_cli.chain.journal import note_done, was_done, winning_work_name

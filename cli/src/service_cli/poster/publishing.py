@@ -15,11 +15,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
-from service_common.chain.deployment import NETWORKS
-from service_common.domain.challenge import ChallengePage, parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.hub_events import BountyCreated
-from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
+from bounty_protocol.chain.deployment import NETWORKS
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.hub_events import BountyCreated
+from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32
 
 from service_cli.bounty.facts import require_agreement
 from service_cli.chain.about import about_chain, about_sent

@@ -12,8 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from service_common.errors import Issue
-from service_common.types import TokenAmount, UnixSeconds
+from bounty_protocol.errors import Issue
+from bounty_protocol.types import TokenAmount, UnixSeconds
 
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn

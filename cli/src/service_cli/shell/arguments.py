@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from service_common.types import BountyId, parse_address, parse_bounty_id, parse_bytes32
+from bounty_protocol.types import BountyId, parse_address, parse_bounty_id, parse_bytes32
 
 from service_cli.errors import CommandRefused
 from service_cli.web_address import parse_base_url
@@ -43,7 +43,7 @@ class Value(click.ParamType[object]):
 
 
 def _network(text: str) -> str:
-    from service_common.chain.deployment import parse_network
+    from bounty_protocol.chain.deployment import parse_network
 
     parse_network(text)
     return text

@@ -19,7 +19,7 @@ from textwrap import wrap
 from typing import Any, Final, NoReturn, TypeVar
 
 import click
-from service_common.errors import ServiceError
+from bounty_protocol.errors import ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_arguments, redacting

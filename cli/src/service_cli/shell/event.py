@@ -1,7 +1,7 @@
 """An event: what a command reports, as one frozen dataclass for each kind.
 
 A subclass is the one definition of its event. Its docstring is its entry in docs/events.md, its annotations are the
-JSON object that follows ``event`` (``service_common.shapes``), and ``text`` puts it into sentences for people. It
+JSON object that follows ``event`` (``bounty_protocol.shapes``), and ``text`` puts it into sentences for people. It
 stands in the ``events`` module beside the commands that print it; their help lists it from there.
 """
 
@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
-from service_common.shapes import OMITTED, Note, parts, to_json
+from bounty_protocol.shapes import OMITTED, Note, parts, to_json
 
 if TYPE_CHECKING:
     from service_cli.shell.items import Shown

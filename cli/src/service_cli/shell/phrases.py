@@ -9,8 +9,8 @@ from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from service_common.domain.money import whole_tokens
-from service_common.types import Bytes32
+from bounty_protocol.domain.money import whole_tokens
+from bounty_protocol.types import Bytes32
 
 from service_cli.shell.items import Field, Item
 from service_cli.shell.progress import REASONS

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from service_common.domain.lifecycle import Schedule
-from service_common.types import UnixSeconds
+from bounty_protocol.domain.lifecycle import Schedule
+from bounty_protocol.types import UnixSeconds
 
 from service_cli.shell.text import moment
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
-from service_common.domain.money import whole_tokens
+from bounty_protocol.domain.money import whole_tokens
 
 if TYPE_CHECKING:
-    from service_common.domain.hub_events import BountyTerms
+    from bounty_protocol.domain.hub_events import BountyTerms
 
 
 class Token(Protocol):
@@ -90,7 +90,7 @@ def printable(value: object, length: int = 20) -> str:
     text = "".join(" " if c.isspace() else c for c in str(value)[:length])
     if text.isascii():
         return text if text.isprintable() else "".join(c for c in text if c.isprintable())
-    from service_common.domain.readable import readable  # with tables that ASCII does without
+    from bounty_protocol.domain.readable import readable  # with tables that ASCII does without
 
     return "".join(c for c in readable(text) if c.isprintable())
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds, Wei
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds, Wei
 
 from service_cli.events import ApprovalRequired, UnsentCall  # noqa: F401  # the first is printed by the wallet outside
 from service_cli.shell.event import Count, Event

@@ -5,9 +5,9 @@ did it, by whichever wallet. A replacement counts from its own, later block: cha
 recorded, which is reported; what this machine knows nothing of is replaced only with ``--replace``.
 """
 
-from service_common.domain.envelope import Envelope
-from service_common.domain.hub_events import SubmissionRecorded
-from service_common.types import ZERO_BYTES32, Bytes32, to_bytes
+from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.domain.hub_events import SubmissionRecorded
+from bounty_protocol.types import ZERO_BYTES32, Bytes32, to_bytes
 
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal

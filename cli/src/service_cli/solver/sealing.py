@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from service_common.chain.hub import BountyView
-from service_common.crypto.archive_read import writing_failed
-from service_common.crypto.artifact import seal_directory
-from service_common.crypto.capsule import seal_capsule
-from service_common.crypto.x25519 import Identity
-from service_common.domain.binding import Binding
-from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
-from service_common.domain.roster import Roster
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, parse_bytes32
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.crypto.archive_read import writing_failed
+from bounty_protocol.crypto.artifact import seal_directory
+from bounty_protocol.crypto.capsule import seal_capsule
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, parse_bytes32
 
 from service_cli.chain.journal import Journal, JournalEntry, text_entry
 from service_cli.chain.session import ChainClient, Session

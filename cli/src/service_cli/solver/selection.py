@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service_common.crypto.archive import ArchiveLimits, shown_size
-from service_common.crypto.archive_write import ArchiveEntry, list_directory
+from bounty_protocol.crypto.archive import ArchiveLimits, shown_size
+from bounty_protocol.crypto.archive_write import ArchiveEntry, list_directory
 
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from service_common.crypto.failures import SealedDataError
-from service_common.domain.envelope import VERSION, Envelope
-from service_common.domain.lifecycle import BountyStatus, Schedule
-from service_common.types import ZERO_BYTES32, BountyId, to_bytes
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.domain.envelope import VERSION, Envelope
+from bounty_protocol.domain.lifecycle import BountyStatus, Schedule
+from bounty_protocol.types import ZERO_BYTES32, BountyId, to_bytes
 
 from service_cli.api import ApiClient
 from service_cli.bounty.facts import check_page

@@ -7,9 +7,9 @@ an earlier run uploaded is uploaded again only where the storage does not hold i
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from service_common.domain.envelope import Envelope
-from service_common.types import Address
-from service_common.wire.submissions import UploadTarget
+from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.types import Address
+from bounty_protocol.wire.submissions import UploadTarget
 
 from service_cli.api import ApiClient
 from service_cli.bounty.facts import require_agreement

@@ -22,7 +22,7 @@ from socketserver import TCPServer
 from threading import BoundedSemaphore, Condition, Thread
 from typing import Any, Final
 
-from service_common.errors import ServiceError
+from bounty_protocol.errors import ServiceError
 
 from service_cli.errors import CommandFailed
 from service_cli.shell.output import warn

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-from service_common.types import Address, BountyId
+from bounty_protocol.types import Address, BountyId
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, Value
@@ -16,7 +16,7 @@ from service_cli.shell.command import argument_error, command
 from service_cli.shell.output import emit, say
 
 if TYPE_CHECKING:
-    from service_common.wire.values import WebhookId
+    from bounty_protocol.wire.values import WebhookId
 
     from service_cli.api import Answer
     from service_cli.chain.signer import LocalSigner
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _webhook_id(text: str) -> "WebhookId":
-    from service_common.wire.values import parse_webhook_id
+    from bounty_protocol.wire.values import parse_webhook_id
 
     return parse_webhook_id(text)
 
@@ -153,9 +153,9 @@ def add(
     """The command ``webhook:add``."""
     import json
 
-    from service_common.shapes import to_json
-    from service_common.wire.values import Finality
-    from service_common.wire.webhooks import RegisteredWebhook, WebhookRequest
+    from bounty_protocol.shapes import to_json
+    from bounty_protocol.wire.values import Finality
+    from bounty_protocol.wire.webhooks import RegisteredWebhook, WebhookRequest
 
     from service_cli.webhook.events import AddedWebhook
 
@@ -178,7 +178,7 @@ def add(
 
 def show(settings: "Settings") -> None:
     """The command ``webhook:list``."""
-    from service_common.wire.webhooks import WebhookList
+    from bounty_protocol.wire.webhooks import WebhookList
 
     from service_cli.webhook.events import ListedWebhook
 
@@ -191,7 +191,7 @@ def show(settings: "Settings") -> None:
 
 def request_test(settings: "Settings", webhook_id: "WebhookId") -> None:
     """The command ``webhook:test``."""
-    from service_common.wire.webhooks import Webhook
+    from bounty_protocol.wire.webhooks import Webhook
 
     from service_cli.webhook.events import TestedWebhook
 
@@ -201,7 +201,7 @@ def request_test(settings: "Settings", webhook_id: "WebhookId") -> None:
 
 def rotate(settings: "Settings", webhook_id: "WebhookId", secret_file: Path) -> None:
     """The command ``webhook:rotate``."""
-    from service_common.wire.webhooks import RegisteredWebhook
+    from bounty_protocol.wire.webhooks import RegisteredWebhook
 
     from service_cli.webhook.events import RotatedSecret
 
@@ -215,7 +215,7 @@ def rotate(settings: "Settings", webhook_id: "WebhookId", secret_file: Path) -> 
 
 def remove(settings: "Settings", webhook_id: "WebhookId") -> None:
     """The command ``webhook:remove``."""
-    from service_common.wire.webhooks import RemovedWebhook
+    from bounty_protocol.wire.webhooks import RemovedWebhook
 
     from service_cli.webhook.events import DroppedWebhook
 

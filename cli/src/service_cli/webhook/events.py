@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from service_common.shapes import parts
-from service_common.types import Address, BountyId
-from service_common.wire.values import Finality, Timestamp, WebhookId, WebhookState
-from service_common.wire.webhooks import Webhook
+from bounty_protocol.shapes import parts
+from bounty_protocol.types import Address, BountyId
+from bounty_protocol.wire.values import Finality, Timestamp, WebhookId, WebhookState
+from bounty_protocol.wire.webhooks import Webhook
 
 from service_cli.shell.event import Event
 from service_cli.shell.items import Field, Heading, Shown

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from service_common.chain.hub import BountyView
-from service_common.domain.hub_events import BountyTerms
-from service_common.domain.lifecycle import Outcome
-from service_common.domain.roster import Roster
-from service_common.types import Address, BountyId, Bytes32, UnixSeconds
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.domain.hub_events import BountyTerms
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 
 from service_cli.api import ApiClient
 from service_cli.bounty.facts import LAST_CHANGE, check_detail, require_agreement, wait_finalized

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.domain.hub_events import BountyCreated
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, parse_bounty_id, parse_bytes32
+from bounty_protocol.domain.hub_events import BountyCreated
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, parse_bounty_id, parse_bytes32
 
 from service_cli.api import ApiClient
 from service_cli.chain.journal import journals_below, note_done

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from service_common.chain.hub_notices import why_void
-from service_common.domain.hub_notice import MOST_NOTICES, STATES, HubNotice, latest_of_each
-from service_common.errors import Issue
-from service_common.foreign_json import read_json
-from service_common.shapes import to_json
-from service_common.types import UnixSeconds
-from service_common.wire.deployment import Deployment
-from service_common.wire.reading import read
+from bounty_protocol.chain.hub_notices import why_void
+from bounty_protocol.domain.hub_notice import MOST_NOTICES, STATES, HubNotice, latest_of_each
+from bounty_protocol.errors import Issue
+from bounty_protocol.foreign_json import read_json
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.deployment import Deployment
+from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient
 from service_cli.chain.session import ChainClient, chain_errors

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from service_common.types import Address, BountyId, Bytes32
-from service_common.wire.bounties import BountyDetail
+from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.bounties import BountyDetail
 
 from service_cli.api import ApiClient, bounty_detail
 from service_cli.bounty.facts import RecordedSubmission, recorded_submissions

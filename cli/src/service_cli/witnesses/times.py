@@ -2,7 +2,7 @@
 
 import time
 
-from service_common.types import UnixSeconds
+from bounty_protocol.types import UnixSeconds
 
 from service_cli.chain.session import ChainClient
 from service_cli.errors import CommandRefused

@@ -1,4 +1,5 @@
-"""What the services and the client share, and nothing else.
+"""What the services share: database, jobs, storage settings, traces, web, and their settings.
 
-Its packages build on each other in one direction: the import contracts in ``pyproject.toml`` list them.
+The protocol itself is ``bounty_protocol``, which the client uses, too. The packages here build on each other in one
+direction: the import contracts in ``pyproject.toml`` list them.
 """

@@ -15,13 +15,13 @@ from functools import lru_cache
 from threading import Lock
 from typing import Final
 
+from bounty_protocol.clock import Clock
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import RedisStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
 from redis import Redis
 from redis.exceptions import RedisError
 
-from service_common.clock import Clock
 from service_common.log import get_logger
 
 MAX_COUNTS: Final = 65_536

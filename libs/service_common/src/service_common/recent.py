@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import Generic, TypeVar
 
-from service_common.clock import Clock
+from bounty_protocol.clock import Clock
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

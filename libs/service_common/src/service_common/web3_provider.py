@@ -24,9 +24,9 @@ from web3.types import RPCEndpoint, RPCResponse  # noqa: E402
 
 sys.setrecursionlimit(_limit)
 
-from service_common.chain.abi import hub_abi_text  # noqa: E402
-from service_common.chain.json_rpc import Call, ChainUnavailable, RpcRefused  # noqa: E402
-from service_common.types import Address  # noqa: E402
+from bounty_protocol.chain.abi import hub_abi_text  # noqa: E402
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, RpcRefused  # noqa: E402
+from bounty_protocol.types import Address  # noqa: E402
 
 __all__ = ["Account", "Contract", "LocalAccount", "Web3", "Web3Provider", "hub_contract", "make_web3", "usable_answers"]
 

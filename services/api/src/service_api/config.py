@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
+from bounty_protocol.chain.deployment import BeaconRecord
+from bounty_protocol.types import parse_decimal
 from service_common.budgets import Budget, parse_budget
 from service_common.chain.beacon_settings import read_beacon_record
-from service_common.chain.deployment import BeaconRecord
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url
 from service_common.log import parse_level
-from service_common.storage.settings import StorageSettings, read_storage_settings
+from service_common.storage_settings import StorageSettings, read_storage_settings
 from service_common.traces.settings import TraceSettings, read_trace_settings
-from service_common.types import parse_decimal
 from service_common.web.callers import CallerBudgets
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 

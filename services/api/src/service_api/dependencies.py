@@ -10,33 +10,33 @@ from threading import BoundedSemaphore
 from typing import Final, cast
 
 import urllib3
+from bounty_protocol.auth.typed_data import SigningDomain
+from bounty_protocol.auth.verify import Authority
+from bounty_protocol.chain.beacons import beacon_info
+from bounty_protocol.chain.hub_constants import HubConstants, read_hub_constants
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.clock import Clock, SystemClock
+from bounty_protocol.crypto.beacon_http import Urllib3Get
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.domain.hub_notice import HubNotice
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.timely import TimelyHttp
+from bounty_protocol.types import Address, BountyId, Bytes32
 from flask import Flask, current_app
 from redis import Redis
-from service_common.auth.typed_data import SigningDomain
-from service_common.auth.verify import Authority
 from service_common.budgets import Budgets
-from service_common.chain.beacon_settings import beacon_info
-from service_common.chain.hub_constants import HubConstants, read_hub_constants
-from service_common.chain.json_rpc import JsonRpc
-from service_common.clock import Clock, SystemClock
-from service_common.crypto.beacon_http import Urllib3Get
-from service_common.crypto.beacon_info import BeaconInfo
-from service_common.crypto.failures import SealedDataError
 from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
-from service_common.domain.hub_notice import HubNotice
-from service_common.errors import ServiceError
 from service_common.jobs.queues import ANSWER_SECONDS, connect
 from service_common.recent import Recent
-from service_common.storage.gcs import GcsStore
-from service_common.storage.port import DownloadTarget, ObjectStore
-from service_common.timely import TimelyHttp
-from service_common.types import Address, BountyId, Bytes32
 from service_common.web.callers import Callers
 from service_common.web.hub_witness import HubWitness
 from sqlalchemy import Engine
 
 from service_api.config import ApiConfig
+from service_api.storage.gcs import GcsStore
+from service_api.storage.port import DownloadTarget, ObjectStore
 
 EXTENSION: Final = "service-api"
 MAX_WAITING_REVIEWS: Final = 100

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from service_common.domain.envelope import CiphertextReference
+from bounty_protocol.domain.envelope import CiphertextReference
+from bounty_protocol.types import parse_bytes32
 from service_common.jobs.periodic import Periodic, left_to_the_next
 from service_common.jobs.queues import QueueName, check_message
-from service_common.types import parse_bytes32
 
 from service_api.config import read_config
 from service_api.dependencies import Dependencies, make_dependencies

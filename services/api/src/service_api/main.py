@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from bounty_protocol.clock import SystemClock
 from prometheus_client import REGISTRY
 from service_common import log
 from service_common.bounded import BoundedCollector
-from service_common.clock import SystemClock
 from service_common.config import EnvironmentReader, parse_database_url
 from service_common.db.engine import check_database, make_engine
 from service_common.db.migrate import migrate

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Final
 
+from bounty_protocol.domain.hub_notice import NoticeReason
 from prometheus_client import Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.counters import counter_by
 from service_common.db.engine import DatabaseUnavailable
-from service_common.domain.hub_notice import NoticeReason
-from service_common.domain.reviews import OUTCOMES
-from service_common.storage.verify import Verification
+from service_common.reviews import OUTCOMES
 from sqlalchemy import Engine
 
+from service_api.storage.verify import Verification
 from service_api.usecases.defects import count_defects
 from service_api.usecases.pending import Pending, count_pending
 

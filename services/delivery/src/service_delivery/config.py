@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from bounty_protocol.crypto.x25519 import Identity, parse_keyring
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import parse_decimal
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
-from service_common.crypto.x25519 import Identity, parse_keyring
-from service_common.errors import ServiceError
 from service_common.log import parse_level
 from service_common.traces.settings import TraceSettings, read_trace_settings
-from service_common.types import parse_decimal
 from service_common.web.settings import WebSettings, read_web_settings
 
 KEY_GRACE_SECONDS: Final = 7 * 86_400

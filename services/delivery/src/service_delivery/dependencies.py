@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Final, cast
 
+from bounty_protocol.auth.typed_data import SigningDomain
+from bounty_protocol.auth.verify import Authority
+from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.clock import Clock, SystemClock
 from flask import current_app
-from service_common.auth.typed_data import SigningDomain
-from service_common.auth.verify import Authority
-from service_common.chain.json_rpc import JsonRpc
-from service_common.clock import Clock, SystemClock
 from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
 from service_common.web.hub_witness import HubWitness

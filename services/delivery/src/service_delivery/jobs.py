@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.clock import SystemClock
-from service_common.db import delivery as t
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.types import BlockNumber, UnixSeconds
 from service_common.db import hub_index
 from service_common.db.engine import engine_of_job, writing
 from service_common.db.hub_facts import FactSource
 from service_common.jobs.periodic import Periodic, left_to_the_next
 from service_common.jobs.queues import QueueName, check_message
-from service_common.types import BlockNumber, UnixSeconds
 from sqlalchemy import Engine, delete, exists
 
+from service_delivery import tables as t
 from service_delivery.config import DeliveryConfig, read_config
 from service_delivery.metrics import WRAPS
 from service_delivery.usecases.rotation import rewrap

@@ -4,13 +4,13 @@ import json
 import sys
 from collections.abc import Sequence
 
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.errors import ServiceError
 from service_common import log
-from service_common.clock import SystemClock
 from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.hub_facts import FactSource
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
-from service_common.errors import ServiceError
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect

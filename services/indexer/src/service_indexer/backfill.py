@@ -9,17 +9,17 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, UnixSeconds
 from redis import Redis
 from redis.exceptions import RedisError
-from service_common.chain.blocks import Header
-from service_common.chain.events import Log
-from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
-from service_common.types import Address, BlockNumber, Bytes32, ChainId, UnixSeconds
 from sqlalchemy import Engine, delete, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 

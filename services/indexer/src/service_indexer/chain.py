@@ -12,12 +12,12 @@ from contextvars import copy_context
 from functools import partial
 from typing import Final, TypeVar, cast
 
-from service_common.chain.blocks import Header, parse_header
-from service_common.chain.endpoints import Endpoint
-from service_common.chain.events import Log, parse_log
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.blocks import Header, parse_header
+from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.events import Log, parse_log
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.types import Address, BlockNumber, Bytes32
 from service_common.log import get_logger
-from service_common.types import Address, BlockNumber, Bytes32
 from service_common.web3_provider import make_web3
 from web3 import Web3
 from web3.method import Method

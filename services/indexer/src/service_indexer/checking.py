@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Final
 
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.types import BlockNumber
 from redis.exceptions import RedisError
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.db.engine import DatabaseUnavailable, engine_of_job
 from service_common.jobs.queues import connect
 from service_common.log import get_logger
-from service_common.types import BlockNumber
 from sqlalchemy import Engine
 
 from service_indexer.comparing import Comparer

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from service_common.chain.events import Log
+from bounty_protocol.chain.events import Log
+from bounty_protocol.types import BlockNumber, BountyId, ChainId, UnixSeconds
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
 from service_common.log import get_logger
-from service_common.types import BlockNumber, BountyId, ChainId, UnixSeconds
 from sqlalchemy import Connection, Engine, Table, case, func, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 

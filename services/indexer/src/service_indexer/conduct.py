@@ -8,10 +8,10 @@ import json
 from dataclasses import dataclass
 from typing import Final, cast
 
+from bounty_protocol.chain.endpoints import Endpoints
+from bounty_protocol.types import ChainId
 from redis import Redis
 from redis.exceptions import RedisError
-from service_common.chain.endpoints import Endpoints
-from service_common.types import ChainId
 
 CONDUCT_SECONDS: Final = 60
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from service_common.auth.signature import parse_private_key
+from bounty_protocol.auth.signature import parse_private_key
+from bounty_protocol.types import parse_decimal
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url, parse_switch
 from service_common.log import parse_level
 from service_common.traces.settings import TraceSettings, read_trace_settings
-from service_common.types import parse_decimal
 
 
 @dataclass(frozen=True, slots=True)

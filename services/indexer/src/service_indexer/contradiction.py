@@ -1,6 +1,6 @@
 """What an endpoint answered contradicts a block header, or itself."""
 
-from service_common.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.json_rpc import ChainUnavailable
 
 
 class Contradiction(ChainUnavailable):

@@ -5,9 +5,9 @@ Both go on from their newest row, so that what a release before did not write is
 
 from typing import Any, Final
 
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
-from service_common.domain.lifecycle import Outcome
-from service_common.types import BlockNumber
 from sqlalchemy import (
     ColumnElement,
     Connection,

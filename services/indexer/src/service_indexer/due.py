@@ -4,9 +4,9 @@ A bounty is listed only when its creation is finalized and no ending is indexed;
 anything is sent. Boundaries: from the judging deadline, or from the submission deadline without a Submission.
 """
 
+from bounty_protocol.types import BountyId
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import Head
-from service_common.types import BountyId
 from sqlalchemy import Connection, exists, or_, select
 
 MAX_DUE = 100

@@ -8,13 +8,13 @@ finalized log that this release does not know: the Hub is of another release.
 from dataclasses import replace
 from typing import Final
 
-from service_common.chain.blocks import Header
-from service_common.chain.events import UnknownLog
-from service_common.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.events import UnknownLog
+from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.types import BlockNumber
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
 from service_common.traces import port as traces
-from service_common.types import BlockNumber
 
 from service_indexer.backfill import Backfill
 from service_indexer.proving import NEAR, Begun, Proofs, StorageProof

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Final
 
 import rlp
-from service_common.chain.blocks import Header, parse_header
-from service_common.chain.json_rpc import hash_of, hex_bytes, mapping, quantity
-from service_common.keccak import keccak256
-from service_common.types import bytes32
+from bounty_protocol.chain.blocks import Header, parse_header
+from bounty_protocol.chain.json_rpc import hash_of, hex_bytes, mapping, quantity
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import bytes32
 
 from service_indexer.contradiction import Contradiction
 

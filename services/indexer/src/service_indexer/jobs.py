@@ -15,16 +15,16 @@ from functools import cache
 from threading import Event, Thread
 from typing import Final
 
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.types import BlockNumber
 from redis import Redis
 from redis.exceptions import RedisError
 from rq import get_current_job
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.db.engine import DatabaseUnavailable, make_engine, reading
 from service_common.db.hub_reads import read_head
 from service_common.jobs.queues import check_message, connect
 from service_common.jobs.worker import must_stop
 from service_common.log import get_logger
-from service_common.types import BlockNumber
 from sqlalchemy import Engine
 
 from service_indexer.backfill import Backfill, enqueue_ahead

@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Sequence
 
+from bounty_protocol.auth.signature import account_of_key
+from bounty_protocol.clock import SystemClock
 from prometheus_client import REGISTRY, Counter
 from service_common import log
-from service_common.auth.signature import account_of_key
 from service_common.bounded import BoundedCollector
-from service_common.clock import SystemClock
 from service_common.db.engine import check_database, make_engine, reading
 from service_common.db.hub_reads import read_head
 from service_common.db.waiting import AWAIT_SCHEMA

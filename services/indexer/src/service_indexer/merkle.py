@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import Final, cast
 
 import rlp
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, Bytes32, bytes32, to_bytes
 from rlp.exceptions import RLPException
-from service_common.keccak import keccak256
-from service_common.types import Address, Bytes32, bytes32, to_bytes
 from trie.exceptions import BadTrieProof, ValidationError
 from trie.hexary import HexaryTrie
 

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.clock import Clock
+from bounty_protocol.types import ChainId
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from redis import Redis
-from service_common.chain.abi import hub_abi
-from service_common.clock import Clock
 from service_common.db import hub_index as t
 from service_common.db.engine import DatabaseUnavailable, reading
 from service_common.db.hub_reads import Head, read_head
-from service_common.types import ChainId
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select
 
 from service_indexer.conduct import EndpointConduct, read_conduct

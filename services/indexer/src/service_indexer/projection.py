@@ -7,9 +7,8 @@ halts on it rather than guess.
 from collections.abc import Iterator
 from typing import Any, Final
 
-from service_common.chain.events import Log, decode_log
-from service_common.db import hub_index as t
-from service_common.domain.hub_events import (
+from bounty_protocol.chain.events import Log, decode_log
+from bounty_protocol.domain.hub_events import (
     EVENT_FIELDS,
     AwardClaimed,
     BountyCreated,
@@ -27,8 +26,9 @@ from service_common.domain.hub_events import (
     VerdictRecorded,
     bounty_of,
 )
-from service_common.domain.lifecycle import HubEnum
-from service_common.types import ZERO_ADDRESS, BlockNumber, Bytes32, UnixSeconds
+from bounty_protocol.domain.lifecycle import HubEnum
+from bounty_protocol.types import ZERO_ADDRESS, BlockNumber, Bytes32, UnixSeconds
+from service_common.db import hub_index as t
 from sqlalchemy import Row as LogRow
 from sqlalchemy import Table
 

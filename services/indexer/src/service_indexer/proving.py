@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final
 
-from service_common.chain.blocks import Header
-from service_common.chain.endpoints import Endpoint
-from service_common.chain.events import Log
-from service_common.chain.json_rpc import AnswerTooLarge, ChainUnavailable, RpcRefused, hex_bytes, mapping
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, RpcRefused, hex_bytes, mapping
+from bounty_protocol.types import Address, BlockNumber, Bytes32
 from service_common.log import get_logger
-from service_common.types import Address, BlockNumber, Bytes32
 
 from service_indexer.chain import ChainModule, ChainReader
 from service_indexer.contradiction import Contradiction

@@ -10,11 +10,11 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 
-from service_common.chain.blocks import Header
-from service_common.chain.endpoints import Endpoint
-from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.types import BlockNumber
 from service_common.log import get_logger
-from service_common.types import BlockNumber
 
 from service_indexer.chain import ChainModule, ChainReader
 

@@ -7,10 +7,10 @@ Receipts are encoded as on Ethereum, each behind the number of its type, and dep
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from service_common.chain.blocks import Header
-from service_common.chain.events import Log
-from service_common.chain.json_rpc import hash_of, mapping, quantity
-from service_common.types import Address, Bytes32
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.json_rpc import hash_of, mapping, quantity
+from bounty_protocol.types import Address, Bytes32
 
 from service_indexer.contradiction import Contradiction
 from service_indexer.merkle import EMPTY_ROOT, encode_list, encode_string, list_root

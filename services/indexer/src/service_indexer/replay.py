@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
 from service_common.db.engine import engine_of_job, reading, writing
 from service_common.db.hub_reads import read_head
-from service_common.types import BlockNumber
 from sqlalchemy import Connection, Engine, MetaData, Table, Text, cast, delete, func, insert, or_, select, update
 
 from service_indexer.config import IndexerConfig

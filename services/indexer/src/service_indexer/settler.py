@@ -14,18 +14,17 @@ from datetime import timedelta
 from itertools import count
 from typing import Any, Final, cast
 
+from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, reasonable_tip
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
+from bounty_protocol.chain.reverts import explain
+from bounty_protocol.types import Address, BountyId, ChainId
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from service_common.chain.gas import GAS_NEEDS, MAX_FEE_WEI, reasonable_tip
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
-from service_common.chain.reverts import explain
 from service_common.counters import counter_by
 from service_common.db import hub_index
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import Head, read_head
-from service_common.db.settler import settlements
 from service_common.log import get_logger
-from service_common.types import Address, BountyId, ChainId
 from service_common.web3_provider import Account, Contract, LocalAccount, Web3, hub_contract, usable_answers
 from sqlalchemy import Connection, Engine, Row, delete, exists, func, insert, or_, select, true, update
 from web3.contract.contract import ContractFunction
@@ -34,6 +33,7 @@ from web3.exceptions import TransactionNotFound
 from web3.types import Nonce, TxParams, Wei
 
 from service_indexer.due import read_due
+from service_indexer.settler_tables import settlements
 
 SETTLE_GAS: Final = GAS_NEEDS["settle"].most()
 _RECENT_BLOCKS: Final = 20

@@ -6,15 +6,15 @@ indexed block, and the balance is what the token says there. One endpoint that l
 
 from collections.abc import Iterator, Sequence
 
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.hub_constants import balance_of
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.types import BlockNumber
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from service_common.chain.hub import Hub
-from service_common.chain.hub_constants import balance_of
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.chain.settings import ChainSettings
 from service_common.db.engine import DatabaseUnavailable, reading
 from service_common.db.hub_reads import read_head, read_totals
-from service_common.types import BlockNumber
 from sqlalchemy import Engine
 
 

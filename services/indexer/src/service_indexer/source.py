@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
-from service_common.chain.blocks import Header
-from service_common.chain.endpoints import Endpoint
-from service_common.chain.events import Log
-from service_common.chain.json_rpc import AnswerTooLarge, ChainUnavailable, JsonRpc, RpcRefused
-from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, to_bytes
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, BlockNumber, to_bytes
 
 from service_indexer.chain import ChainModule, ChainReader
 from service_indexer.config import IndexerConfig

@@ -11,11 +11,11 @@ from itertools import groupby, zip_longest
 from operator import attrgetter
 from typing import Any, Final
 
+from bounty_protocol.domain.hub_events import OwnershipTransferred, OwnershipTransferStarted
+from bounty_protocol.domain.lifecycle import SettlementReason, VerdictKind
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, BlockNumber, RosterVersion
 from service_common.db import hub_index as t
-from service_common.domain.hub_events import OwnershipTransferred, OwnershipTransferStarted
-from service_common.domain.lifecycle import SettlementReason, VerdictKind
-from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, RosterVersion
 from sqlalchemy import Connection, Row, Select, Table, func, null, select, union_all
 from sqlalchemy.dialects.postgresql import distinct_on
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from service_common.chain.blocks import Header
-from service_common.chain.endpoints import Endpoint
-from service_common.chain.events import Log
-from service_common.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.types import BlockNumber
 from service_common.log import get_logger
-from service_common.types import BlockNumber
 
 from service_indexer.source import Source, bloom_tells
 

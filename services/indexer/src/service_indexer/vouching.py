@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from threading import Event
 from typing import TypeVar
 
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import BlockNumber, Bytes32, ChainId
 from psycopg import Connection as PsycopgConnection
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
-from service_common.keccak import keccak256
 from service_common.log import get_logger
-from service_common.types import BlockNumber, Bytes32, ChainId
 from sqlalchemy import Connection, Engine, select, update
 
 from service_indexer.merkle import encode_string, large_tree_root

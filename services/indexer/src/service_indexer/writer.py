@@ -10,15 +10,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.events import Log
+from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, UnixSeconds
 from psycopg import Connection as PsycopgConnection
 from psycopg import sql
-from service_common.chain.blocks import Header
-from service_common.chain.events import Log
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import Head, read_head
 from service_common.db.locks import release_chain_lock, try_chain_lock
-from service_common.types import Address, BlockNumber, Bytes32, ChainId, UnixSeconds
 from sqlalchemy import (
     Connection,
     Engine,

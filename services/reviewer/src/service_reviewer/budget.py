@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from bounty_protocol.types import Bytes32, UnixSeconds
 from service_common.db.engine import writing
 from service_common.db.expiry import delete_where
 from service_common.db.review import paid_calls
-from service_common.types import Bytes32, UnixSeconds
 from sqlalchemy import Engine, delete, func, insert, select, text
 
 from service_reviewer.providers.port import ProviderError

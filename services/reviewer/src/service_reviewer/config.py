@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Final
 
+from bounty_protocol.types import parse_decimal
 from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
 from service_common.log import parse_level
 from service_common.traces.settings import TraceSettings, read_trace_settings
-from service_common.types import parse_decimal
 
 PROVIDERS: Final = ("rules", "openai")
 MAX_TIMEOUT_SECONDS: Final = 80

@@ -10,12 +10,19 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from service_common.clock import SystemClock
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.rubric import Rubric, known_rubrics
+from bounty_protocol.types import Bytes32, UnixSeconds, parse_address
 from service_common.counters import counter_by
 from service_common.db.engine import engine_of_job
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.reviews import (
+from service_common.jobs.periodic import Periodic, left_to_the_next
+from service_common.jobs.queues import QueueName, check_message
+from service_common.log import get_logger
+from service_common.reviews import (
     DONE,
     OUTCOMES,
     Circumstances,
@@ -24,13 +31,6 @@ from service_common.domain.reviews import (
     review_id,
     unpack_page,
 )
-from service_common.errors import ServiceError
-from service_common.jobs.periodic import Periodic, left_to_the_next
-from service_common.jobs.queues import QueueName, check_message
-from service_common.log import get_logger
-from service_common.readiness.material import Material
-from service_common.rubric import Rubric, known_rubrics
-from service_common.types import Bytes32, UnixSeconds, parse_address
 from sqlalchemy import Engine
 
 from service_reviewer.budget import DailyCap, forget_old_calls

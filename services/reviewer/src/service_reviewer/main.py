@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bounty_protocol.types import parse_bytes32
 from service_common import log
 from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.waiting import AWAIT_SCHEMA
@@ -14,7 +15,6 @@ from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
 from service_common.traces.setup import start_traces
-from service_common.types import parse_bytes32
 from service_common.web.server import serve
 
 from service_reviewer.config import ReviewerConfig, read_config

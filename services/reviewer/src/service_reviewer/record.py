@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.errors import Issue
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.rubric import Rubric
+from bounty_protocol.types import Address, Bytes32, bytes32
 from service_common.db.engine import reading, writing
 from service_common.db.expiry import delete_where
 from service_common.db.review import reviews
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.reviews import Circumstances, ReviewResult
-from service_common.errors import Issue
-from service_common.keccak import keccak256
-from service_common.rubric import Rubric
-from service_common.types import Address, Bytes32, bytes32
+from service_common.reviews import Circumstances, ReviewResult
 from sqlalchemy import Engine, func, select
 from sqlalchemy.dialects.postgresql import insert
 

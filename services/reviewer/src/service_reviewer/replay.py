@@ -7,9 +7,9 @@ operator wanted it).
 
 from pathlib import Path
 
-from service_common.domain.reviews import Circumstances
-from service_common.rubric import Rubric, current_rubric, known_rubrics
-from service_common.types import Bytes32, UnixSeconds
+from bounty_protocol.rubric import Rubric, current_rubric, known_rubrics
+from bounty_protocol.types import Bytes32, UnixSeconds
+from service_common.reviews import Circumstances
 from sqlalchemy import Engine
 
 from service_reviewer.config import ReviewerConfig
@@ -73,7 +73,7 @@ def _provider(config: ReviewerConfig, record: Record, rubric: Rubric) -> Provide
         return BoundedRules(RulesProvider(rubric))
     if config.model is None:
         raise ReplayError(f"the review was made by {record.provider}: set SERVICE_REVIEW_PROVIDER and its variables")
-    from service_common.clock import SystemClock
+    from bounty_protocol.clock import SystemClock
 
     from service_reviewer.providers.model.provider import ModelProvider
 

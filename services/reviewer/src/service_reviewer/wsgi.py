@@ -2,9 +2,9 @@
 
 import os
 
+from bounty_protocol.rubric import current_rubric
 from flask import Flask, Response, jsonify
 from service_common import log
-from service_common.rubric import current_rubric
 from service_common.traces.setup import start_traces
 from service_common.web.app import create_app
 from service_common.web.authentication import public

@@ -2,10 +2,10 @@
 
 from typing import Final
 
+from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.errors import ServiceError
 from flask import Flask, Response, render_template, request
 from jinja2 import StrictUndefined
-from service_common.domain.readable import readable_line
-from service_common.errors import ServiceError
 from service_common.log import correlation_id, get_logger
 from service_common.web.app import PlainFlask
 from service_common.web.authentication import public

@@ -6,12 +6,12 @@ Each signature is verified, which is a service to the pages and no authority: a 
 from threading import Semaphore
 from typing import Final
 
-from service_common.chain.beacon_settings import beacon_info
-from service_common.chain.deployment import BeaconRecord
-from service_common.clock import Clock
-from service_common.crypto.beacon import Beacon, BeaconClient, HttpGet, NotYet
-from service_common.crypto.beacon_info import BeaconInfo
-from service_common.crypto.failures import SealedDataError
+from bounty_protocol.chain.beacons import beacon_info
+from bounty_protocol.chain.deployment import BeaconRecord
+from bounty_protocol.clock import Clock
+from bounty_protocol.crypto.beacon import Beacon, BeaconClient, HttpGet, NotYet
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.crypto.failures import SealedDataError
 from service_common.recent import Recent
 
 _KEPT_SECONDS: Final = 3_600.0

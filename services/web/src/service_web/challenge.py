@@ -12,15 +12,15 @@ from functools import cached_property
 from threading import Lock
 from typing import Final
 
+from bounty_protocol.clock import Clock
+from bounty_protocol.domain.challenge import MAX_SUMMARY, MAX_TITLE, ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BountyId, Bytes32
+from bounty_protocol.wire.bounties import BountyDetail
 from markupsafe import Markup
-from service_common.clock import Clock
-from service_common.domain.challenge import MAX_SUMMARY, MAX_TITLE, ChallengePage, parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.readable import readable_line
-from service_common.errors import ServiceError
 from service_common.recent import Recent
-from service_common.types import BountyId, Bytes32
-from service_common.wire.bounties import BountyDetail
 
 from service_web.api.answers import Api
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable

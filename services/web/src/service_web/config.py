@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord
+from bounty_protocol.types import Address, ChainId
 from service_common.chain.beacon_settings import read_beacon_record
-from service_common.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord
 from service_common.chain.settings import read_hub
 from service_common.config import EnvironmentReader, parse_count
 from service_common.log import parse_level
-from service_common.storage.settings import parse_bucket, parse_endpoint
+from service_common.storage_settings import parse_bucket, parse_endpoint
 from service_common.traces.settings import TraceSettings, read_trace_settings
-from service_common.types import Address, ChainId
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
 from service_web.texts import ENGLISH, Texts, parse_language, read_texts

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, cast
 
+from bounty_protocol.clock import Clock, SystemClock
+from bounty_protocol.crypto.beacon_http import Urllib3Get
 from flask import current_app
 from service_common.budgets import Budgets
-from service_common.clock import Clock, SystemClock
-from service_common.crypto.beacon_http import Urllib3Get
 from service_common.web.callers import CallerBudgets, Callers
 
 from service_web.api.answers import Api

@@ -6,9 +6,9 @@ The names of months and units are in the catalogue; digits, their grouping and t
 from datetime import UTC, datetime
 from typing import Final
 
-from service_common.domain.money import whole_tokens
-from service_common.types import Address, Bytes32
-from service_common.wire.deployment import TokenDescription
+from bounty_protocol.domain.money import whole_tokens
+from bounty_protocol.types import Address, Bytes32
+from bounty_protocol.wire.deployment import TokenDescription
 
 from service_web.texts import gettext, marked, marked_plural, ngettext
 

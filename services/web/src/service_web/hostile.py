@@ -1,6 +1,6 @@
 """Untrusted text, made harmless for a reader's eyes, and for a browser that lays it out.
 
-What hides, reorders or draws over others is shown by ``service_common.domain.readable``. Escaping is the templates'
+What hides, reorders or draws over others is shown by ``bounty_protocol.domain.readable``. Escaping is the templates'
 work; this is about text that shows something else than it holds.
 """
 
@@ -8,7 +8,7 @@ import re
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from service_common.domain.readable import readable, readable_line
+from bounty_protocol.domain.readable import readable, readable_line
 
 from service_web.texts import gettext
 

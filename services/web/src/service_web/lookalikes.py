@@ -12,9 +12,9 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from bounty_protocol.domain.readable import readable
 from confusable_homoglyphs import categories
 from confusable_homoglyphs.utils import load
-from service_common.domain.readable import readable
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _MOST_LETTERS: Final = 1_000

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import nh3
+from bounty_protocol.domain.readable import readable
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
-from service_common.domain.readable import readable
 
 from service_web.hostile import outside_link, shortened
 from service_web.texts import gettext

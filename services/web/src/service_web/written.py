@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from bounty_protocol.clock import Clock
+from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Bytes32
 from markupsafe import Markup
-from service_common.clock import Clock
-from service_common.domain.verdict import WrittenVerdict, parse_verdict
-from service_common.errors import ServiceError
 from service_common.recent import Recent
-from service_common.types import Bytes32
 
 from service_web.api.answers import Api
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable

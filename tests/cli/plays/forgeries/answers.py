@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bounty_protocol.chain.abi import Function, Parameter, hub_abi, snake_case
+from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Bytes32
 from eth_abi.abi import decode, encode
-from service_common.chain.abi import Function, Parameter, hub_abi, snake_case
-from service_common.chain.json_rpc import JsonRpc, RpcRefused
-from service_common.keccak import keccak256
-from service_common.types import Bytes32
 
 from tests.cli.servers import Params, Reply, Request
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.types import Bytes32, to_bytes
 from service_cli.witnesses.table import Fact
-from service_common.domain.commitments import spec_commitment
-from service_common.types import Bytes32, to_bytes
 
 from tests.cli.ledger import ESCROW
 from tests.cli.plays.acts import Act, Kind

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from bounty_protocol.chain.gas import GWEI
 from service_cli.witnesses.table import Fact
-from service_common.chain.gas import GWEI
 
 from tests.cli.plays.acts import Act, Kind
 from tests.cli.plays.forgeries.answers import (

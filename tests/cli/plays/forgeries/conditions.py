@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from bounty_protocol.domain.abi_hashes import guardian_roster_hash
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Bytes32, to_bytes
 from service_cli.witnesses.table import Fact
-from service_common.domain.abi_hashes import guardian_roster_hash
-from service_common.keccak import keccak256
-from service_common.types import Bytes32, to_bytes
 
 from tests.cli.ledger import ESCROW
 from tests.cli.plays.acts import Act, Kind

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.gas import GAS_NEEDS
 from eth_abi.abi import encode
-from service_common.chain.abi import hub_abi
-from service_common.chain.gas import GAS_NEEDS
 
 from tests.cli.api_twin import refusal
 from tests.cli.plays.acts import Act

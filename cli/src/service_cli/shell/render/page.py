@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from service_common.domain.challenge import ChallengePage, parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.lifecycle import Schedule
-from service_common.domain.record import VerificationRecord
-from service_common.errors import ServiceError
-from service_common.wire.bounties import BountyDetail
-from service_common.wire.reading import read
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.lifecycle import Schedule
+from bounty_protocol.domain.record import VerificationRecord
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.reading import read
 
 from service_cli.shell.items import Field, Heading, Item, Whole
 from service_cli.shell.phrases import at, counted, safe, tokens, why

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
-from service_common.errors import ServiceError
+from bounty_protocol.errors import ServiceError
 
 from service_cli.shell.event import Event
 from service_cli.shell.items import Column, Heading, Item, Row, Shown

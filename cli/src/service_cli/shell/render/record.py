@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from service_common.domain.money import AmountKind
+from bounty_protocol.domain.money import AmountKind
 
 from service_cli.shell.items import Field, Heading, Item
 from service_cli.shell.phrases import short, tokens, why
 from service_cli.shell.render.screen import Screen
 
 if TYPE_CHECKING:
-    from service_common.domain.record import RosterVerdict, VerificationRecord
+    from bounty_protocol.domain.record import RosterVerdict, VerificationRecord
 
 _AMOUNTS: Final = {
     AmountKind.WINNER_AWARD: "Award",

@@ -1,1 +1,1 @@
-"""Access to the chain: deployment records, JSON-RPC, the Hub's ABI and events, and the block facts requests need."""
+"""The chain as a service sees it: its settings, cached block facts, and contract wallets within budgets."""

@@ -6,12 +6,12 @@ names all three. Genesis and period come from the beacon itself, checked by the 
 
 from dataclasses import replace
 
-from service_common.chain.deployment import BeaconRecord, deployment_of
+from bounty_protocol.chain.deployment import BeaconRecord, deployment_of
+from bounty_protocol.crypto.beacon_info import parse_beacon_key, parse_chain_hash
+from bounty_protocol.types import ChainId
+
 from service_common.chain.settings import parse_urls
 from service_common.config import EnvironmentReader
-from service_common.crypto.beacon import HttpGet, fetch_info
-from service_common.crypto.beacon_info import BeaconInfo, parse_beacon_key, parse_chain_hash
-from service_common.types import ChainId, UnixSeconds
 
 
 def read_beacon_record(reader: EnvironmentReader, chain_id: ChainId) -> BeaconRecord:
@@ -26,10 +26,3 @@ def read_beacon_record(reader: EnvironmentReader, chain_id: ChainId) -> BeaconRe
         genesis_time=None,
         period_seconds=None,
     )
-
-
-def beacon_info(record: BeaconRecord, http: HttpGet) -> BeaconInfo:
-    """The beacon whole: from the record where it is pinned, else read from the relays and checked by its hash."""
-    if record.genesis_time is None or record.period_seconds is None:
-        return fetch_info(record.urls, record.chain_hash, record.public_key, http)
-    return BeaconInfo(record.chain_hash, record.public_key, UnixSeconds(record.genesis_time), record.period_seconds)

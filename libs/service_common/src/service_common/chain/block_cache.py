@@ -11,10 +11,10 @@ from itertools import pairwise
 from threading import Lock
 from typing import Final
 
-from service_common.chain.blocks import Header, header_at, headers_between
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
-from service_common.clock import Clock
-from service_common.types import BlockNumber, Bytes32
+from bounty_protocol.chain.blocks import Header, header_at, headers_between
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.clock import Clock
+from bounty_protocol.types import BlockNumber, Bytes32
 
 EARLY_REFRESH_SECONDS: Final = 0.25
 CALL_SECONDS: Final = 3.0

@@ -20,12 +20,13 @@ from importlib.resources import files
 from threading import Lock, Semaphore
 from typing import Final
 
-from service_common.auth.verify import WalletAnswer, WalletView
+from bounty_protocol.auth.verify import WalletAnswer, WalletView
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.clock import Clock
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BlockNumber, to_bytes
+
 from service_common.budgets import Budget, Budgets
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
-from service_common.clock import Clock
-from service_common.errors import ServiceError
-from service_common.types import Address, BlockNumber, to_bytes
 
 FACTORY_GAS: Final = 6_000_000
 ACCOUNT_GAS: Final = 3_000_000
@@ -210,7 +211,7 @@ class _Share:
 
 @lru_cache(maxsize=1)
 def _validator() -> bytes:
-    text = (files(__package__) / "abi" / "SignatureValidator.hex").read_text(encoding="ascii")
+    text = (files(__package__) / "SignatureValidator.hex").read_text(encoding="ascii")
     return bytes.fromhex(text.strip().removeprefix("0x"))
 
 

@@ -7,10 +7,11 @@ name.
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from service_common.chain.deployment import DeploymentRecord, deployment_of, freshness_window
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of, freshness_window
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
+
 from service_common.config import EnvironmentReader
-from service_common.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from bounty_protocol.clock import Clock
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.hub_events import BountyFinalized, Logged, Origin, SubmissionRecorded
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, ChainId
 from sqlalchemy import Connection, Engine
 
-from service_common.clock import Clock
 from service_common.db.engine import DatabaseUnavailable, reading
 from service_common.db.hub_reads import (
     Head,
@@ -22,11 +27,6 @@ from service_common.db.hub_reads import (
     read_roster,
     read_submission,
 )
-from service_common.domain.bounty import Bounty
-from service_common.domain.hub_events import BountyFinalized, Logged, Origin, SubmissionRecorded
-from service_common.domain.roster import Roster
-from service_common.errors import ServiceError
-from service_common.types import Address, BountyId, ChainId
 
 MAX_LAG_SECONDS: Final = 60
 """A copy whose newest block is older than this cannot show that something does not exist."""

@@ -8,6 +8,18 @@ are the exception, one per chain, how far the copy is; and ``open_bounties``, wh
 from collections.abc import Mapping
 from typing import Any, Final
 
+from bounty_protocol.domain.hub_events import (
+    EVENT_FIELDS,
+    BountyCreated,
+    BountyFinalized,
+    DeliveryKeyWithdrawn,
+    FeePolicyChanged,
+    GuardianHeartbeat,
+    SubmissionRecorded,
+    VerdictRecorded,
+)
+from bounty_protocol.domain.lifecycle import HubEnum
+from bounty_protocol.types import Address, BountyId, Bytes32, RosterVersion, TokenAmount, UnixSeconds
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -30,19 +42,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
-
-from service_common.domain.hub_events import (
-    EVENT_FIELDS,
-    BountyCreated,
-    BountyFinalized,
-    DeliveryKeyWithdrawn,
-    FeePolicyChanged,
-    GuardianHeartbeat,
-    SubmissionRecorded,
-    VerdictRecorded,
-)
-from service_common.domain.lifecycle import HubEnum
-from service_common.types import Address, BountyId, Bytes32, RosterVersion, TokenAmount, UnixSeconds
 
 SCHEMA = "hub_index"
 SCRATCH = "hub_index_scratch"

@@ -9,6 +9,34 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final, TypeVar, cast
 
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.delivery_keys import DeliveryKeys, delivery_keys_at
+from bounty_protocol.domain.hub_events import (
+    BountyCreated,
+    BountyFinalized,
+    DeliveryKeyPublished,
+    DeliveryKeyWithdrawn,
+    FeePolicyChanged,
+    Logged,
+    Origin,
+    OwnershipTransferred,
+    OwnershipTransferStarted,
+    SubmissionRecorded,
+    VerdictRecorded,
+    event_of,
+)
+from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.types import (
+    ZERO_ADDRESS,
+    Address,
+    BlockNumber,
+    BountyId,
+    Bytes32,
+    ChainId,
+    RosterVersion,
+    UnixSeconds,
+)
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
@@ -28,35 +56,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import distinct_on
 
-from service_common.chain.abi import hub_abi
 from service_common.db import hub_index as t
-from service_common.domain.bounty import Bounty
-from service_common.domain.delivery_keys import DeliveryKeys, delivery_keys_at
-from service_common.domain.hub_events import (
-    BountyCreated,
-    BountyFinalized,
-    DeliveryKeyPublished,
-    DeliveryKeyWithdrawn,
-    FeePolicyChanged,
-    Logged,
-    Origin,
-    OwnershipTransferred,
-    OwnershipTransferStarted,
-    SubmissionRecorded,
-    VerdictRecorded,
-    event_of,
-)
-from service_common.domain.roster import Roster, RosterMember
-from service_common.types import (
-    ZERO_ADDRESS,
-    Address,
-    BlockNumber,
-    BountyId,
-    Bytes32,
-    ChainId,
-    RosterVersion,
-    UnixSeconds,
-)
 
 T = TypeVar("T")
 Row = RowMapping | Mapping[str, Any]

@@ -3,9 +3,8 @@
 A lock is held by a session and ends with it.
 """
 
+from bounty_protocol.types import ChainId
 from sqlalchemy import Connection, text
-
-from service_common.types import ChainId
 
 
 def try_chain_lock(connection: Connection, space: int, chain_id: ChainId) -> bool:

@@ -14,11 +14,11 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from bounty_protocol.clock import Clock, SystemClock
 from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from service_common.clock import Clock, SystemClock
 from service_common.db.engine import engine_of_job
 from service_common.log import get_logger
 

@@ -7,8 +7,9 @@ exit code 1 with the reason, so that the cluster tries again and shows why.
 import sys
 from typing import Final
 
+from bounty_protocol.clock import SystemClock
+
 from service_common import log
-from service_common.clock import SystemClock
 from service_common.config import EnvironmentReader, parse_database_url
 from service_common.db.migrate import SchemaBehind, await_schema
 from service_common.entry_point import Environment, Process

@@ -11,12 +11,12 @@ from functools import wraps
 from threading import Event, Thread
 from typing import Final
 
+from bounty_protocol.errors import ServiceError
 from redis import Redis
 from redis.exceptions import RedisError
 
 from service_common.db.engine import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
-from service_common.errors import ServiceError
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger

@@ -16,6 +16,7 @@ from threading import Event, Thread
 from typing import Any, Final
 
 import requests
+from bounty_protocol.errors import ServiceError
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -25,7 +26,6 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from service_common.errors import ServiceError
 from service_common.log import get_logger, trace_id
 from service_common.traces.port import Attributes, Carrier, SpanKind
 

@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.util import Finalize
 from typing import Final
 
-from service_common.chain import json_rpc
+from bounty_protocol.chain import json_rpc
+
 from service_common.traces.port import client, used
 from service_common.traces.settings import TraceSettings
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from bounty_protocol.errors import ServiceError
 from flask import Flask, Request, Response, request
 from flask.sessions import SecureCookieSession, SessionInterface, SessionMixin
 
-from service_common.errors import ServiceError
 from service_common.web.authentication import EXTENSION, Authentication, public
 from service_common.web.callers import Callers, install_callers
 from service_common.web.edge import ROUTE, Edge

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar, cast
 
-from flask import Request, current_app, request
-
-from service_common.auth.query import parse_query
-from service_common.auth.verify import (
+from bounty_protocol.auth.query import parse_query
+from bounty_protocol.auth.verify import (
     Authority,
     ChainView,
     Reason,
@@ -24,8 +22,10 @@ from service_common.auth.verify import (
     WalletView,
     verify_request,
 )
+from bounty_protocol.errors import Issue, ServiceError
+from flask import Request, current_app, request
+
 from service_common.counters import counter_by
-from service_common.errors import Issue, ServiceError
 from service_common.web.bodies import may_have_body
 from service_common.web.callers import callers
 

@@ -11,7 +11,8 @@ from threading import Lock
 from typing import Final
 from wsgiref.types import WSGIEnvironment
 
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+
 from service_common.web.at_work import AtWork
 
 MAX_OPEN: Final = 1_000

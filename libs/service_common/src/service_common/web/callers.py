@@ -19,11 +19,11 @@ from functools import lru_cache
 from typing import Final, cast
 from wsgiref.types import WSGIEnvironment
 
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address
 from flask import Flask, Response, current_app, g, request
 
 from service_common.budgets import Budget, Budgets, BudgetState
-from service_common.errors import ServiceError
-from service_common.types import Address
 from service_common.web.at_work import AtWork
 from service_common.web.settings import client_address
 from service_common.web.turns import Turns

@@ -25,9 +25,9 @@ from threading import Lock, Semaphore
 from typing import Final
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from bounty_protocol.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
 from prometheus_client import Counter, Histogram
 
-from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
 from service_common.log import correlation_id, get_logger
 from service_common.traces import port as traces
 from service_common.web.at_work import AtWork

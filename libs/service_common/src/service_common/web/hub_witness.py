@@ -9,17 +9,17 @@ from collections import OrderedDict
 from threading import Lock
 from typing import Final
 
+from bounty_protocol.chain.hub import BountyView, Hub
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BlockNumber, BountyId, ChainId
 from prometheus_client import Counter
 
-from service_common.chain.hub import BountyView, Hub
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
-from service_common.domain.bounty import Bounty
-from service_common.domain.lifecycle import Outcome
-from service_common.domain.roster import Roster
-from service_common.errors import ServiceError
 from service_common.log import get_logger
-from service_common.types import Address, BlockNumber, BountyId, ChainId
 
 MOST_KEPT: Final = 10_000
 CONTRADICTED: Final = Counter(

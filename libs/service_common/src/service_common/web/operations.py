@@ -13,15 +13,15 @@ from typing import Any, Final, TypeVar, cast
 
 from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
+from bounty_protocol.auth.header import SCHEME
+from bounty_protocol.errors import PROBLEMS
+from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.errors import Error
+from bounty_protocol.wire.values import VALUES, WebhookId
 from flask_smorest import Api, Blueprint
 from marshmallow import Schema, fields
 
-from service_common.auth.header import SCHEME
-from service_common.errors import PROBLEMS
-from service_common.types import Address, BountyId, Bytes32
 from service_common.web.schemas import ShapeSchema, ValueField, name_of, schema_of
-from service_common.wire.errors import Error
-from service_common.wire.values import VALUES, WebhookId
 
 V = TypeVar("V", bound=Callable[..., object])
 Json = dict[str, Any]

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING
 from typing import Final, NoReturn, TypeVar
 
+from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError, requirement
+from bounty_protocol.shapes import Part, keys, parts
+from bounty_protocol.types import MAX_INT64, parse_decimal
+from bounty_protocol.wire.values import form_of
 from marshmallow import ValidationError
 
-from service_common.errors import MAX_ISSUE_PATH, Issue, ServiceError, requirement
-from service_common.shapes import Part, keys, parts
-from service_common.types import MAX_INT64, parse_decimal
 from service_common.web.authentication import read_query
 from service_common.web.schemas import load
-from service_common.wire.values import form_of
 
 T = TypeVar("T")
 _BOOLEANS: Final = {"true": True, "false": False}

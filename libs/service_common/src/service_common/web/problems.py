@@ -7,18 +7,18 @@ and whole in the log, under the correlation id that the answer's ``X-Correlation
 
 from typing import Final
 
+from bounty_protocol.auth.header import SCHEME
+from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.errors import Error, error_body
 from flask import Flask, Response, jsonify
 from prometheus_client import Counter
 from werkzeug.exceptions import HTTPException
 
-from service_common.auth.header import SCHEME
-from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
 from service_common.db.engine import DatabaseUnavailable
-from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
 from service_common.log import get_logger
-from service_common.shapes import to_json
 from service_common.traces import port as traces
-from service_common.wire.errors import Error, error_body
 
 ERRORS: Final = Counter("service_errors_total", "Errors answered, by their code", ["code"])
 

@@ -9,14 +9,13 @@ from dataclasses import MISSING, is_dataclass
 from functools import cache
 from typing import Any, ClassVar, Final, Literal, TypeVar, cast, get_args, get_origin
 
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.errors import requirement
+from bounty_protocol.shapes import Part, parts
+from bounty_protocol.wire.deployment import RubricDocument
+from bounty_protocol.wire.values import ValueForm, form_of, no_form
 from marshmallow import Schema, ValidationError, fields, post_load
 from marshmallow import validate as check
-
-from service_common.domain.roster import Roster
-from service_common.errors import requirement
-from service_common.shapes import Part, parts
-from service_common.wire.deployment import RubricDocument
-from service_common.wire.values import ValueForm, form_of, no_form
 
 T = TypeVar("T")
 _NAMES: Final[Mapping[type, str]] = {Roster: "GuardianRoster", RubricDocument: "Rubric"}

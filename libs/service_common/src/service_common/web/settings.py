@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from bounty_protocol.types import parse_decimal
+
 from service_common.config import EnvironmentReader
-from service_common.types import parse_decimal
 
 _HOST: Final = re.compile(r"[a-z0-9.\-]+(:[1-9][0-9]{0,4})?|\[[0-9a-f:]+\](:[1-9][0-9]{0,4})?")
 

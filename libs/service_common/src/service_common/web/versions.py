@@ -14,10 +14,10 @@ from typing import Final, cast
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
+from bounty_protocol.clock import Clock
 from flask import Flask, Response, current_app, request
 from werkzeug.http import parse_etags
 
-from service_common.clock import Clock
 from service_common.recent import Recent
 from service_common.web.edge import ROUTE, Answer, Edge
 

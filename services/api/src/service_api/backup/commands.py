@@ -6,16 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.errors import ServiceError
 from service_common import log
-from service_common.clock import SystemClock
 from service_common.config import parse_count
-from service_common.crypto.failures import SealedDataError
 from service_common.entry_point import Environment, Process
-from service_common.errors import ServiceError
-from service_common.storage.gcs import GcsStore
 
 from service_api.backup.config import read_fetching_config, read_storing_config
 from service_api.backup.dumps import BackupFailed, check_age, fetch_dump, open_dump, store_dumps
+from service_api.storage.gcs import GcsStore
 
 
 def _store(environment: Environment, made: str, kept: str) -> None:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from bounty_protocol.crypto.x25519 import Identity, parse_keyring, parse_recipient
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Bytes32
 from service_common.config import EnvironmentReader
-from service_common.crypto.x25519 import Identity, parse_keyring, parse_recipient
-from service_common.errors import ServiceError
 from service_common.log import parse_level
-from service_common.storage.settings import StorageSettings, read_storage_settings
-from service_common.types import Bytes32
+from service_common.storage_settings import StorageSettings, read_storage_settings
 
 BUCKET: Final = "SERVICE_BACKUP_BUCKET"
 MAX_RECIPIENTS: Final = 16

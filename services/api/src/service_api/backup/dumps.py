@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 import requests
-from service_common.clock import Clock
-from service_common.crypto import age
-from service_common.crypto.age_header import read_header
-from service_common.crypto.x25519 import Identity
-from service_common.storage.port import ObjectStore
-from service_common.types import Bytes32, UnixSeconds, bytes32
+from bounty_protocol.clock import Clock
+from bounty_protocol.crypto import age
+from bounty_protocol.crypto.age_header import read_header
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.types import Bytes32, UnixSeconds, bytes32
+
+from service_api.storage.port import ObjectStore
 
 KEPT: Final = 7
 """Encrypted dumps that stay in the folder."""

@@ -7,9 +7,9 @@ Field names are the public snake_case ones; amounts are decimal strings, times a
 from dataclasses import dataclass, field
 from typing import Final
 
+from bounty_protocol.domain.lifecycle import HubEnum, Outcome, SettlementReason, VerdictKind
 from service_common.db import hub_index as t
 from service_common.db.app import challenge_summaries
-from service_common.domain.lifecycle import HubEnum, Outcome, SettlementReason, VerdictKind
 from sqlalchemy import (
     ColumnElement,
     Select,

@@ -7,10 +7,10 @@ time, come before and after it. Few requests run at a time in one process, so th
 from threading import BoundedSemaphore
 from typing import Final
 
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.wire.subgraph import GraphqlAnswer
 from graphql import execute_sync
 from service_common.db.hub_reads import Head
-from service_common.errors import ServiceError
-from service_common.wire.subgraph import GraphqlAnswer
 
 from service_api.dependencies import Dependencies
 from service_api.graphql.request import GraphQLRequest, read_request, refuse

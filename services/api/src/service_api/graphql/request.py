@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NoReturn
 
+from bounty_protocol.errors import Issue, ServiceError
 from graphql import (
     DocumentNode,
     FieldNode,
@@ -31,7 +32,6 @@ from graphql import (
 )
 from graphql.execution import VariableValues, get_variable_values
 from graphql.validation import MaxIntrospectionDepthRule
-from service_common.errors import Issue, ServiceError
 
 from service_api.graphql.schema import make_schema
 

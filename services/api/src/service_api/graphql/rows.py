@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, Final, cast
 
 import psycopg
+from bounty_protocol.types import parse_bounty_id
 from graphql import (
     FieldNode,
     FragmentSpreadNode,
@@ -23,7 +24,6 @@ from graphql import (
 )
 from graphql.execution import get_argument_values, get_directive_values
 from service_common.db.hub_reads import by_sorting
-from service_common.types import parse_bounty_id
 from sqlalchemy import (
     BigInteger,
     ColumnElement,

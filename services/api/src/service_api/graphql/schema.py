@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, Final, cast
 
+from bounty_protocol.types import MAX_UINT256, parse_decimal
 from graphql import (
     GraphQLArgument,
     GraphQLBoolean,
@@ -28,7 +29,6 @@ from graphql import (
     GraphQLString,
 )
 from service_common.db.hub_reads import Head
-from service_common.types import MAX_UINT256, parse_decimal
 from sqlalchemy import ColumnElement
 
 from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, TEXT, Entity

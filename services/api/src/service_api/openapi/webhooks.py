@@ -2,10 +2,10 @@
 
 from typing import Any, Final, get_args
 
-from service_common.shapes import parts
+from bounty_protocol.shapes import parts
+from bounty_protocol.wire.webhooks import FIELDS, ChallengeAnswer, ChallengeMessage, WebhookMessage
 from service_common.web.operations import DocumentedApi
 from service_common.web.schemas import name_of, schema_of
-from service_common.wire.webhooks import FIELDS, ChallengeAnswer, ChallengeMessage, WebhookMessage
 
 Json = dict[str, Any]
 _RESPONSES: Final = {

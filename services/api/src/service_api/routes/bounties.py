@@ -1,13 +1,13 @@
 """``GET /api/bounties`` and ``GET /api/bounties/{bounty_id}``."""
 
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BountyId, parse_bounty_id
+from bounty_protocol.wire.bounties import BountyDetail, BountyList, BountyQuery
 from flask import Response
-from service_common.shapes import to_json
-from service_common.types import BountyId, parse_bounty_id
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query, parse
 from service_common.web.versions import FINALIZED, REVALIDATE, Version, json_version, link_to_next, versioned
-from service_common.wire.bounties import BountyDetail, BountyList, BountyQuery
 
 from service_api.dependencies import dependencies
 from service_api.usecases.list_bounties import list_bounties

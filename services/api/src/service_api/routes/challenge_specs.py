@@ -1,13 +1,13 @@
 """``POST /api/bounty-challenge-specs/prepare-publication``."""
 
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.publication import PreparedPublication, PublicationQuery
 from flask import Response, jsonify
-from service_common.auth.verify import VerifiedRequest
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.shapes import to_json
 from service_common.web.authentication import signed
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
-from service_common.wire.publication import PreparedPublication, PublicationQuery
 
 from service_api.dependencies import Dependencies, dependencies
 from service_api.usecases.publish_challenge import publish_challenge

@@ -1,12 +1,7 @@
 """The delivery routes, forwarded byte for byte to the delivery service, which verifies everything again."""
 
-from flask import Response
-from flask import request as flask_request
-from service_common.auth.verify import VerifiedRequest
-from service_common.web.authentication import public, signed
-from service_common.web.forwarding import forward
-from service_common.web.operations import Routes, described
-from service_common.wire.delivery import (
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.wire.delivery import (
     MAX_DELIVERY_BYTES,
     DeliveryKey,
     DeliveryStatus,
@@ -15,8 +10,13 @@ from service_common.wire.delivery import (
     StatusQuery,
     WrapRequest,
 )
+from flask import Response
+from flask import request as flask_request
+from service_common.web.authentication import public, signed
+from service_common.web.operations import Routes, described
 
 from service_api.dependencies import dependencies
+from service_api.forwarding import forward
 
 routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
 

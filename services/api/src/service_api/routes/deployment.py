@@ -1,13 +1,13 @@
 """``GET /api/deployment``."""
 
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.deployment import Deployment, HubLimits, TokenDescription
 from flask import Response
 from service_common.db.hub_reads import read_current_roster, read_fee_policy
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.shapes import to_json
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.versions import json_version, versioned
-from service_common.wire.deployment import Deployment, HubLimits, TokenDescription
 
 from service_api.dependencies import Dependencies, dependencies
 from service_api.usecases.hub_notices import read_notices, shown_notices

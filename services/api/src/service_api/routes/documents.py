@@ -1,14 +1,14 @@
 """Documents served as they are: the rubric, the frontmatter's schema, the interface and its page."""
 
+from bounty_protocol.domain.challenge import challenge_schema
+from bounty_protocol.rubric import current_rubric
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.deployment import RubricDocument
+from bounty_protocol.wire.values import AnyObject
 from flask import Response
-from service_common.domain.challenge import challenge_schema
-from service_common.rubric import current_rubric
-from service_common.shapes import to_json
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes
 from service_common.web.versions import DOCUMENT, json_version, render_version
-from service_common.wire.deployment import RubricDocument
-from service_common.wire.values import AnyObject
 
 from service_api.openapi.document import published
 

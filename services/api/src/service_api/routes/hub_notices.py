@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from bounty_protocol.domain.hub_notice import HubNotice
+from bounty_protocol.shapes import to_json
 from flask import Response, jsonify
-from service_common.domain.hub_notice import HubNotice
-from service_common.shapes import to_json
 from service_common.web.authentication import public_json, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_json

@@ -1,13 +1,13 @@
 """``GET /api/status`` and ``GET /api/changes``: how the index does, and what changes in it."""
 
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.changes import ChangeList, ChangeQuery
+from bounty_protocol.wire.deployment import DeploymentStatus
 from flask import Response
-from service_common.shapes import to_json
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 from service_common.web.versions import Version, json_version, link_to_next, versioned
-from service_common.wire.changes import ChangeList, ChangeQuery
-from service_common.wire.deployment import DeploymentStatus
 
 from service_api.dependencies import dependencies
 from service_api.usecases.list_changes import list_changes

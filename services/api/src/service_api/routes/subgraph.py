@@ -3,12 +3,12 @@
 from typing import Final
 
 import orjson
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.subgraph import GraphqlAnswer, GraphqlRequest
 from flask import Response
 from graphql import print_schema
-from service_common.shapes import to_json
 from service_common.web.authentication import public, public_json, read_query
 from service_common.web.operations import Routes, described
-from service_common.wire.subgraph import GraphqlAnswer, GraphqlRequest
 
 from service_api.dependencies import dependencies
 from service_api.graphql.execute import WAIT_SECONDS, execute_request

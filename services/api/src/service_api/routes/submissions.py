@@ -4,19 +4,19 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id, parse_bytes32
+from bounty_protocol.wire.submissions import PreparedSubmission, SubmissionContent, UploadTarget, UploadTargetRequest
 from flask import Response, jsonify
-from service_common.auth.verify import VerifiedRequest
-from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import DatabaseUnavailable
-from service_common.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
-from service_common.errors import ServiceError
 from service_common.log import get_logger
-from service_common.shapes import to_json
-from service_common.types import Address, BountyId, parse_address, parse_bounty_id, parse_bytes32
 from service_common.web.authentication import read_query, signed
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_json, parse
-from service_common.wire.submissions import PreparedSubmission, SubmissionContent, UploadTarget, UploadTargetRequest
 
 from service_api.dependencies import dependencies
 from service_api.usecases.prepare_submission import prepare_submission

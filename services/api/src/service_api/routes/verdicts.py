@@ -1,15 +1,15 @@
 """``/api/written-verdicts/{report_commitment}``: write by a Guardian, read by anyone."""
 
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import parse_bytes32
+from bounty_protocol.wire.submissions import StoredVerdict
 from flask import Response, jsonify
 from flask import request as flask_request
-from service_common.auth.verify import VerifiedRequest
-from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.shapes import to_json
-from service_common.types import parse_bytes32
 from service_common.web.authentication import public, read_query, signed
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import parse
-from service_common.wire.submissions import StoredVerdict
 from werkzeug.wrappers import Response as BaseResponse
 
 from service_api.dependencies import dependencies

@@ -2,14 +2,14 @@
 
 from typing import Final
 
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.values import WebhookId, parse_webhook_id
+from bounty_protocol.wire.webhooks import RegisteredWebhook, RemovedWebhook, Webhook, WebhookList, WebhookRequest
 from flask import Response, jsonify
-from service_common.auth.verify import VerifiedRequest
-from service_common.shapes import to_json
 from service_common.web.authentication import read_query, signed
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_json, parse
-from service_common.wire.values import WebhookId, parse_webhook_id
-from service_common.wire.webhooks import RegisteredWebhook, RemovedWebhook, Webhook, WebhookList, WebhookRequest
 
 from service_api.dependencies import Dependencies, dependencies
 from service_api.usecases.webhooks import (

@@ -1,11 +1,11 @@
 """Whether a bounty takes Submissions, or their bytes, at this moment of the index."""
 
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.errors import ServiceError, state_refusal
+from bounty_protocol.types import Address
 from service_common.db import app as t
 from service_common.db.hub_facts import HubFacts
-from service_common.domain.bounty import Bounty
-from service_common.domain.envelope import parse_envelope
-from service_common.errors import ServiceError, state_refusal
-from service_common.types import Address
 from sqlalchemy import select
 
 

@@ -12,21 +12,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from bounty_protocol.domain.envelope import CiphertextReference
+from bounty_protocol.errors import Issue, ServiceError
 from redis.exceptions import RedisError
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
-from service_common.domain.envelope import CiphertextReference
-from service_common.errors import Issue, ServiceError
 from service_common.jobs.once import enqueue_once, find_pending
 from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
-from service_common.storage.port import ObjectInfo
-from service_common.storage.verify import Verification, verify_object
 from sqlalchemy import Engine, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
 from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
+from service_api.storage.port import ObjectInfo
+from service_api.storage.verify import Verification, verify_object
 
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""

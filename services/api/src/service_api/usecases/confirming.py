@@ -8,14 +8,14 @@ long, says nothing.
 from collections.abc import Iterator
 from typing import Final
 
-from service_common.chain.endpoints import Endpoint
-from service_common.chain.events import Log, decode_log, parse_log
-from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc
-from service_common.domain.bounty import Bounty
-from service_common.domain.commitments import log_digest
-from service_common.domain.hub_events import bounty_of
+from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.events import Log, decode_log, parse_log
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.commitments import log_digest
+from bounty_protocol.domain.hub_events import bounty_of
+from bounty_protocol.types import Address, BountyId, Bytes32, to_bytes
 from service_common.log import get_logger
-from service_common.types import Address, BountyId, Bytes32, to_bytes
 
 ANSWER_SECONDS: Final = 3.0
 _ANSWER_BYTES: Final = 8 * 1024 * 1024

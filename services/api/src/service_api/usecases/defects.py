@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from bounty_protocol.types import BountyId
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.log import get_logger
-from service_common.types import BountyId
 from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 

@@ -9,15 +9,15 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from service_common.chain.hub import Hub
-from service_common.chain.hub_notices import why_void
-from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.hub_notices import why_void
+from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.domain.hub_notice import MOST_NOTICES, HubNotice, NoticeReason, NoticeSignature
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, UnixSeconds
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
-from service_common.domain.hub_notice import MOST_NOTICES, HubNotice, NoticeReason, NoticeSignature
-from service_common.errors import ServiceError
 from service_common.log import get_logger
-from service_common.types import Address, UnixSeconds
 from sqlalchemy import Connection, Row, delete, or_, select
 from sqlalchemy.dialects.postgresql import insert
 

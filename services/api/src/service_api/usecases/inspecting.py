@@ -17,25 +17,25 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any, Final
 
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse_envelope
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BountyId, Bytes32
+from bounty_protocol.wire.bounties import RecordError
+from bounty_protocol.wire.values import RecordFailure
 from service_common.db import app as t
 from service_common.db import hub_index as h
-from service_common.db.bounty_pages import read_bounty_page
 from service_common.db.engine import reading, single, writing
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.envelope import CiphertextReference, Envelope, parse_envelope
-from service_common.errors import ServiceError
 from service_common.log import get_logger
-from service_common.storage.port import ObjectInfo
-from service_common.storage.verify import Verification, verify_object
-from service_common.types import BountyId, Bytes32
-from service_common.wire.bounties import RecordError
-from service_common.wire.values import RecordFailure
 from sqlalchemy import Engine, Row, Select, case, delete, exists, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
+from service_api.bounty_pages import read_bounty_page
 from service_api.dependencies import Dependencies
+from service_api.storage.port import ObjectInfo
+from service_api.storage.verify import Verification, verify_object
 from service_api.usecases.ciphertexts import keep_verified, known_good
 from service_api.usecases.defects import Looked, Walk, note
 from service_api.usecases.pages import summarize

@@ -10,18 +10,18 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
+from bounty_protocol.wire.values import WebhookState
 from service_common.db import app as t
 from service_common.db import hub_index as h
-from service_common.db import webhooks as w
 from service_common.db.expiry import delete_where
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
-from service_common.wire.values import WebhookState
 from sqlalchemy import ColumnElement, Table, exists, func, or_
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.pending import is_recorded
 from service_api.usecases.review_charges import QUOTA_WINDOW
+from service_api.webhooks import tables as w
 
 DAY_SECONDS: Final = 86_400
 PAGE_GRACE_DAYS: Final = 7

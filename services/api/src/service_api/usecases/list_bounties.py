@@ -8,15 +8,15 @@ then newest first within final.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.types import Address, UnixSeconds
+from bounty_protocol.wire.bounties import BountyItem, BountyList, BountyQuery
+from bounty_protocol.wire.cursor import BountySort, Cursor
 from service_common.db import app
 from service_common.db import hub_index as t
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import ENDING_COLUMNS, bounty_of_row, by_sorting, read_totals
-from service_common.domain.lifecycle import BountyStatus
-from service_common.errors import Issue, ServiceError
-from service_common.types import Address, UnixSeconds
-from service_common.wire.bounties import BountyItem, BountyList, BountyQuery
-from service_common.wire.cursor import BountySort, Cursor
 from sqlalchemy import (
     ColumnElement,
     Numeric,

@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
+from bounty_protocol.domain.locator import parse_locator
+from bounty_protocol.types import BountyId
 from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.engine import writing
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_bounty
-from service_common.domain.locator import parse_locator
 from service_common.log import get_logger
-from service_common.storage.port import ObjectInfo
-from service_common.types import BountyId
 from sqlalchemy import delete, select
 
 from service_api.dependencies import Dependencies
+from service_api.storage.port import ObjectInfo
 
 DAY_SECONDS: Final = 86_400
 

@@ -1,11 +1,11 @@
 """Challenge pages as they are kept: the exact bytes, and what lists show of them."""
 
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Bytes32
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
-from service_common.domain.challenge import ChallengePage, parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.errors import ServiceError
-from service_common.types import Bytes32
 from sqlalchemy import Connection, Engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 

@@ -9,12 +9,12 @@ always has a place.
 from enum import StrEnum
 from typing import Final
 
-from service_common.chain.json_rpc import hex_bytes, quantity
+from bounty_protocol.chain.json_rpc import hex_bytes, quantity
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import reading, writing
-from service_common.errors import ServiceError
-from service_common.types import Address
 from sqlalchemy import ColumnElement, Engine, Table, exists, func, select, update
 
 from service_api.dependencies import Dependencies

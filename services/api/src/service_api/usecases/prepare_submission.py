@@ -9,17 +9,17 @@ strangers together are bounded (``pending``); one that it records always has a p
 
 from typing import Final
 
-from service_common.chain.abi import hub_abi
-from service_common.crypto.capsule import check_capsule
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.crypto.capsule import check_capsule
+from bounty_protocol.domain.envelope import Envelope, parse_envelope
+from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, TokenAmount, to_bytes
+from bounty_protocol.wire.submissions import PreparedSubmission, SubmitTransaction
+from bounty_protocol.wire.values import AbiArguments
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import writing
-from service_common.domain.envelope import Envelope, parse_envelope
-from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
-from service_common.errors import ServiceError
-from service_common.types import Address, BountyId, TokenAmount, to_bytes
-from service_common.wire.submissions import PreparedSubmission, SubmitTransaction
-from service_common.wire.values import AbiArguments
 from sqlalchemy import Connection, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 

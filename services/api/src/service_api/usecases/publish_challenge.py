@@ -9,10 +9,21 @@ charge. A page that is refused before leaves nothing behind.
 import secrets
 from dataclasses import dataclass
 
-from service_common.auth.verify import VerifiedRequest
-from service_common.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
-from service_common.chain.hub_constants import HubConstants, term_issues
-from service_common.clock import iso_utc
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
+from bounty_protocol.chain.hub_constants import HubConstants, term_issues
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.abi_hashes import authorization_nonce
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.hub_events import FeePolicyChanged
+from bounty_protocol.domain.money import fee_amount
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.terms import Terms
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, Bytes32, UnixSeconds, bytes32
+from bounty_protocol.wire.publication import PreparedCall, PreparedPublication, ReviewReference
+from bounty_protocol.wire.values import AbiArguments, TypedData
 from service_common.db import app as t
 from service_common.db.engine import writing
 from service_common.db.hub_reads import (
@@ -21,18 +32,7 @@ from service_common.db.hub_reads import (
     read_fee_policy,
     read_has_bounty,
 )
-from service_common.domain.abi_hashes import authorization_nonce
-from service_common.domain.challenge import ChallengePage, parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.domain.hub_events import FeePolicyChanged
-from service_common.domain.money import fee_amount
-from service_common.domain.reviews import Circumstances
-from service_common.domain.roster import Roster
-from service_common.domain.terms import Terms
-from service_common.errors import ServiceError
-from service_common.types import Address, Bytes32, UnixSeconds, bytes32
-from service_common.wire.publication import PreparedCall, PreparedPublication, ReviewReference
-from service_common.wire.values import AbiArguments, TypedData
+from service_common.reviews import Circumstances
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies

@@ -10,22 +10,22 @@ life old.
 
 import json
 
-from service_common.auth.verify import VerifiedRequest
-from service_common.clock import iso_utc
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse_envelope
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.submissions import SubmissionContent
+from bounty_protocol.wire.values import Timestamp
 from service_common.db import app as t
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_submission_history
-from service_common.domain.bounty import Bounty
-from service_common.domain.envelope import CiphertextReference, Envelope, parse_envelope
-from service_common.errors import ServiceError
-from service_common.shapes import to_json
-from service_common.storage.port import DownloadTarget
-from service_common.types import Address, BountyId, Bytes32
-from service_common.wire.submissions import SubmissionContent
-from service_common.wire.values import Timestamp
 from sqlalchemy import Connection, select
 
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies, KeptDownload, SharedContent
+from service_api.storage.port import DownloadTarget
 from service_api.usecases.ciphertexts import generation_of
 
 

@@ -1,13 +1,13 @@
 """Indexed Hub state in the shapes of the interface."""
 
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.hub_events import BountyTerms, FeePolicyChanged, Logged, SubmissionRecorded
+from bounty_protocol.shapes import keys
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.bounties import ActiveSubmission, Block, Facts
+from bounty_protocol.wire.deployment import CurrentFees
+from bounty_protocol.wire.values import Finality
 from service_common.db.hub_reads import Head
-from service_common.domain.bounty import Bounty
-from service_common.domain.hub_events import BountyTerms, FeePolicyChanged, Logged, SubmissionRecorded
-from service_common.shapes import keys
-from service_common.types import UnixSeconds
-from service_common.wire.bounties import ActiveSubmission, Block, Facts
-from service_common.wire.deployment import CurrentFees
-from service_common.wire.values import Finality
 
 _TERMS = keys(Facts) & keys(BountyTerms)
 """What the interface shows of a bounty's terms under the Hub's own names."""

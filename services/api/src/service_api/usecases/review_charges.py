@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from service_common.clock import iso_utc
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, Bytes32
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.db.review import reviews
-from service_common.errors import ServiceError
-from service_common.types import Address, Bytes32
 from sqlalchemy import delete, func, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
 

@@ -8,11 +8,18 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.rubric import current_rubric
+from bounty_protocol.types import Address, Bytes32
+from bounty_protocol.wire.publication import ReviewReference
 from redis.exceptions import RedisError
 from rq.job import Job
 from service_common.db.engine import reading
 from service_common.db.review import reviews
-from service_common.domain.reviews import (
+from service_common.jobs.once import find_pending, one_at_a_time, remove_ended
+from service_common.jobs.queues import QueueName, enqueue, message, open_queue
+from service_common.log import get_logger
+from service_common.reviews import (
     DONE,
     Circumstances,
     ReviewEnding,
@@ -21,13 +28,6 @@ from service_common.domain.reviews import (
     pack_page,
     review_id,
 )
-from service_common.errors import Issue, ServiceError
-from service_common.jobs.once import find_pending, one_at_a_time, remove_ended
-from service_common.jobs.queues import QueueName, enqueue, message, open_queue
-from service_common.log import get_logger
-from service_common.rubric import current_rubric
-from service_common.types import Address, Bytes32
-from service_common.wire.publication import ReviewReference
 from sqlalchemy import select
 
 from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies

@@ -5,18 +5,18 @@ neither ``verification_record`` nor its error, a final one exactly one of them. 
 index.
 """
 
-from service_common.db.bounty_pages import IndexedBounty, read_bounty_page
+from bounty_protocol.domain.bounty import Bounty, TermDifference, term_differences
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BountyId
+from bounty_protocol.wire.bounties import BountyDetail, ChallengeTerms, RecordError
+from bounty_protocol.wire.errors import error_body
 from service_common.db.engine import DatabaseUnavailable, single
 from service_common.db.hub_facts import no_such_bounty, require_pinned, unreadable
 from service_common.db.hub_reads import Head
-from service_common.domain.bounty import Bounty, TermDifference, term_differences
-from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import spec_commitment
-from service_common.errors import ServiceError
-from service_common.types import BountyId
-from service_common.wire.bounties import BountyDetail, ChallengeTerms, RecordError
-from service_common.wire.errors import error_body
 
+from service_api.bounty_pages import IndexedBounty, read_bounty_page
 from service_api.dependencies import Dependencies
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of, submission_of
 from service_api.usecases.verification_records import find_record

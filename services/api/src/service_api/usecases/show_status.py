@@ -3,6 +3,17 @@
 from importlib import metadata
 from typing import Final
 
+from bounty_protocol.domain.hub_notice import HubNotice
+from bounty_protocol.types import TokenAmount, UnixSeconds
+from bounty_protocol.wire.deployment import (
+    Announcements,
+    DeploymentStatus,
+    DeploymentTotals,
+    IndexPosition,
+    KeyAnnouncement,
+    RosterAnnouncement,
+)
+from bounty_protocol.wire.values import IndexState
 from service_common.db import hub_index as t
 from service_common.db.engine import DatabaseUnavailable, reading
 from service_common.db.hub_facts import MAX_LAG_SECONDS
@@ -14,17 +25,6 @@ from service_common.db.hub_reads import (
     read_offered_owner,
     read_totals,
 )
-from service_common.domain.hub_notice import HubNotice
-from service_common.types import TokenAmount, UnixSeconds
-from service_common.wire.deployment import (
-    Announcements,
-    DeploymentStatus,
-    DeploymentTotals,
-    IndexPosition,
-    KeyAnnouncement,
-    RosterAnnouncement,
-)
-from service_common.wire.values import IndexState
 from sqlalchemy import Connection, func, select
 
 from service_api.dependencies import Dependencies

@@ -5,12 +5,12 @@ announced one is deleted by generation, so that a poisoned first upload blocks n
 stays, whatever length a later request announces.
 """
 
-from service_common.clock import iso_utc
-from service_common.domain.locator import storage_locator
-from service_common.errors import Issue, ServiceError
-from service_common.types import Address, BountyId
-from service_common.wire.submissions import UploadTarget, UploadTargetRequest
-from service_common.wire.values import Timestamp
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.locator import storage_locator
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.types import Address, BountyId
+from bounty_protocol.wire.submissions import UploadTarget, UploadTargetRequest
+from bounty_protocol.wire.values import Timestamp
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.accepting import require_uploadable

@@ -11,22 +11,22 @@ endpoint lists otherwise, is served and derived again later.
 import json
 from hashlib import sha256
 
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.commitments import log_digest
+from bounty_protocol.domain.record import VerificationRecord, derive_record
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Bytes32, to_bytes
+from bounty_protocol.wire.bounties import RecordError
+from bounty_protocol.wire.values import JsonObject, RecordFailure
 from service_common.db import app as t
-from service_common.db.bounty_pages import IndexedBounty, KeptRecord
 from service_common.db.engine import DatabaseUnavailable, writing
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import Head, read_bounty_logs, read_latest_verdicts
-from service_common.domain.bounty import Bounty
-from service_common.domain.commitments import log_digest
-from service_common.domain.record import VerificationRecord, derive_record
-from service_common.errors import ServiceError
 from service_common.log import get_logger
-from service_common.types import Bytes32, to_bytes
-from service_common.wire.bounties import RecordError
-from service_common.wire.values import JsonObject, RecordFailure
 from sqlalchemy import Engine, or_
 from sqlalchemy.dialects.postgresql import insert
 
+from service_api.bounty_pages import IndexedBounty, KeptRecord
 from service_api.dependencies import Dependencies
 from service_api.usecases.confirming import is_confirmed
 

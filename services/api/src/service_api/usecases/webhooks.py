@@ -10,20 +10,20 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from service_common.auth.verify import VerifiedRequest
-from service_common.clock import iso_utc
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.types import Address, Bytes32
+from bounty_protocol.wire.values import Finality, Timestamp, WebhookId, WebhookState
+from bounty_protocol.wire.webhooks import RegisteredWebhook, Webhook, WebhookRequest
 from service_common.db import app
-from service_common.db import webhooks as t
 from service_common.db.engine import reading, writing
-from service_common.errors import Issue, ServiceError
-from service_common.types import Address, Bytes32
-from service_common.wire.values import Finality, Timestamp, WebhookId, WebhookState
-from service_common.wire.webhooks import RegisteredWebhook, Webhook, WebhookRequest
 from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.list_changes import newest_change
+from service_api.webhooks import tables as t
 from service_api.webhooks.receivers import parse_receiver
 from service_api.webhooks.secrets import make_secret, seal, secret_text
 from service_api.webhooks.subjects import Subject, parse_subject

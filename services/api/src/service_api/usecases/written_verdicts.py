@@ -8,18 +8,18 @@ for byte, and never when the stored bytes no longer hash to the commitment.
 
 from typing import Final
 
-from service_common.auth.verify import VerifiedRequest
-from service_common.chain.blocks import header_at
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.hub_events import VerdictRecorded
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
+from bounty_protocol.errors import Issue, ServiceError, state_refusal
+from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_verdicts_of
-from service_common.domain.commitments import report_commitment
-from service_common.domain.hub_events import VerdictRecorded
-from service_common.domain.lifecycle import VerdictKind
-from service_common.domain.verdict import WrittenVerdict, parse_verdict
-from service_common.errors import Issue, ServiceError, state_refusal
-from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bounty_protocol.crypto.x25519 import Identity, parse_keyring
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import ChainId, parse_decimal
 from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
-from service_common.crypto.x25519 import Identity, parse_keyring
-from service_common.errors import ServiceError
 from service_common.log import parse_level
 from service_common.traces.settings import TraceSettings, read_trace_settings
-from service_common.types import ChainId, parse_decimal
 
 from service_api.webhooks.receivers import ReceiverRules
 from service_api.webhooks.settings import read_receiver_rules

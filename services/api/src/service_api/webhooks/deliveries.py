@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from bounty_protocol.types import Address, BlockNumber, ChainId
+from bounty_protocol.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 from service_common.db import hub_index
-from service_common.db import webhooks as t
 from service_common.db.engine import reading, writing
-from service_common.types import Address, BlockNumber, ChainId
-from service_common.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 from sqlalchemy import (
     Boolean,
     ColumnElement,
@@ -30,6 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from service_api.webhooks import tables as t
 from service_api.webhooks.sending import AttemptEnd, AttemptResult
 from service_api.webhooks.subjects import END_OF_BLOCK, FactsPosition, Subject, parse_subject
 

@@ -12,17 +12,17 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import Final
 
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.types import ChainId
 from redis import Redis
 from redis.exceptions import RedisError
 from rq import get_current_job
-from service_common.clock import SystemClock
 from service_common.db.engine import DatabaseUnavailable, make_engine
 from service_common.db.locks import try_chain_lock
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, check_message, connect, message
 from service_common.jobs.worker import must_stop
 from service_common.log import get_logger
-from service_common.types import ChainId
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final
 
-from service_common.wire.values import WebhookId, WebhookState
+from bounty_protocol.wire.values import WebhookId, WebhookState
 
 from service_api.webhooks.deliveries import DueWebhook
 

@@ -10,13 +10,12 @@ from hashlib import sha256
 from typing import Final
 
 import orjson
-from service_common.clock import iso_utc
-from service_common.db.hub_reads import Head
-from service_common.shapes import to_json
-from service_common.types import BlockNumber, UnixSeconds
-from service_common.wire.changes import Change
-from service_common.wire.values import ChangeNumber, Timestamp, WebhookId
-from service_common.wire.webhooks import (
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BlockNumber, UnixSeconds
+from bounty_protocol.wire.changes import Change
+from bounty_protocol.wire.values import ChangeNumber, Timestamp, WebhookId
+from bounty_protocol.wire.webhooks import (
     ID_FIELD,
     SIGNATURE_FIELD,
     TIMESTAMP_FIELD,
@@ -30,6 +29,7 @@ from service_common.wire.webhooks import (
     TestMessage,
     WebhookMessage,
 )
+from service_common.db.hub_reads import Head
 
 from service_api.webhooks.secrets import signature_field
 from service_api.webhooks.sending import Outgoing

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 from typing import Final
 
+from bounty_protocol.clock import Clock
+from bounty_protocol.types import ChainId
+from bounty_protocol.wire.values import WebhookState
 from prometheus_client import Counter
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from service_common.clock import Clock
 from service_common.counters import counter_by
-from service_common.db import webhooks as t
 from service_common.db.engine import DatabaseUnavailable, reading
-from service_common.types import ChainId
-from service_common.wire.values import WebhookState
 from sqlalchemy import Engine, case, func, select
 
+from service_api.webhooks import tables as t
 from service_api.webhooks.sending import AttemptEnd
 
 ATTEMPTS: Final = counter_by(

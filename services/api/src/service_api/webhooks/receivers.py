@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.wire.webhooks import MAX_URL
+from bounty_protocol.wire.webhooks import MAX_URL
 
 from service_api.webhooks.names import Lookup
 

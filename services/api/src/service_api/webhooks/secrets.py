@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
+from bounty_protocol.crypto.x25519 import Identity, Randomness
+from bounty_protocol.types import Bytes32, to_bytes
+from bounty_protocol.wire.values import WebhookId
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
-from service_common.crypto.x25519 import Identity, Randomness
-from service_common.types import Bytes32, to_bytes
-from service_common.wire.values import WebhookId
 
 PREFIX: Final = "whsec_"
 SECRET_BYTES: Final = 32

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.deployment import LOCAL_CHAIN_ID
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
+from bounty_protocol.crypto.x25519 import parse_recipient
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Bytes32, ChainId
 from service_common.config import EnvironmentReader, parse_count
-from service_common.crypto.x25519 import parse_recipient
-from service_common.errors import ServiceError
-from service_common.types import Bytes32, ChainId
 
 from service_api.webhooks.receivers import HTTPS_PORT, ReceiverRules
 

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bounty_protocol.types import MAX_INT64, Address, BountyId
+from bounty_protocol.wire.changes import Change, ChangeEvent
+from bounty_protocol.wire.values import ChangeNumber
 from service_common.db import hub_index as t
-from service_common.types import MAX_INT64, Address, BountyId
-from service_common.wire.changes import Change, ChangeEvent
-from service_common.wire.values import ChangeNumber
 from sqlalchemy import Connection, select
 
 _ALL: Final = "all"

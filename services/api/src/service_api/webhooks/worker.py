@@ -15,15 +15,15 @@ from operator import attrgetter
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from service_common.clock import Clock
-from service_common.crypto.x25519 import Identity
+from bounty_protocol.clock import Clock
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.types import Address, ChainId
+from bounty_protocol.wire.changes import Change
+from bounty_protocol.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, single
 from service_common.db.hub_reads import Head, read_head
 from service_common.log import get_logger
-from service_common.types import Address, ChainId
-from service_common.wire.changes import Change
-from service_common.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 from sqlalchemy import Engine, bindparam, func, select
 
 from service_api.usecases.list_changes import read_changes

@@ -3,14 +3,14 @@
 Each signed request is verified here again, regardless of who forwarded it.
 """
 
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BountyId, parse_bounty_id
+from bounty_protocol.wire.delivery import MAX_DELIVERY_BYTES, DeliveryStatus, RetrieveRequest, StatusQuery, WrapRequest
 from flask import Response, jsonify
-from service_common.auth.verify import VerifiedRequest
-from service_common.shapes import to_json
-from service_common.types import BountyId, parse_bounty_id
 from service_common.web.authentication import public, read_query, signed
 from service_common.web.operations import Routes
 from service_common.web.parsing import load_json, load_query, parse
-from service_common.wire.delivery import MAX_DELIVERY_BYTES, DeliveryStatus, RetrieveRequest, StatusQuery, WrapRequest
 
 from service_delivery.dependencies import dependencies
 from service_delivery.usecases.keys import describe_current_key

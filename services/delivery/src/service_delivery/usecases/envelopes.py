@@ -1,9 +1,9 @@
 """The envelope a Submission committed to, read from the api's table and trusted only after hashing it."""
 
+from bounty_protocol.domain.envelope import Envelope, parse_envelope
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, Bytes32
 from service_common.db import app as t
-from service_common.domain.envelope import Envelope, parse_envelope
-from service_common.errors import ServiceError
-from service_common.types import Address, BountyId, Bytes32
 from sqlalchemy import Connection, select
 
 

@@ -13,16 +13,17 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from service_common.clock import iso_utc
-from service_common.crypto.x25519 import Identity
-from service_common.db import delivery as t
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.delivery_keys import DeliveryKeys
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Bytes32, UnixSeconds, to_bytes
+from bounty_protocol.wire.delivery import DeliveryKey
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_delivery_keys
-from service_common.domain.delivery_keys import DeliveryKeys
-from service_common.errors import ServiceError
-from service_common.types import Bytes32, UnixSeconds, to_bytes
-from service_common.wire.delivery import DeliveryKey
 from sqlalchemy import Connection, func, select
+
+from service_delivery import tables as t
 
 _LONGEST_WAIT: Final = 600
 """Seconds of the longest Retry-After."""

@@ -7,13 +7,13 @@ refusal is never kept. An envelope's public half is checked against the commitme
 from dataclasses import dataclass
 from typing import Final, cast
 
+from bounty_protocol.clock import Clock
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.hub_events import BountyFinalized
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from flask import current_app
-from service_common.clock import Clock
-from service_common.domain.bounty import Bounty
-from service_common.domain.hub_events import BountyFinalized
-from service_common.errors import ServiceError
 from service_common.recent import Recent
-from service_common.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_delivery.dependencies import Dependencies
 from service_delivery.usecases.envelopes import read_envelope

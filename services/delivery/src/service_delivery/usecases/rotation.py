@@ -9,16 +9,16 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from service_common.crypto import sealed_box
-from service_common.crypto.failures import SealedDataError
-from service_common.crypto.x25519 import Identity
-from service_common.db import delivery as t
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 from service_common.db.engine import reading, writing
-from service_common.errors import ServiceError
 from service_common.log import get_logger
-from service_common.types import Address, BountyId, Bytes32, UnixSeconds
 from sqlalchemy import Connection, Engine, RowMapping, func, select, tuple_, update
 
+from service_delivery import tables as t
 from service_delivery.metrics import WRAPS
 from service_delivery.usecases.envelopes import read_envelope
 from service_delivery.usecases.keys import Pause, current_key, key_id

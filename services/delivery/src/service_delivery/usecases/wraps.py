@@ -10,19 +10,19 @@ import base64
 from collections.abc import Sequence
 from typing import Final
 
-from service_common.crypto import sealed_box
-from service_common.crypto.failures import SealedDataError
-from service_common.crypto.x25519 import Identity
-from service_common.db import delivery as t
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.hub_events import BountyFinalized
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.errors import Issue, ServiceError, state_refusal
+from bounty_protocol.types import BountyId, Bytes32
+from bounty_protocol.wire.delivery import RetrievedKey, WrapRequest
 from service_common.db.engine import single
-from service_common.domain.hub_events import BountyFinalized
-from service_common.domain.lifecycle import Outcome
-from service_common.errors import Issue, ServiceError, state_refusal
-from service_common.types import BountyId, Bytes32
-from service_common.wire.delivery import RetrievedKey, WrapRequest
 from sqlalchemy import BindParameter, bindparam, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
+from service_delivery import tables as t
 from service_delivery.dependencies import Dependencies
 from service_delivery.metrics import WRAPS
 from service_delivery.usecases.keys import key_id

@@ -18,9 +18,9 @@ import warnings
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from service_common.errors import Issue
+from bounty_protocol.errors import Issue
+from bounty_protocol.readiness.material import Material
 from service_common.log import get_logger
-from service_common.readiness.material import Material
 
 from service_reviewer.providers.port import Judgement
 from service_reviewer.providers.rules import RulesProvider

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from service_common.domain.reviews import ReviewEnding
-from service_common.errors import Issue
-from service_common.readiness.material import Material
-from service_common.types import UnixSeconds
+from bounty_protocol.errors import Issue
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.types import UnixSeconds
+from service_common.reviews import ReviewEnding
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
-"""The deterministic reviewer: the rules of ``service_common.readiness`` as a provider; nothing leaves this process."""
+"""The deterministic reviewer: the rules of ``bounty_protocol.readiness`` as a provider; nothing leaves this process."""
 
 import json
 from collections.abc import Sequence
 
-from service_common.errors import Issue
-from service_common.readiness.material import Material
-from service_common.readiness.review import VERSION, review
-from service_common.rubric import Rubric, current_rubric
+from bounty_protocol.errors import Issue
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import VERSION, review
+from bounty_protocol.rubric import Rubric, current_rubric
 
 from service_reviewer.providers.port import Judgement
 

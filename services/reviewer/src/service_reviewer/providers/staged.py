@@ -6,7 +6,7 @@ its outcome is not billed.
 
 from typing import Protocol
 
-from service_common.readiness.material import Material
+from bounty_protocol.readiness.material import Material
 
 from service_reviewer.providers.port import Judgement, PaidProvider, Provider, ProviderError
 

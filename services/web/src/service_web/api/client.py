@@ -16,14 +16,14 @@ from threading import BoundedSemaphore, Lock
 from typing import Any, Final, Generic, TypeVar, cast
 
 import urllib3
-from service_common.clock import Clock
-from service_common.errors import ServiceError
-from service_common.foreign_json import read_json
+from bounty_protocol.clock import Clock
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.foreign_json import read_json
+from bounty_protocol.timely import TimelyHttp
+from bounty_protocol.types import UnixSeconds
 from service_common.log import correlation_id, get_logger
 from service_common.recent import Recent
-from service_common.timely import TimelyHttp
 from service_common.traces import port as traces
-from service_common.types import UnixSeconds
 
 from service_web.metrics import ANSWERS, ApiAnswer
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any, TypeVar, cast, get_args, get_origin
 
-from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
-from service_common.domain.money import AmountKind
-from service_common.shapes import parts
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
-from service_common.wire.reading import read
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.shapes import parts
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from bounty_protocol.wire.reading import read
 
 from service_web.api.client import Question
 

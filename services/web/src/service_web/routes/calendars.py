@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.types import Address, BountyId
 from flask import Blueprint, Response
 from icalendar import Alarm, Calendar, Event
-from service_common.domain.lifecycle import BountyStatus
-from service_common.types import Address, BountyId
 from service_common.web.authentication import public, read_query
 from service_common.web.versions import REVALIDATE, Version, text_version, versioned
 

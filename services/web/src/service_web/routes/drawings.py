@@ -4,12 +4,12 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.deployment import TokenDescription
 from flask import Blueprint, Response
-from service_common.types import UnixSeconds
 from service_common.web.authentication import public, read_query
 from service_common.web.versions import DOCUMENT, REVALIDATE, Version, bytes_version, text_version, versioned
-from service_common.wire.bounties import BountyDetail
-from service_common.wire.deployment import TokenDescription
 from werkzeug.exceptions import NotFound
 
 from service_web import formatting

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from bounty_protocol.types import Address, BountyId
 from feedgenerator import Atom1Feed
 from flask import Blueprint, Response
 from markupsafe import escape
-from service_common.types import Address, BountyId
 from service_common.web.authentication import public, read_query
 from service_common.web.versions import REVALIDATE, Version, text_version, versioned
 from werkzeug.exceptions import NotFound

@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
+from bounty_protocol.wire.bounties import BountyDetail
 from flask import Blueprint, Response, redirect, render_template
-from service_common.types import Address, BountyId, parse_address, parse_bounty_id
 from service_common.web.authentication import public, read_query
 from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
-from service_common.wire.bounties import BountyDetail
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import Final
 
+from bounty_protocol.domain.bounty import TermDifference, term_differences
+from bounty_protocol.domain.hub_events import BountyTerms
+from bounty_protocol.domain.lifecycle import BountyStatus, SettlementReason
+from bounty_protocol.domain.record import VerificationRecord
+from bounty_protocol.domain.roster import RosterMember
+from bounty_protocol.types import ZERO_ADDRESS, Bytes32, RosterVersion, UnixSeconds
+from bounty_protocol.wire.bounties import ActiveSubmission, BountyDetail
+from bounty_protocol.wire.deployment import Deployment
+from bounty_protocol.wire.reading import read
 from markupsafe import Markup
-from service_common.domain.bounty import TermDifference, term_differences
-from service_common.domain.hub_events import BountyTerms
-from service_common.domain.lifecycle import BountyStatus, SettlementReason
-from service_common.domain.record import VerificationRecord
-from service_common.domain.roster import RosterMember
-from service_common.types import ZERO_ADDRESS, Bytes32, RosterVersion, UnixSeconds
-from service_common.wire.bounties import ActiveSubmission, BountyDetail
-from service_common.wire.deployment import Deployment
-from service_common.wire.reading import read
 
 from service_web.api.rows import BountyActivity, SubmissionRow, VerdictRow
 from service_web.challenge import Challenge, Title

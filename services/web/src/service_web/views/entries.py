@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
-from service_common.types import BountyId, UnixSeconds
-from service_common.wire.deployment import Deployment
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
+from bounty_protocol.types import BountyId, UnixSeconds
+from bounty_protocol.wire.deployment import Deployment
 
 from service_web import formatting
 from service_web.api.rows import BountyRow, ClaimRow, SubmissionRow, VerdictRow

@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import Final, TypeVar
 from urllib.parse import urlencode
 
-from service_common.domain.readable import readable_line
-from service_common.types import MAX_UINT256, parse_address
-from service_common.wire.cursor import BountySort, parse_cursor
-from service_common.wire.deployment import TokenDescription
-from service_common.wire.values import MAX_SEARCH
+from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.types import MAX_UINT256, parse_address
+from bounty_protocol.wire.cursor import BountySort, parse_cursor
+from bounty_protocol.wire.deployment import TokenDescription
+from bounty_protocol.wire.values import MAX_SEARCH
 
 from service_web.texts import gettext, marked, ngettext
 

@@ -6,10 +6,10 @@ A page is made of several answers. The oldest of them that the API could not con
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from service_common.domain.hub_notice import NoticeReason, latest_of_each
-from service_common.domain.lifecycle import BountyStatus
-from service_common.types import BlockNumber, UnixSeconds
-from service_common.wire.deployment import Deployment
+from bounty_protocol.domain.hub_notice import NoticeReason, latest_of_each
+from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.types import BlockNumber, UnixSeconds
+from bounty_protocol.wire.deployment import Deployment
 
 from service_web.api.client import KeptAnswer
 from service_web.api.rows import IndexHead

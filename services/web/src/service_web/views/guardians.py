@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from service_common.domain.lifecycle import SettlementReason
-from service_common.domain.roster import Roster, RosterMember
-from service_common.types import Address, BountyId, UnixSeconds
-from service_common.wire.deployment import Deployment
+from bounty_protocol.domain.lifecycle import SettlementReason
+from bounty_protocol.domain.roster import Roster, RosterMember
+from bounty_protocol.types import Address, BountyId, UnixSeconds
+from bounty_protocol.wire.deployment import Deployment
 
 from service_web.api.answers import MOST_ROWS
 from service_web.api.rows import BountyRow, RosterRow, VerdictRow

@@ -6,9 +6,9 @@ title whose bytes this process has verified is shown in its place; the bounty's 
 
 from dataclasses import dataclass
 
-from service_common.types import UnixSeconds
-from service_common.wire.bounties import BountyItem, BountyList
-from service_common.wire.values import Finality
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.bounties import BountyItem, BountyList
+from bounty_protocol.wire.values import Finality
 
 from service_web.challenge import Title, stated_title
 from service_web.dependencies import Dependencies

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.domain.lifecycle import Outcome
-from service_common.domain.money import AmountDue, AmountKind, settlement
-from service_common.types import Address, TokenAmount
-from service_common.wire.bounties import Facts
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.money import AmountDue, AmountKind, settlement
+from bounty_protocol.types import Address, TokenAmount
+from bounty_protocol.wire.bounties import Facts
 
 from service_web.api.rows import ClaimRow
 from service_web.texts import gettext, marked

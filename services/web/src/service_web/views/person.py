@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.domain.lifecycle import BountyStatus, Outcome
-from service_common.domain.money import AmountKind
-from service_common.types import Address, BountyId, UnixSeconds
-from service_common.wire.deployment import Deployment
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
+from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.types import Address, BountyId, UnixSeconds
+from bounty_protocol.wire.deployment import Deployment
 
 from service_web.api.answers import PersonRows
 from service_web.api.rows import BountyRow

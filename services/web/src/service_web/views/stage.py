@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
-from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule
-from service_common.types import UnixSeconds
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, Schedule
+from bounty_protocol.types import UnixSeconds
 
 from service_web.texts import gettext, marked
 

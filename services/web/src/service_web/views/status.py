@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Final
 
-from service_common.domain.readable import readable_line
-from service_common.types import TokenAmount, UnixSeconds
-from service_common.wire.deployment import Announcements, Deployment, DeploymentStatus, DeploymentTotals, IndexPosition
-from service_common.wire.values import IndexState
+from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.types import TokenAmount, UnixSeconds
+from bounty_protocol.wire.deployment import Announcements, Deployment, DeploymentStatus, DeploymentTotals, IndexPosition
+from bounty_protocol.wire.values import IndexState
 
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.api.rows import IndexHead

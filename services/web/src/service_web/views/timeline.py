@@ -11,8 +11,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
+from bounty_protocol.types import UnixSeconds
 from markupsafe import escape
-from service_common.types import UnixSeconds
 
 from service_web.formatting import day
 from service_web.texts import gettext

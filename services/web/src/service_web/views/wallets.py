@@ -6,8 +6,8 @@ script compares it with the chain, through the wallet's own node, before anythin
 
 from enum import StrEnum
 
-from service_common.crypto.beacon_info import BeaconInfo
-from service_common.wire.bounties import BountyDetail
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.wire.bounties import BountyDetail
 
 from service_web.config import PagesConfig
 

@@ -6,8 +6,8 @@ a message that explains the fault to the model. Nothing is cut, filled in or gue
 
 from typing import Annotated, Final
 
+from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
 
 from service_reviewer.providers.model.prompt import MAX_ISSUES
 

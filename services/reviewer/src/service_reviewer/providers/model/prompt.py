@@ -7,12 +7,12 @@ The same material gives the same messages, byte for byte.
 import json
 from typing import Final
 
-from service_common.clock import iso_utc
-from service_common.domain.canonical_json import canonical_bytes
-from service_common.domain.money import whole_tokens
-from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH
-from service_common.readiness.material import Material
-from service_common.rubric import Rubric
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.canonical_json import canonical_bytes
+from bounty_protocol.domain.money import whole_tokens
+from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.rubric import Rubric
 
 MAX_ISSUES: Final = 20
 

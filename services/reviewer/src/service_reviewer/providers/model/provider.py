@@ -13,11 +13,11 @@ from typing import Final
 
 import httpx2
 import openai
-from service_common.clock import Clock
-from service_common.errors import Issue
+from bounty_protocol.clock import Clock
+from bounty_protocol.errors import Issue
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.rubric import Rubric
 from service_common.log import get_logger
-from service_common.readiness.material import Material
-from service_common.rubric import Rubric
 from service_common.traces import port as traces
 
 from service_reviewer.config import ModelSettings

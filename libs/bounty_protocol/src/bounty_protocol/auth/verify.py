@@ -1,0 +1,157 @@
+"""Every protected request is proven here, and nowhere else.
+
+``verify_request`` is the specification's order of checks as text; it alone makes a ``VerifiedRequest``. It does not
+check whether the signer may do what the request wants. That is ``VerifiedRequest.require_signer``, with an account or
+accounts taken from the path or from indexed Hub state. Section "Verification order" of the interface.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum, auto
+from typing import Protocol
+
+from bounty_protocol.auth.header import ApprovalHeader, parse_header
+from bounty_protocol.auth.query import canonical_query
+from bounty_protocol.auth.signature import recover
+from bounty_protocol.auth.typed_data import Approval, SigningDomain, body_hash, digest, endpoint_id
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BlockNumber, Bytes32, bytes32
+
+
+class Reason(StrEnum):
+    """Why a signed request is refused: one name for each check, in the order of the checks."""
+
+    MALFORMED = "malformed"
+    NOT_CANONICAL = "block_not_canonical"
+    AHEAD = "block_ahead"
+    STALE = "block_stale"
+    SIGNATURE = "signature"
+    CONTRACT_WALLET = "contract_wallet"
+    FORBIDDEN = "forbidden"
+
+
+class Refused(ServiceError):
+    """401 or 403, with its reason for its counter."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__("forbidden" if reason is Reason.FORBIDDEN else "unauthorized", message)
+        self.reason = reason
+
+
+class WalletAnswer(Enum):
+    """What an account answers about a signature."""
+
+    ACCEPTED = auto()
+    REFUSED = auto()
+    NO_CODE = auto()
+
+
+class ChainView(Protocol):
+    """The chain facts a verification needs. Raises for an unreachable chain; that is never an answer."""
+
+    def head(self) -> BlockNumber:
+        """The newest block's number."""
+
+    def hash_at(self, number: BlockNumber) -> Bytes32 | None:
+        """The canonical hash at a recent number; None outside the recent blocks."""
+
+
+class WalletView(Protocol):
+    """Accounts that are contracts. Raises for an unreachable chain and when there are too many calls at once."""
+
+    def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
+        """What the account's own code answers about the signature (ERC-1271, before deployment ERC-6492)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """What one deployment's signatures must name: its signing domain, its one public host, its window in blocks."""
+
+    domain: SigningDomain
+    audience: str
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedRequest:
+    """A request as it came: routed path, raw query, whole body, every Authorization header."""
+
+    method: str
+    path: str
+    raw_query: str
+    body: bytes
+    authorization: tuple[str, ...]
+
+
+_MADE_HERE = object()
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedRequest:
+    """A request whose signer is proven. ``approval_digest`` identifies the signed bytes, ``block_number`` dates it."""
+
+    signer: Address
+    approval_digest: Bytes32
+    block_number: BlockNumber
+    body: bytes
+    _token: object = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self._token is not _MADE_HERE:
+            raise TypeError("a VerifiedRequest is made by verify_request only")
+
+    def require_signer(self, allowed: Collection[Address]) -> None:
+        """Step 4: the signer is one the action belongs to; else 403."""
+        if self.signer not in allowed:
+            raise Refused(Reason.FORBIDDEN, "The signature is valid, but this action belongs to another wallet.")
+
+
+def verify_request(
+    request: ReceivedRequest, authority: Authority, chain: ChainView, wallets: WalletView
+) -> VerifiedRequest:
+    """Prove who signed exactly this request, or raise 401 ``unauthorized``."""
+    header, query = _parse(request)
+    # 1. The block is canonical: the claimed hash is the real hash at its number.
+    canonical, head = chain.hash_at(header.block_number), chain.head()
+    if canonical is not None and canonical != header.block_hash:
+        raise Refused(Reason.NOT_CANONICAL, "The approval names a block that is not part of this chain.")
+    # 2. The block is fresh: not in the future and not older than the freshness window.
+    if header.block_number > head:
+        raise Refused(Reason.AHEAD, "The approval names a block that this chain has not produced yet.")
+    if canonical is None or header.block_number < head - authority.window:
+        raise Refused(Reason.STALE, "The approval names a block older than the freshness window.")
+    # 3. The signature is valid over the recomputed typed data.
+    approval = Approval(
+        endpoint_id=endpoint_id(request.method, request.path),
+        audience=authority.audience,
+        body_hash=body_hash(request.body),
+        query=query,
+        block_number=header.block_number,
+        block_hash=header.block_hash,
+    )
+    signed = digest(authority.domain, approval)
+    # A plain key counts whether or not its account has code (EIP-7702); only then is the account itself called.
+    if recover(signed, header.signature) != header.address:
+        answer = wallets.ask(header.address, signed, header.signature)
+        if answer is not WalletAnswer.ACCEPTED:
+            reason = Reason.CONTRACT_WALLET if answer is WalletAnswer.REFUSED else Reason.SIGNATURE
+            raise Refused(reason, _not_verified(authority))
+    # 4. Address scope follows where the route knows whom the action belongs to: VerifiedRequest.require_signer.
+    return VerifiedRequest(header.address, bytes32(signed), header.block_number, request.body, _MADE_HERE)
+
+
+def _not_verified(authority: Authority) -> str:
+    """The message names the deployment, public anyway: a client set for another one learns what to correct."""
+    at = f"chain {authority.domain.chain_id}, Hub {authority.domain.hub_address}, host {authority.audience}"
+    return f"The signature does not verify for this exact request and signer on {at}."
+
+
+def _parse(request: ReceivedRequest) -> tuple[ApprovalHeader, str]:
+    if len(request.authorization) != 1:
+        raise Refused(Reason.MALFORMED, "Send exactly one Authorization header with the scheme Service-Approval.")
+    if not (request.method.isascii() and request.path.isascii()):
+        raise Refused(Reason.MALFORMED, "The method or the path holds a character outside ASCII.")
+    try:
+        return parse_header(request.authorization[0]), canonical_query(request.raw_query)
+    except ValueError as error:
+        raise Refused(Reason.MALFORMED, "The Authorization header or the query is malformed.") from error

@@ -1,0 +1,224 @@
+"""The Hub's ABI as typed codecs: calls to bytes, answers, errors and logs back to values.
+
+Names, types and selectors come from the one committed ABI (``abi/Hub.json``, written by the contract build). Values are
+canonical (accounts and 32-byte values lowercase hex, integers as ``int``, structs as tuples). The library that codes
+them is imported on first use, because it takes longer to load than most commands take to run.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Final, cast
+
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument or field: its Solidity name, its canonical type, and a struct's own fields."""
+
+    name: str
+    type: str
+    indexed: bool = False
+    fields: tuple["Parameter", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the contract."""
+
+    name: str
+    inputs: tuple[Parameter, ...]
+    outputs: tuple[Parameter, ...]
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({','.join(p.type for p in self.inputs)})"
+
+    @property
+    def selector(self) -> bytes:
+        return keccak256(self.signature.encode())[:4]
+
+    def encode(self, *arguments: object) -> bytes:
+        """Call data."""
+        if not self.inputs and not arguments:
+            return self.selector
+        from eth_abi.abi import encode
+
+        return self.selector + encode([p.type for p in self.inputs], arguments)
+
+    def decode(self, data: bytes) -> tuple[object, ...]:
+        """Return values, structs as tuples in the ABI's order; ``ValueError`` when the data is not of their shape."""
+        return _decode(self.outputs, data)
+
+    def decode_named(self, data: bytes) -> dict[str, object]:
+        """Return values by their snake_case names; those of a struct by the names of its fields."""
+        outputs, values = self.outputs, self.decode(data)
+        if len(outputs) == 1 and outputs[0].fields:
+            (struct,) = values
+            outputs, values = outputs[0].fields, cast("tuple[object, ...]", struct)
+        return {_snake_case(output.name): value for output, value in zip(outputs, values, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class AbiEvent:
+    """An event of the contract."""
+
+    name: str
+    inputs: tuple[Parameter, ...]
+    topic: Bytes32 = field(init=False)
+    _topics: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
+    _data: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
+    _order: tuple[tuple[str, int], ...] = field(init=False, repr=False, compare=False)
+    """Of each field its snake_case name, and its place among the values of the topics and then of the data."""
+
+    def __post_init__(self) -> None:
+        signature = f"{self.name}({','.join(p.type for p in self.inputs)})"
+        topics = tuple(p for p in self.inputs if p.indexed)
+        data = tuple(p for p in self.inputs if not p.indexed)
+        places = {p.name: place for place, p in enumerate((*topics, *data))}
+        derived = {
+            "topic": Bytes32("0x" + keccak256(signature.encode()).hex()),
+            "_topics": topics,
+            "_data": data,
+            "_order": tuple((_snake_case(p.name), places[p.name]) for p in self.inputs),
+        }
+        for name, value in derived.items():  # once, and not for each of the many logs of a backfill
+            object.__setattr__(self, name, value)
+
+    def decode(self, topics: Sequence[Bytes32], data: bytes) -> dict[str, object]:
+        """The event's fields by their snake_case names."""
+        if len(topics) != len(self._topics) + 1 or topics[0] != self.topic:
+            raise ValueError(f"not a log of {self.name}")
+        values = (*_decode(self._topics, bytes.fromhex("".join(t[2:] for t in topics[1:]))), *_decode(self._data, data))
+        return {name: values[place] for name, place in self._order}
+
+
+@dataclass(frozen=True, slots=True)
+class RevertError:
+    """A custom error of the contract."""
+
+    name: str
+    inputs: tuple[Parameter, ...]
+
+    @property
+    def selector(self) -> bytes:
+        return keccak256(f"{self.name}({','.join(p.type for p in self.inputs)})".encode())[:4]
+
+
+@dataclass(frozen=True, slots=True)
+class Abi:
+    """Everything a contract's ABI names."""
+
+    functions: Mapping[str, Function]
+    events: Mapping[Bytes32, AbiEvent]
+    errors: Mapping[bytes, RevertError]
+
+    def event(self, name: str) -> AbiEvent:
+        """The event of this name."""
+        return next(event for event in self.events.values() if event.name == name)
+
+    def revert(self, data: bytes) -> tuple[str, tuple[object, ...]] | None:
+        """The custom error behind revert data, with its values; None for anything else."""
+        error = self.errors.get(data[:4])
+        if error is None:
+            return None
+        try:
+            return error.name, _decode(error.inputs, data[4:])
+        except ValueError:
+            return None
+
+
+@cache
+def hub_abi() -> Abi:
+    """The Hub's ABI."""
+    return parse_abi(hub_abi_text())
+
+
+def hub_abi_text() -> str:
+    """The same as the contract build wrote it, for a library that reads it itself."""
+    return (files(__package__) / "abi" / "Hub.json").read_text(encoding="utf-8")
+
+
+def parse_abi(text: str) -> Abi:
+    """Read a Solidity ABI."""
+    entries: list[dict[str, object]] = json.loads(text)
+    functions = [
+        Function(str(e["name"]), _parameters(e["inputs"]), _parameters(e["outputs"]))
+        for e in entries
+        if e["type"] == "function"
+    ]
+    events = [AbiEvent(str(e["name"]), _parameters(e["inputs"])) for e in entries if e["type"] == "event"]
+    errors = [RevertError(str(e["name"]), _parameters(e["inputs"])) for e in entries if e["type"] == "error"]
+    return Abi({f.name: f for f in functions}, {e.topic: e for e in events}, {e.selector: e for e in errors})
+
+
+def snake_case(name: str) -> str:
+    """``escrowAmount`` as ``escrow_amount``."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+
+
+def _parameters(entries: object) -> tuple[Parameter, ...]:
+    if not isinstance(entries, list):
+        raise TypeError("malformed ABI")
+    return tuple(_parameter(entry) for entry in entries)
+
+
+def _parameter(entry: dict[str, object]) -> Parameter:
+    fields = _parameters(entry["components"]) if "components" in entry else ()
+    kind = str(entry["type"])
+    if fields:
+        kind = kind.replace("tuple", f"({','.join(f.type for f in fields)})")
+    return Parameter(str(entry["name"]), kind, bool(entry.get("indexed", False)), fields)
+
+
+_snake_case = cache(snake_case)
+
+
+def _decode(parameters: Sequence[Parameter], data: bytes) -> tuple[object, ...]:
+    if all(p.type in _WORDS for p in parameters) and len(data) == 32 * len(parameters):
+        return tuple(_WORDS[p.type](data[i * 32 : i * 32 + 32]) for i, p in enumerate(parameters))
+    from eth_abi.abi import decode
+    from eth_abi.exceptions import DecodingError
+
+    try:
+        return tuple(_canonical(value) for value in decode([p.type for p in parameters], data))
+    except (DecodingError, OverflowError) as error:
+        raise ValueError("data is not of the expected shape") from error
+
+
+def _unsigned(bits: int) -> Callable[[bytes], int]:
+    def read(word: bytes) -> int:
+        value = int.from_bytes(word, "big")
+        if value >> bits:
+            raise ValueError("data is not of the expected shape")
+        return value
+
+    return read
+
+
+def _account(word: bytes) -> str:
+    if any(word[:12]):
+        raise ValueError("data is not of the expected shape")
+    return "0x" + word[12:].hex()
+
+
+_WORDS: Final[Mapping[str, Callable[[bytes], object]]] = {
+    "uint256": _unsigned(256),
+    "uint8": _unsigned(8),
+    "address": _account,
+    "bytes32": lambda word: "0x" + word.hex(),
+}
+"""Types of one word each: read directly, several times as fast as by the library, which reads everything else."""
+
+
+def _canonical(value: object) -> object:
+    if isinstance(value, bytes):
+        return "0x" + value.hex()
+    if isinstance(value, tuple | list):
+        return tuple(_canonical(item) for item in value)
+    return value

@@ -1,0 +1,130 @@
+"""What never changes about a deployed Hub and its token, read from the chain once.
+
+Values are the contracts' own, checked for the chain id that the deployment names.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.chain.abi import Function, Parameter
+from bounty_protocol.chain.hub import Hub
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
+from bounty_protocol.domain.challenge import ChallengePage
+from bounty_protocol.domain.money import whole_tokens
+from bounty_protocol.errors import Issue
+from bounty_protocol.types import Address, ChainId, TokenAmount, UnixSeconds
+
+_TEXT: Final = Function("text", (), (Parameter("", "string"),))
+"""What each of a token's texts is returned as."""
+BALANCE_OF: Final = "0x70a08231"
+MAX_DECIMALS: Final = 36
+"""Twice those of ether, and more than any token in use has; with the 255 that a contract can return, any amount is
+nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class EscrowToken:
+    """The one token of a Hub. ``name`` and ``version`` are those of its EIP-712 domain."""
+
+    address: Address
+    symbol: str
+    decimals: int
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class HubConstants:
+    """Immutables of a Hub. Windows in seconds, escrow in smallest units."""
+
+    token: EscrowToken
+    reveal_delay: int
+    min_escrow: TokenAmount
+    min_judging_window: int
+    max_judging_window: int
+    min_submission_window: int
+    max_submission_window: int
+    publication_delay: int
+
+
+def term_issues(page: ChallengePage, hub: HubConstants, now: UnixSeconds, moment: Callable[[int], str]) -> list[Issue]:
+    """Where a page's terms are outside of what this Hub takes, all at once; ``moment`` shows a time to people."""
+    issues = []
+    if page.escrow_amount < hub.min_escrow:
+        least = f"{hub.min_escrow} base units ({whole_tokens(hub.min_escrow, hub.token.decimals)} {hub.token.symbol})"
+        issues.append(Issue("escrow_amount", f"must be at least {least}, the Hub's minimum"))
+    if not hub.min_judging_window <= page.judging_window_seconds <= hub.max_judging_window:
+        bounds = f"{hub.min_judging_window} to {hub.max_judging_window}"
+        issues.append(Issue("judging_window_seconds", f"must be {bounds} seconds on this Hub"))
+    earliest, latest = now + hub.min_submission_window, now + hub.max_submission_window
+    if not earliest <= page.submission_deadline <= latest:
+        bounds = f"{earliest} ({moment(earliest)}) and {latest} ({moment(latest)})"
+        stated = moment(page.submission_deadline)
+        issues.append(Issue("submission_deadline", f"must lie between {bounds}; the page states {stated}"))
+    return issues
+
+
+def read_hub_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) -> HubConstants:
+    """Read them all; raises ``ChainUnavailable`` where there is no such Hub on that chain."""
+    if quantity(rpc.call("eth_chainId")) != chain_id:
+        raise ChainUnavailable("the RPC endpoint serves another chain than this deployment's")
+    hub = Hub(rpc, hub_address)
+    return HubConstants(
+        token=read_token(rpc, hub.token()),
+        reveal_delay=hub.reveal_delay(),
+        min_escrow=TokenAmount(hub.limit("minEscrow")),
+        min_judging_window=hub.limit("minJudgingWindow"),
+        max_judging_window=hub.limit("maxJudgingWindow"),
+        min_submission_window=hub.limit("minSubmissionWindow"),
+        max_submission_window=hub.limit("maxSubmissionWindow"),
+        publication_delay=read_publication_delay(hub),
+    )
+
+
+def read_publication_delay(hub: Hub) -> int:
+    """The Hub's publication delay; raises ``ChainUnavailable`` for a Hub of a release before it had one."""
+    try:
+        return hub.publication_delay()
+    except RpcRefused as error:
+        if not error.is_revert:
+            raise
+        raise ChainUnavailable(f"the Hub at {hub.address} is of an earlier release than this one") from error
+
+
+def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:
+    """The token's descriptive fields."""
+    return EscrowToken(
+        address=address,
+        symbol=_text(rpc, address, "95d89b41"),
+        decimals=_decimals(rpc, address),
+        name=_text(rpc, address, "06fdde03"),
+        version=_text(rpc, address, "54fd4d50"),
+    )
+
+
+def balance_of(rpc: JsonRpc, token: Address, account: Address, block: str = "latest") -> TokenAmount:
+    """What an account holds of a token, in its smallest units; ``ChainUnavailable`` for an answer that is no word."""
+    answer = rpc.call("eth_call", {"to": token, "data": BALANCE_OF + account[2:].rjust(64, "0")}, block)
+    try:
+        word = hex_bytes(answer)
+    except ValueError:
+        word = b""
+    if len(word) != 32:
+        raise ChainUnavailable("the escrow token answers no balance")
+    return TokenAmount(int.from_bytes(word, "big"))
+
+
+def _decimals(rpc: JsonRpc, address: Address) -> int:
+    found = quantity(rpc.call("eth_call", {"to": address, "data": "0x313ce567"}, "latest"))
+    if found > MAX_DECIMALS:
+        raise ChainUnavailable(f"the escrow token has {found} decimals by this endpoint, more than {MAX_DECIMALS}")
+    return found
+
+
+def _text(rpc: JsonRpc, address: Address, selector: str) -> str:
+    answer = rpc.call("eth_call", {"to": address, "data": f"0x{selector}"}, "latest")
+    try:
+        return str(_TEXT.decode(hex_bytes(answer))[0])
+    except ValueError as error:
+        raise ChainUnavailable("the escrow token does not describe itself as a token does") from error

@@ -1,0 +1,107 @@
+"""The Hub's refusals in plain sentences, each with a next step.
+
+Every custom error of the Hub's ABI has its sentence here (a test fails when one is missing); a sentence may name the
+values that came with the error. An error that is not the Hub's is reported as unexpected, without raw data.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.chain.abi import hub_abi, snake_case
+from bounty_protocol.chain.json_rpc import RpcRefused
+
+_REREAD: Final = "Re-read the bounty; what it shows does not permit this."
+_TERMS: Final = "Change the page's terms and publish it again."
+_OWNER: Final = "Correct the owner's call."
+_AGAIN: Final = "Run the command again: it takes the Hub's current values."
+
+SENTENCES: Final[dict[str, tuple[str, str]]] = {
+    "AlreadyClaimed": ("This amount was already paid out to {account}.", "Nothing is left to claim in this role."),
+    "BountyFinal": ("The bounty is already final.", _REREAD),
+    "BountyNotFound": ("The Hub has no bounty {bountyId}.", "Check the bounty id and the deployment."),
+    "BountyOpen": ("The bounty is still open.", "Wait until it is final, then try again."),
+    "ClaimCountInvalid": ("A list has 1 to {maximum} claims, not {count}.", "Claim in several lists."),
+    "ClaimKindInvalid": ("A claim of kind {kind} does not exist.", "Use a kind from 1 to 4."),
+    "DeliveryKeyNotPublished": ("The key {key} is neither the current nor the announced delivery key.", _OWNER),
+    "EncryptionKeyLowOrder": ("The encryption key {key} is of low order.", _OWNER),
+    "EncryptionKeyNotCanonical": ("The encryption key {key} is not canonical.", _OWNER),
+    "EncryptionKeyRepeated": ("The encryption key {key} is in the roster twice.", _OWNER),
+    "EscrowNotReceived": (
+        "The token moved {received} where {expected} was signed for.",
+        "This token charges on transfer; the Hub refuses it.",
+    ),
+    "EscrowTooLarge": ("The escrow {amount} is above the Hub's maximum {maximum}.", _TERMS),
+    "EscrowTooSmall": ("The escrow {amount} is below the Hub's minimum {minimum}.", _TERMS),
+    "FeeAboveCap": ("The fee of {feeBps} basis points is above the cap of {capBps}.", _OWNER),
+    "FeeRecipientInvalid": ("The fee recipient {recipient} cannot receive fees.", _OWNER),
+    "GuardianFeeAboveMaximum": ("The guardian fee is now {fee}, above the {maximum} agreed to.", _AGAIN),
+    "InvalidConfiguration": ("The Hub's configuration value {field} is not acceptable.", _OWNER),
+    "JudgingEnded": ("Judging ended at {judgingDeadline}.", "Anyone may settle the bounty now."),
+    "JudgingNotStarted": ("Judging starts at the reveal point {revealAt}.", "Wait until then and try again."),
+    "JudgingWindowOutOfRange": ("The judging window {window} is not within {minimum} to {maximum} seconds.", _TERMS),
+    "NeverOnRoster": ("{account} was never on a roster.", "Use the account of a Guardian."),
+    "NoAward": ("The bounty was not awarded.", "The Poster's refund is claimed instead."),
+    "NoRosterPublished": ("No Guardian roster is published yet.", "Ask the operator to publish a roster."),
+    "NotFeeRecipient": ("{caller} is not the fee recipient of this bounty.", "Use the recipient's account."),
+    "NotGuardian": ("{account} is not on the roster that this bounty pinned.", "Use a pinned Guardian's account."),
+    "NotOwner": ("{caller} is not the Hub's owner.", "Use the owner's account."),
+    "NotPendingOwner": ("{caller} is not the Hub's next owner.", "Use the account named by the transfer."),
+    "NotPoster": ("{caller} is not the Poster of this bounty.", "Use the Poster's account."),
+    "NotWinner": ("{caller} is not the winner of this bounty.", "Use the winning Solver's account."),
+    "NothingDue": ("Nothing is due to {account} in this bounty.", _REREAD),
+    "NothingToJudge": ("The bounty has no Submission to judge.", "Anyone may settle it after the submission deadline."),
+    "PayoutDataNotEmpty": ("Payout data and proof must be empty.", "Send both as empty bytes."),
+    "PosterOnRoster": ("The Poster {poster} is a Guardian of the current roster.", "Fund with another account."),
+    "PosterZero": ("The Poster is the zero address.", "Name the Poster's account."),
+    "ProtocolFeeAboveMaximum": ("The protocol fee is now {fee}, above the {maximum} agreed to.", _AGAIN),
+    "Reentered": ("The Hub was called from within its own call.", "Do not call the Hub from a token's callback."),
+    "ReportCommitmentZero": ("The report commitment is zero.", "Publish the written Verdict first."),
+    "RosterAccountsNotAscending": ("The roster's accounts are not strictly ascending at {index}.", _OWNER),
+    "RosterHashMismatch": ("The roster is {pinned}, not {given} as agreed to.", _AGAIN),
+    "RosterLengthsDiffer": ("The roster has {accounts} accounts and {encryptionKeys} keys.", _OWNER),
+    "RosterNotFound": ("The Hub has no roster version {version}.", "Check the version and the deployment."),
+    "RosterQuorumInvalid": ("A quorum of {quorum} does not fit {size} members.", _OWNER),
+    "RosterSizeInvalid": ("A roster has 1 to {maxSize} members, not {size}.", _OWNER),
+    "SettlementTooEarly": ("The bounty can be settled from {possibleFrom}.", "Wait until then and try again."),
+    "SolverIsPoster": ("The Poster cannot submit to its own bounty.", "Submit with another account."),
+    "SolverOnRoster": ("A Guardian of this bounty cannot submit to it.", "Submit with another account."),
+    "SpecCommitmentZero": ("The spec commitment is zero.", "Publish the challenge page first."),
+    "SubmissionCommitmentZero": ("The submission commitment is zero.", "Prepare the Submission first."),
+    "SubmissionDeadlineOutOfRange": (
+        "The submission deadline {deadline} is not within {earliest} to {latest}.",
+        "Change the page's submission_deadline and publish it again.",
+    ),
+    "SubmissionNotActive": ("The named Submission is not that Solver's active one.", _REREAD),
+    "SubmissionsClosed": ("Submissions closed at {submissionDeadline}.", _REREAD),
+    "TokenTransferFailed": (
+        "The escrow token refused the transfer of {amount}.",
+        "Check the balance, and whether the token is paused or has blocked an account.",
+    ),
+    "ValueTooLarge": ("A value of {value} is above the Hub's maximum {maximum}.", "Use a smaller value."),
+    "VerdictKindInvalid": ("A Verdict of kind {kind} does not exist.", "Use awarded or no_valid_submission."),
+    "VerdictNamesSubmission": (
+        "A no_valid_submission Verdict must not name a Submission.",
+        "Leave Solver and Submission out.",
+    ),
+}
+"""By the name of an error: what is refused and what to do next; names in braces are the error's own values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a call would revert. ``code`` is the error's name in snake_case, or ``reverted`` for an unknown one."""
+
+    code: str
+    message: str
+    next_action: str
+
+
+def explain(refusal: RpcRefused) -> Refusal:
+    """The sentence behind a reverted call."""
+    revert = hub_abi().revert(refusal.data)
+    if revert is None or revert[0] not in SENTENCES:
+        return Refusal("reverted", "The call would revert for a reason the Hub does not name.", _REREAD)
+    name, values = revert
+    names = [parameter.name for parameter in next(e for e in hub_abi().errors.values() if e.name == name).inputs]
+    message, next_action = SENTENCES[name]
+    return Refusal(snake_case(name), message.format(**dict(zip(names, values, strict=True))), next_action)

@@ -1,0 +1,45 @@
+"""Calls as the file that the transaction builder of a Safe loads: its owners see them, and sign them together."""
+
+import json
+from collections.abc import Sequence
+
+from bounty_protocol.types import Address, ChainId, checksum_address
+
+_NAME = "Bounty Escrow Service Hub"
+
+
+def safe_batch(
+    chain_id: ChainId, safe: Address, calls: Sequence[tuple[Address, bytes]], description: str, created_at: int
+) -> str:
+    """The file's text, in the builder's format 1.0; ``calls`` are contracts and call data, ``created_at`` seconds.
+
+    A call is given as its bytes alone: with a method beside them the builder shows the method and sends the bytes.
+    """
+    batch = {
+        "version": "1.0",
+        "chainId": str(chain_id),
+        "createdAt": created_at * 1000,
+        "meta": {"name": _NAME, "description": description, "createdFromSafeAddress": checksum_address(safe)},
+        "transactions": [
+            {
+                "to": checksum_address(to),
+                "value": "0",
+                "data": f"0x{data.hex()}",
+                "contractMethod": None,
+                "contractInputsValues": None,
+            }
+            for to, data in calls
+        ],
+    }
+    return json.dumps(batch, indent=2, ensure_ascii=False) + "\n"
+
+
+def is_same_batch(text: str, other: str) -> bool:
+    """Whether two such files have the same calls for the same Safe, whenever they were written."""
+    try:
+        found, wanted = json.loads(text), json.loads(other)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(found, dict) or not isinstance(wanted, dict):
+        return False
+    return {**found, "createdAt": None} == {**wanted, "createdAt": None}

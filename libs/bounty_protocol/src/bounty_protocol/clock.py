@@ -1,0 +1,38 @@
+"""Time as a value that is passed in, so that tests own it."""
+
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+from bounty_protocol.types import UnixSeconds
+
+
+class Clock(Protocol):
+    """Where a part takes the time from."""
+
+    def now(self) -> UnixSeconds:
+        """Whole seconds since 1970."""
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start that never runs back."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> UnixSeconds:
+        return UnixSeconds(int(time.time()))
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def iso_utc(at: int) -> str:
+    """A moment as ISO 8601 UTC, whole seconds."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

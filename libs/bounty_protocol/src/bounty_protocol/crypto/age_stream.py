@@ -1,0 +1,154 @@
+"""The payload of an age v1 file: 64 KiB chunks of ChaCha20-Poly1305 (STREAM), in constant memory.
+
+A chunk is given out only after it was authenticated, and the iteration ends normally only at the chunk that is marked
+as the last, so no prefix, extension or rearrangement passes for the whole. Each fault has a failure class: altered or
+moved chunks (``age_tampered``), missing ones (``age_truncated``), bytes after the last (``age_trailing_data``), an
+empty payload (``age_malformed``; never written either).
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+from bounty_protocol.crypto.age_header import derive
+from bounty_protocol.crypto.failures import Failure, SealedDataError
+
+CHUNK: Final = 64 * 1024
+TAG: Final = 16
+NONCE: Final = 16
+GATHERED: Final = 16
+"""Chunks that are read and passed on together: large blocks cost less to read, to write and to hash."""
+KEPT: Final = 3
+"""How many later blocks a sink may take while it still reads one."""
+_SEALED_BLOCK: Final = GATHERED * (CHUNK + TAG)
+Block = bytes | bytearray | memoryview
+
+
+class CiphertextSource(Protocol):
+    """Where ciphertext comes from."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes, none at the end."""
+
+
+class Sink(Protocol):
+    """Where ciphertext goes."""
+
+    def write(self, data: Block, /) -> object:
+        """Take all of it. The memory may be reused once ``KEPT`` later blocks were taken."""
+
+
+def payload_key(file_key: bytes, nonce: bytes) -> bytes:
+    """The key of the chunks, from the file key and the 16 bytes that follow the header."""
+    return derive(file_key, nonce, b"payload")
+
+
+def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
+    """Encrypt a sequence of blocks of any size. The blocks together must not be empty."""
+    cipher, outputs = ChaCha20Poly1305(key), _outputs()
+    output, filled = next(outputs), 0
+    for counter, (chunk, last) in enumerate(_rechunked(blocks)):
+        end = filled + len(chunk) + TAG
+        cipher.encrypt_into(_nonce(counter, last), chunk, None, output[filled:end])
+        filled = end
+        if last or filled == len(output):
+            sink.write(output[:filled])
+            output, filled = next(outputs), 0
+
+
+def decrypt_chunks(source: CiphertextSource, key: bytes) -> Iterator[bytes]:
+    """Give each authenticated chunk; raises at the first that is not, or at the end if there is no proper one."""
+    cipher = ChaCha20Poly1305(key)
+    for counter, (sealed, last) in enumerate(_sealed_chunks(source)):
+        if len(sealed) < TAG + 1:
+            raise _short(counter, len(sealed))
+        try:
+            yield cipher.decrypt(_nonce(counter, last), sealed, None)
+        except InvalidTag:
+            raise _diagnose(cipher, counter, sealed, last=last) from None
+
+
+def _sealed_chunks(source: CiphertextSource) -> Iterator[tuple[memoryview, bool]]:
+    """The parts of a payload, many read at once, each with whether it is the last; an empty one if there is none."""
+    block = read_fully(source, _SEALED_BLOCK)
+    while True:
+        following = read_fully(source, _SEALED_BLOCK) if len(block) == _SEALED_BLOCK else b""
+        view = memoryview(block)
+        for start in range(0, len(block) or 1, CHUNK + TAG):
+            end = start + CHUNK + TAG
+            yield view[start:end], not following and end >= len(block)
+        if not following:
+            return
+        block = following
+
+
+def read_fully(source: CiphertextSource, size: int) -> bytes:
+    """Exactly ``size`` bytes, fewer only at the end."""
+    data = source.read(size)
+    if len(data) == size or not data:
+        return data
+    parts = [data]
+    missing = size - len(data)
+    while missing and (more := source.read(missing)):
+        parts.append(more)
+        missing -= len(more)
+    return b"".join(parts)
+
+
+def _outputs() -> Iterator[memoryview]:
+    """Memory for sealed chunks, each piece given out again once nobody reads it any more."""
+    pieces: list[memoryview] = []
+    while len(pieces) <= KEPT:
+        pieces.append(memoryview(bytearray(_SEALED_BLOCK)))
+        yield pieces[-1]
+    yield from itertools.cycle(pieces)
+
+
+def _rechunked(blocks: Iterable[Block]) -> Iterator[tuple[memoryview, bool]]:
+    """Regroup into full chunks; a chunk is given out only once it is known whether it is the last.
+
+    Whole chunks inside a block are not copied; only what a block ends with is kept until the next one is there.
+    """
+    kept = memoryview(bytearray(CHUNK))
+    filled = 0
+    for block in blocks:
+        view = memoryview(block)
+        if filled:
+            taken = min(CHUNK - filled, len(view))
+            kept[filled : filled + taken] = view[:taken]
+            filled, view = filled + taken, view[taken:]
+            if not view:
+                continue
+            yield kept, False
+        while len(view) > CHUNK:
+            yield view[:CHUNK], False
+            view = view[CHUNK:]
+        filled = len(view)
+        kept[:filled] = view
+    if not filled:
+        raise SealedDataError(Failure.AGE_MALFORMED, "nothing to seal: an empty payload is never written")
+    yield kept[:filled], True
+
+
+def _nonce(counter: int, last: bool) -> bytes:  # the format's own last byte
+    return counter.to_bytes(11, "big") + (b"\x01" if last else b"\x00")
+
+
+def _short(counter: int, size: int) -> SealedDataError:
+    if counter == 0 and size == TAG:
+        return SealedDataError(Failure.AGE_MALFORMED, "the age file holds an empty payload")
+    return SealedDataError(Failure.AGE_TRUNCATED, "the age file ends inside a chunk")
+
+
+def _diagnose(cipher: ChaCha20Poly1305, counter: int, sealed: Block, *, last: bool) -> SealedDataError:
+    """Separate a cut or extended file from an altered one: the chunk authenticates with the other last-chunk mark."""
+    try:
+        cipher.decrypt(_nonce(counter, not last), sealed, None)
+    except InvalidTag:
+        return SealedDataError(Failure.AGE_TAMPERED, f"chunk {counter} of the age file was altered, moved or cut")
+    if last:
+        return SealedDataError(Failure.AGE_TRUNCATED, f"the age file ends after chunk {counter}, which is not the last")
+    return SealedDataError(Failure.AGE_TRAILING_DATA, f"bytes follow the age file's last chunk ({counter})")

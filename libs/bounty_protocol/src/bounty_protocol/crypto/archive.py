@@ -1,0 +1,96 @@
+"""What an artifact archive may contain, the same when it is made and when it is opened.
+
+Every accepted name is relative, stays below its directory on every common file system, and differs from every other
+name by more than letter case. Refused (``archive_refused``) are absolute names and ``..``, control characters and
+backslashes, names that are not UTF-8, collisions, and archives above the limits.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.crypto.failures import Failure, SealedDataError
+
+BLOCK: Final = 512
+MAX_NAME_BYTES: Final = 255
+MAX_PATH_BYTES: Final = 1_024
+MAX_DEPTH: Final = 32
+Progress = Callable[[int, int], None]
+"""Called with bytes done and bytes in total."""
+
+_UNWANTED: Final = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """How much an archive may hold: entries (directories included) and bytes of file content."""
+
+    max_entries: int = 20_000
+    max_bytes: int = 1024**3
+
+
+class ArchiveNames:
+    """Accepts names one by one and remembers them."""
+
+    def __init__(self, limits: ArchiveLimits) -> None:
+        self._limits = limits
+        self._kinds: dict[str, tuple[str, bool]] = {}
+
+    def add(self, path: str, *, directory: bool) -> None:
+        """Accept an entry's path (parts joined by ``/``) and its parents, or raise ``archive_refused``."""
+        parts = path.split("/")
+        if len(parts) > MAX_DEPTH or len(path.encode("utf-8", "surrogateescape")) > MAX_PATH_BYTES:
+            raise refused(f"a path that is too long or too deep: {shown(path)}")
+        for part in parts:
+            check_name(part)
+        for depth in range(1, len(parts)):
+            self._remember("/".join(parts[:depth]), directory=True)
+        if not directory and folded(path) in self._kinds:
+            raise refused(f"two entries whose names differ at most in letter case: {shown(path)}")
+        self._remember(path, directory=directory)
+        if len(self._kinds) > self._limits.max_entries:
+            raise refused(f"more than {self._limits.max_entries} files and directories")
+
+    def _remember(self, path: str, *, directory: bool) -> None:
+        before = self._kinds.setdefault(folded(path), (path, directory))
+        if before != (path, directory):
+            raise refused(f"two entries whose names differ at most in letter case: {shown(path)}")
+
+
+def check_name(name: str) -> None:
+    """Accept one part of a path, or raise ``archive_refused``."""
+    if name in {"", ".", ".."}:
+        raise refused("a path that is absolute, leads upwards or has empty parts")
+    if _UNWANTED.search(name):
+        raise refused(f"a name with control characters, a backslash or bytes that are not UTF-8: {shown(name)}")
+    if len(name.encode()) > MAX_NAME_BYTES:
+        raise refused(f"a name longer than {MAX_NAME_BYTES} bytes: {shown(name)}")
+
+
+def shown(path: str) -> str:
+    """A path as a message may print it: escaped and cut."""
+    return ascii(path)[:200]
+
+
+def shown_size(size: int) -> str:
+    """Bytes for a person: ``512 bytes``, ``1.5 MiB``, ``1 GiB``."""
+    if size < 1024:
+        return f"{size} bytes"
+    value = float(size)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        value /= 1024
+        if value < 1023.95 or unit == "TiB":
+            break
+    return f"{value:.1f}".removesuffix(".0") + f" {unit}"
+
+
+def refused(what: str) -> SealedDataError:
+    """The refusal of an archive's content."""
+    return SealedDataError(Failure.ARCHIVE_REFUSED, f"the archive is refused: {what}")
+
+
+def folded(path: str) -> str:
+    """The path as file systems compare it that ignore letter case and how letters are composed."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())

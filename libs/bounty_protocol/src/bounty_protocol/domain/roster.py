@@ -1,0 +1,109 @@
+"""The Guardian roster pinned to a bounty (``guardian_roster`` of the API, rosters of the Hub).
+
+``verify`` recomputes the hash from the members, so an accepted roster is the one that the chain pinned. Rosters of
+wrong shape are ``guardian_roster_invalid``; rosters whose members do not hash to the value they carry, or to the pinned
+one, are ``guardian_roster_mismatch``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from bounty_protocol.domain.abi_hashes import guardian_roster_hash, recipients_commitment
+from bounty_protocol.domain.public_keys import parse_public_key
+from bounty_protocol.domain.reading import FieldReader
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.shapes import Note
+from bounty_protocol.types import MAX_INT64, Address, Bytes32, UnixSeconds, parse_address, parse_bytes32
+
+MAX_MEMBERS: Final = 15
+_LYING = "Do not use this roster: take the members from the Hub's getRoster and compare."
+
+
+@dataclass(frozen=True, slots=True)
+class RosterMember:
+    """One Guardian: the account that signs and the X25519 key that decrypts."""
+
+    guardian_address: Address
+    encryption_public_key: Bytes32
+    last_active_at: UnixSeconds | None
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """One published version, members in the Hub's order (accounts ascending)."""
+
+    version: Annotated[int, Note("Counts from 1.")]
+    guardian_roster_hash: Bytes32
+    quorum: Annotated[int, Note("Verdicts that decide.")]
+    members: tuple[RosterMember, ...]
+
+    @property
+    def accounts(self) -> tuple[Address, ...]:
+        """The Guardians' accounts in roster order."""
+        return tuple(member.guardian_address for member in self.members)
+
+    @property
+    def encryption_public_keys(self) -> tuple[Bytes32, ...]:
+        """The Guardians' X25519 keys in roster order."""
+        return tuple(member.encryption_public_key for member in self.members)
+
+    @property
+    def recipients_commitment(self) -> Bytes32:
+        """What an envelope sealed for this roster must carry."""
+        return recipients_commitment(self.guardian_roster_hash, self.encryption_public_keys)
+
+    def member(self, guardian: Address) -> RosterMember | None:
+        """The member with this account, if any."""
+        return next((member for member in self.members if member.guardian_address == guardian), None)
+
+    def compute_hash(self, chain_id: int, hub: Address) -> Bytes32:
+        """The hash that this version, these members and this quorum have on that Hub."""
+        return guardian_roster_hash(
+            chain_id,
+            hub,
+            version=self.version,
+            accounts=self.accounts,
+            encryption_public_keys=self.encryption_public_keys,
+            quorum=self.quorum,
+        )
+
+    def verify(self, chain_id: int, hub: Address, pinned: Bytes32 | None = None) -> None:
+        """Raise ``guardian_roster_mismatch`` unless the members hash to the carried (and the pinned) value."""
+        computed = self.compute_hash(chain_id, hub)
+        if computed != self.guardian_roster_hash:
+            message = "the roster's members do not hash to the roster hash that came with them"
+            raise ServiceError("guardian_roster_mismatch", message, next_action=_LYING)
+        if pinned is not None and computed != pinned:
+            message = "the roster is not the one that the bounty pinned on chain"
+            raise ServiceError("guardian_roster_mismatch", message, next_action=_LYING)
+
+    @staticmethod
+    def from_json(value: object) -> "Roster":
+        """Read the API's ``guardian_roster`` object; the hash is not checked before ``verify``."""
+        if not isinstance(value, Mapping):
+            raise ServiceError("guardian_roster_invalid", "a guardian roster is an object", next_action=_LYING)
+        reader = FieldReader(value)
+        version = reader.integer("version", 1, MAX_INT64)
+        roster_hash = reader.text("guardian_roster_hash", parse_bytes32)
+        quorum = reader.integer("quorum", 1, MAX_MEMBERS)
+        members = tuple(_member(item, index, reader.issues) for index, item in enumerate(reader.items("members") or ()))
+        issues = reader.finish()
+        if not issues and not 1 <= len(members) <= MAX_MEMBERS:
+            reader.problem("members", f"must have 1 to {MAX_MEMBERS} entries")
+        if issues:
+            message = "the guardian roster does not have the shape of one"
+            raise ServiceError("guardian_roster_invalid", message, issues=issues, next_action=_LYING)
+        return Roster(version, roster_hash, quorum, members)
+
+
+def _member(value: object, index: int, issues: list[Issue]) -> RosterMember:
+    reader = FieldReader(value if isinstance(value, Mapping) else {}, f"members[{index}].", issues)
+    last_active_at = reader.optional_integer("last_active_at", 0, MAX_INT64)
+    member = RosterMember(
+        reader.text("guardian_address", parse_address),
+        reader.text("encryption_public_key", parse_public_key),
+        None if last_active_at is None else UnixSeconds(last_active_at),
+    )
+    reader.finish()
+    return member

@@ -1,0 +1,119 @@
+"""Rubric 7: nothing secret is published.
+
+Known key formats are found anywhere; a value beside a word such as "password" only when it looks random and not like an
+example. The secret itself is never repeated in an issue.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from bounty_protocol.errors import Issue
+from bounty_protocol.readiness.patterns import Pattern, found_in
+from bounty_protocol.readiness.reading import Passage, Reading
+from bounty_protocol.readiness.rule import Example, Rule
+
+_FORMATS: Final = (
+    ("a private key", Pattern(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY( BLOCK)?-----")),
+    ("an age identity", Pattern(r"AGE-SECRET-KEY-1[0-9A-Z]{20}")),
+    ("an AWS access key", Pattern(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", exact_case=True)),
+    ("a GitHub token", Pattern(r"\b(?:gh[pousr]_[0-9A-Za-z]{30}|github_pat_[0-9A-Za-z_]{40})", exact_case=True)),
+    ("a GitLab token", Pattern(r"\bglpat-[0-9A-Za-z_-]{20}", exact_case=True)),
+    ("a Slack token", Pattern(r"\bxox[abprs]-[0-9A-Za-z-]{20}", exact_case=True)),
+    ("the address of a webhook", Pattern(r"hooks\.slack\.com/services/T\w{1,40}/B\w{1,40}/\w{16}")),
+    ("the address of a webhook", Pattern(r"discord(app)?\.com/api/webhooks/\d{1,40}/[\w-]{30}")),
+    ("a payment key", Pattern(r"\b[rs]k_live_[0-9A-Za-z]{16}", exact_case=True)),
+    ("a bot's token", Pattern(r"\b\d{8,10}:AA[0-9A-Za-z_-]{33}\b", exact_case=True)),
+    ("a package registry token", Pattern(r"\bnpm_[0-9A-Za-z]{36}\b|\bpypi-AgE[0-9A-Za-z_-]{50}", exact_case=True)),
+    ("a Google API key", Pattern(r"\bAIza[0-9A-Za-z_-]{35}\b", exact_case=True)),
+    ("an API key", Pattern(r"\bsk-(?:[a-z]{1,20}-)?[A-Za-z0-9_]{20,60}", exact_case=True)),
+    (
+        "a signed token",
+        Pattern(r"\beyJ[0-9A-Za-z_-]{10,800}\.eyJ[0-9A-Za-z_-]{10,800}\.[0-9A-Za-z_-]{10}", exact_case=True),
+    ),
+    (
+        "a private key of an account",
+        Pattern(
+            r"(?:private|secret|signing|deployer)[ _-]?key[^\n]{0,60}?\b(?:0x)?[0-9a-f]{64}\b"
+            r"|\b(?:wallet|privatekeytoaccount|from_key|signingkey)\(\s{0,20}[\"']?(?:0x)?[0-9a-f]{64}\b"
+            r"|\b(?:0x)?[0-9a-f]{64}\b[^\n]{0,20}\bprivate key"
+        ),
+    ),
+    (
+        "a private key of an account",
+        Pattern(
+            r"\bkey\b[\s:=\"'`]{0,20}(?:is\b[\s:\"'`]{0,20})?(?:0x)?[0-9a-f]{64}\b",
+            not_after="public[ _-]",
+        ),
+    ),
+    (
+        "a recovery phrase",
+        Pattern(
+            r"\b(?:seed|mnemonic|recovery|secret)(?: phrase| words)?\b(?: is|:| is:| =|=)\s{0,20}[\"'`]?"
+            r"(?:[a-z]{3,8}[\s,]{1,20}){11}[a-z]{3,8}\b"
+        ),
+    ),
+)
+_ASSIGNED: Final = Pattern(
+    r"(?:password|passwd|passphrase|secret|api[ _-]?key|access[ _-]?key|access[ _-]?token|auth[ _-]?token"
+    r"|private[ _-]?key)"
+    r"[\"'`]?(?:\s{0,20}[:=]\s{0,20}| is )[\"'`]?(?P<value>[^\s\"'`]{8,200})",
+)
+_IN_URL: Final = Pattern(r"\b[a-z][a-z0-9+]{1,20}://[^\s:/@]{1,60}:(?P<value>[^\s@/]{4,80})@(?P<host>[\w.-]{1,100})")
+_MADE_UP: Final = Pattern(
+    r"change_?me|example|dummy|test|fake|your|xxx|\*{3}|^<|\$\{|\{\{|not[-_]?a?[-_]?secret|placeholder|sample|redacted"
+    r"|12345|^https?:|^0x[0-9a-f]{40}$|^(postgres|root|admin|user|pass|password|secret|minio|guest)\W*$|\.\.\.",
+)
+_LOCAL_HOST: Final = Pattern(r"^(localhost|127\.|db$|postgres$|redis$|example\.|[\w.-]*\.example(\.|$))")
+_DIGIT: Final = Pattern(r"\d")
+_LETTER: Final = Pattern("[a-z]")
+_LEAST_BITS: Final = 2.5
+
+
+def find_credentials(reading: Reading) -> Iterator[Issue]:
+    """Keys, tokens, passwords and recovery phrases."""
+    formats = [(what, pattern) for what, pattern in _FORMATS if pattern.search(reading.all_text)]
+    values = found_in((_IN_URL, _ASSIGNED), reading.all_text)
+    for passage in reading.passages:
+        if what := _secret_in(passage, formats, values):
+            yield passage.issue(
+                f"Holds what looks like {what}. The page is public for ever: remove it, and revoke it if it is real."
+            )
+
+
+def _secret_in(passage: Passage, formats: Sequence[tuple[str, Pattern]], values: Sequence[Pattern]) -> str | None:
+    for what, pattern in formats:
+        if any(_is_real(what, found.words) for found in pattern.each(passage.text)):
+            return what
+    for found in _IN_URL.each(passage.text) if _IN_URL in values else ():
+        if not _MADE_UP.search(found["value"]) and not _LOCAL_HOST.search(found["host"]):
+            return "a password in an address"
+    if _ASSIGNED in values and any(_drawn_by_chance(found["value"]) for found in _ASSIGNED.each(passage.text)):
+        return "a secret"
+    return None
+
+
+def _is_real(what: str, words: str) -> bool:
+    if what == "an AWS access key":
+        return "EXAMPLE" not in words
+    return what != "an API key" or _DIGIT.search(words) is not None
+
+
+def _drawn_by_chance(value: str) -> bool:
+    if _MADE_UP.search(value) or not _DIGIT.search(value) or not _LETTER.search(value):
+        return False
+    counts = Counter(value).values()
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts) >= _LEAST_BITS
+
+
+CREDENTIALS: Final = Rule(
+    name="credentials",
+    point=7,
+    check=find_credentials,
+    examples=(
+        Example("body", "-----BEGIN RSA PRIVATE KEY-----", "The file begins with a line of dashes."),
+        Example("body", "`postgres://app:Xk29-plQ7@db.acme.net/x`", "`postgres://app:change_me@localhost/x`"),
+        Example("body", "The server's password: hunter2hunter2", "The sample password is `password: changeme123`."),
+    ),
+)

@@ -1,0 +1,56 @@
+"""All rules over one page.
+
+The same page at the same moment gets the same issues, each with where and what to change. They judge form and clarity,
+never merit; what they cannot see (a contradiction in other terms, a task that makes no sense) is left to readers.
+"""
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from bounty_protocol.errors import MAX_ISSUES, Issue
+from bounty_protocol.readiness.credentials import CREDENTIALS
+from bounty_protocol.readiness.leftovers import LEFTOVERS
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.measurable import MEASURABLE
+from bounty_protocol.readiness.reading import MAX_LINES_AND_CELLS, MAX_PASSAGES, Reading, lines_and_cells
+from bounty_protocol.readiness.references import REFERENCES
+from bounty_protocol.readiness.rule import Rule
+from bounty_protocol.readiness.steering import STEERING
+from bounty_protocol.readiness.terms import LIMITS, PAYMENT
+from bounty_protocol.readiness.times import TIMES
+
+VERSION: Final = "rules-3"
+"""Changes whenever the same page could get other issues than before."""
+_TOO_MANY_PARTS: Final = Issue(
+    "body",
+    f"Consists of more than {MAX_PASSAGES:,} paragraphs, headings, list entries and table cells. Join what belongs "
+    "together, so that a person can read the page to its end.",
+)
+
+RULES: Final[tuple[Rule, ...]] = (MEASURABLE, TIMES, PAYMENT, LIMITS, LEFTOVERS, REFERENCES, STEERING, CREDENTIALS)
+"""In the order of their issues; the last one's come first, since a page with a secret is withheld."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the rules found; no issue means ready. ``withhold``: the page holds what looks like a secret, or nobody has
+    looked, so it must not be kept.
+    """
+
+    issues: tuple[Issue, ...]
+    withhold: bool
+
+
+def review(material: Material) -> Findings:
+    """All issues at once, at most ``MAX_ISSUES``, in time that grows with the page's length."""
+    reading = None if lines_and_cells(material.page.body) > MAX_LINES_AND_CELLS else Reading.of(material)
+    if reading is None or len(reading.passages) > MAX_PASSAGES:
+        return Findings((_TOO_MANY_PARTS,), withhold=True)
+    secrets = list(CREDENTIALS.check(reading))
+    issues = dict.fromkeys(secrets[:MAX_ISSUES])
+    for issue in chain.from_iterable(rule.check(reading) for rule in RULES if rule is not CREDENTIALS):
+        if len(issues) == MAX_ISSUES:
+            break
+        issues[issue] = None
+    return Findings(tuple(issues), withhold=bool(secrets))

@@ -1,0 +1,162 @@
+"""Rubric 4, money and limits: what the page states is what its frontmatter fixes.
+
+The reward is what goes into escrow, paid once to one winner. An amount counts only in a sentence that is about the
+reward; prices, wages and amounts in examples are left alone. A limit that a criterion sets is not another one in the
+body: only limits on the same noun in the same direction are compared, and only where each side states exactly one.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Final
+
+from bounty_protocol.errors import Issue
+from bounty_protocol.readiness.numbers import decimal_of, has_digit
+from bounty_protocol.readiness.patterns import Found, Pattern, found_in
+from bounty_protocol.readiness.reading import Passage, Reading
+from bounty_protocol.readiness.rule import Example, Rule
+
+_NUMBER: Final = r"\d(?:[,.]{0,3}[\d_]| \d{3}\b){0,20}"
+_MONEY: Final = Pattern(
+    rf"(?P<sign>[$€£])\s?(?P<signed>{_NUMBER})(?P<k1>k\b)?"
+    rf"|(?P<number>{_NUMBER})(?P<k2>k)?\s?(?P<unit>t?USDC|USDT|USD|DAI|dollars?|EUR|euros?|GBP|pounds|ETH|ether)\b",
+)
+_BASE_UNITS: Final = Pattern(r"(?:\d{6,30}|\d{1,3}(?:[,_]\d{3}){2,8})\b", not_after=r"[\w.,$€£]", not_before=r"\s?%")
+_REWARD: Final = Pattern(
+    r"\b(rewards?|prizes?|bounty|escrow|award(s|ed)?|payouts?|winners?|bonus(es)?|we('ll| will)? pay|you('ll| will)? "
+    r"(get|earn|receive)|receives?|pays? out|earns?|we('re| are)? (offer|offering)|you are paid|up for grabs|^pays?)\b",
+)
+_ABOUT_ESCROW: Final = Pattern(r"\b(escrow|reward|prize|bounty|pays?)\b[^.]{0,40}$")
+_RATE: Final = Pattern(r"\s{0,10}(an|a|per|each|/)\s?(hour|day|week|month|year|h\b|seat|user|node|gb)")
+_NET: Final = Pattern(r"\b(after|minus|less|net of|without|before) (the |all )?fees?\b|\bnet\b")
+_DOLLARS: Final = frozenset({"$", "usd", "usdc", "tusdc", "usdt", "dai", "dollar", "dollars"})
+_SEVERAL: Final = Pattern(
+    r"\b(second|2nd|third|3rd) (place|prize|winner)\b|\brunners?[- ]up (gets?|receives?|earns?|prizes?|will)\b"
+    r"|\b(split|shared|divided) (equally |evenly )?(between|among) (the |all )?(best|top|winners|solvers|first|submi)"
+    r"|\b(share|split) the (prize|money|reward|bounty|escrow|award)\b"
+    r"|\b(each|every)\b[^.]{0,40}\b(finding|bug|submission|entry|report|vulnerability|participant)s?\b[^.]{0,30}"
+    r"\b(earns?|gets?|receives?|pays?|is (paid|rewarded|worth))\b"
+    r"|\btop (three|five|ten|3|5|10) (submissions|entries) (get|receive|share|are paid)",
+)
+_OUTSIDE: Final = Pattern(
+    r"\b(paid|pay|payment|amount|money|rest|half)\b[^.]{0,40}\b(up ?front|in advance|in two parts"
+    r"|(in|by|per|after each) milestones?|(by|via|with|through) (bank transfer|wire|paypal|revolut|venmo|wise|cash))\b"
+    r"|\bby bank transfer\b|\b(up ?front|advance|down) payment\b",
+)
+_NEGATION: Final = Pattern(r"\b(no|not|never|without|neither|nor|cannot|n't)\b[^.,;]{0,30}$")
+
+_LOWER: Final = frozenset({"at least", "more than", "over", "above", "no less than", "≥", ">=", ">"})
+_LIMIT: Final = Pattern(
+    r"\b(?P<noun>[a-z]{3,40})\s{1,10}(?:of|is|are|be|must be|should be|stays?|has to be)\s{1,10}(?P<direction>at least"
+    r"|at most|no more than|no less than|more than|less than|below|under|over|above|up to|≥|≤|>=|<=|<|>)\s{1,10}"
+    r"(?P<number>\d(?:[\d,.]{0,40}\d)?)\s?(?P<unit>%|[a-z]{1,40})?",
+)
+
+Limit = tuple[str, bool, str]
+
+
+def find_other_terms(reading: Reading) -> Iterator[Issue]:
+    """Amounts and ways of payment that are not those of the escrow."""
+    promises = found_in((_SEVERAL, _OUTSIDE), reading.all_prose)
+    for passage in reading.prose:
+        for at, sentence in passage.sentences:
+            if has_digit(sentence):
+                yield from _amounts(reading, passage, at, sentence)
+            yield from _payments(passage, at, sentence, promises)
+
+
+def _amounts(reading: Reading, passage: Passage, at: int, sentence: str) -> Iterator[Issue]:
+    escrow = reading.page.escrow_amount
+    whole = Decimal(escrow) / Decimal(10**reading.material.token_decimals)
+    amounts = list(_MONEY.each(sentence))
+    is_net = bool(amounts) and _NET.search(sentence) is not None
+    for found in amounts if amounts and _REWARD.search(sentence) else ():
+        value = decimal_of(found["signed"] or found["number"], found["k1"] or found["k2"])
+        if value is None or _RATE.starts(sentence[found.end : found.end + 40]) or (value < whole and is_net):
+            continue
+        if (found["sign"] or found["unit"]).lower() not in _DOLLARS or value != whole:
+            yield passage.issue(
+                f"Speaks of {found.words.strip()} where the escrow is {escrow} base units ({whole.normalize():f} "
+                f"{reading.material.token_symbol}). The escrow is all that is paid: state it once, in the frontmatter.",
+                at + found.start,
+            )
+    for found in _BASE_UNITS.each(sentence):
+        value = decimal_of(found.words)
+        if _ABOUT_ESCROW.search(_before(sentence, found)) and value not in {Decimal(escrow), whole, None}:
+            yield passage.issue(
+                f"States an amount of {found.words} where the frontmatter's escrow_amount is {escrow}. "
+                "State it once, in the frontmatter.",
+                at + found.start,
+            )
+
+
+def _payments(passage: Passage, at: int, sentence: str, promises: Sequence[Pattern]) -> Iterator[Issue]:
+    if _SEVERAL in promises and (found := _SEVERAL.search(sentence)) and not _NEGATION.search(_before(sentence, found)):
+        yield passage.issue(
+            f"Promises {found.words[:60]!r}, but the Hub pays the whole award to one Submission. Say what decides "
+            "between Submissions, or publish several bounties.",
+            at + found.start,
+        )
+    if _OUTSIDE in promises and (found := _OUTSIDE.search(sentence)) and not _NEGATION.search(_before(sentence, found)):
+        yield passage.issue(
+            f"Promises a payment {found.words[:60]!r} that nothing guarantees: the Hub pays the escrow once, after "
+            "judging. Leave it out.",
+            at + found.start,
+        )
+
+
+def _before(sentence: str, found: Found) -> str:
+    return sentence[max(0, found.start - 60) : found.start]
+
+
+def find_contradictions(reading: Reading) -> Iterator[Issue]:
+    """Limits of the body that contradict a criterion."""
+    criteria = _limits(passage for passage in reading.prose if passage.path.startswith("acceptance_criteria"))
+    body = _limits(passage for passage in reading.prose if passage.path == "body")
+    for limit, stated in body.items():
+        required = criteria.get(limit, {})
+        if len(stated) == 1 and len(required) == 1 and stated.keys() != required.keys():
+            (value, (passage, at)), (wanted, _) = next(iter(stated.items())), next(iter(required.items()))
+            yield passage.issue(
+                f"Sets the limit for {limit[0]!r} at {value}{limit[2]} where a criterion says {wanted}{limit[2]}. Keep "
+                "one of the two.",
+                at,
+            )
+
+
+def _limits(passages: Iterable[Passage]) -> dict[Limit, dict[Decimal, tuple[Passage, int]]]:
+    limits: dict[Limit, dict[Decimal, tuple[Passage, int]]] = {}
+    for passage in passages:
+        for found in _LIMIT.each(passage.prose.replace("\n", " ")):
+            value = decimal_of(found["number"])
+            if value is not None:
+                key = (found["noun"].lower(), found["direction"].lower() in _LOWER, found["unit"].lower())
+                limits.setdefault(key, {}).setdefault(value, (passage, found.start))
+    return limits
+
+
+PAYMENT: Final = Rule(
+    name="payment",
+    point=4,
+    check=find_other_terms,
+    examples=(
+        Example("body", "The winner receives 30 USDC.", "Hosting costs us $40 a month."),
+        Example("body", "The escrow pays 99000000 to the winner.", "The prize is 25000000, as the frontmatter says."),
+        Example("body", "Second place receives a book.", "There is no second prize."),
+        Example("body", "We pay by bank transfer.", "There is no payment in advance."),
+    ),
+)
+
+
+LIMITS: Final = Rule(
+    name="limits",
+    point=4,
+    check=find_contradictions,
+    examples=(
+        Example(
+            "body",
+            "The latency must be below 50 ms.",
+            "The latency must be below 20 ms.",
+            criterion="The latency is below 20 ms for each of the ten files.",
+        ),
+    ),
+)

@@ -1,0 +1,139 @@
+"""Bounties as they are listed and shown."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from bounty_protocol.domain.bounty import TermDifference, Winner
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason
+from bounty_protocol.domain.record import VerificationRecord
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.shapes import OMITTED, JsonOf, Note
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds
+from bounty_protocol.wire.cursor import BountySort, Cursor
+from bounty_protocol.wire.errors import ErrorBody
+from bounty_protocol.wire.values import Finality, JsonObject, RecordFailure, SearchText
+
+DEFAULT_LIMIT: Final = 20
+MAX_LIMIT: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class BountyQuery:
+    """The query of the list. ``award`` is what a winner gets: the escrow less both fees."""
+
+    cursor: Annotated[Cursor | None, OMITTED] = None
+    limit: Annotated[int, Note("Items in a page.", minimum=1, maximum=MAX_LIMIT)] = DEFAULT_LIMIT
+    status: Annotated[BountyStatus | None, OMITTED] = None
+    accepting: Annotated[bool | None, OMITTED] = None
+    judgeable: Annotated[bool | None, OMITTED] = None
+    poster_address: Annotated[Address | None, OMITTED] = None
+    solver_address: Annotated[Address | None, OMITTED] = None
+    guardian_address: Annotated[Address | None, OMITTED] = None
+    search: Annotated[SearchText | None, OMITTED, Note("In titles and summaries.")] = None
+    min_award: Annotated[TokenAmount | None, OMITTED] = None
+    max_award: Annotated[TokenAmount | None, OMITTED] = None
+    deadline_after: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline later than.")] = None
+    deadline_before: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline earlier than.")] = None
+    sort: Annotated[
+        BountySort, Note("Newest open ones, the earliest submission deadline, or the highest award first.")
+    ] = BountySort.NEWEST
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A bounty's terms and state on the Hub; ``accepting`` and ``judgeable`` are as of the indexed block's time."""
+
+    status: BountyStatus
+    accepting: bool
+    judgeable: bool
+    poster_address: Address
+    escrow_amount: TokenAmount
+    spec_commitment: Bytes32
+    submission_deadline: UnixSeconds
+    reveal_at: UnixSeconds
+    judging_deadline: UnixSeconds
+    guardian_roster_hash: Bytes32
+    protocol_fee: TokenAmount
+    guardian_fee: TokenAmount
+    outcome: Outcome | None
+    settlement_reason: SettlementReason | None
+    winner: Winner | None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of the chain."""
+
+    number: BlockNumber
+    hash: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class BountyItem:
+    """One bounty of the list. ``block`` is the one that last changed it."""
+
+    bounty_id: BountyId
+    facts: Facts
+    active_submission_count: Annotated[int, Note(minimum=0)]
+    finality: Finality
+    block: Block
+    title: Annotated[str | None, Note("The page's; null where no page is here that hashes to the commitment.")] = None
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BountyList:
+    """One page of the list."""
+
+    items: tuple[BountyItem, ...]
+    next_cursor: Annotated[str | None, Note("For the next page.")]
+    total_count: Annotated[int | None, Note("On all pages; null where more than 1,000 match a filter.", minimum=0)] = (
+        None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSubmission:
+    """A Solver's current Submission."""
+
+    solver_address: Address
+    submission_commitment: Bytes32
+    submitted_at: UnixSeconds
+    block_number: BlockNumber
+    block_hash: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeTerms:
+    """Whether the page's own terms are those on chain: anyone can create a bounty with any commitment."""
+
+    matches: bool
+    differences: tuple[TermDifference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordError:
+    """Why a final bounty has no VerificationRecord at the moment."""
+
+    code: RecordFailure
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class BountyDetail:
+    """One bounty. Once final it has ``verification_record`` or ``verification_record_error``, never both."""
+
+    bounty_id: BountyId
+    chain_id: ChainId
+    hub_address: Address
+    facts: Facts
+    guardian_roster: Roster
+    active_submissions: tuple[ActiveSubmission, ...]
+    active_submission_count: Annotated[int, Note("May be more than are listed (at most 1,000 are).", minimum=0)]
+    challenge: Annotated[str | None, Note("The committed Markdown; null when the stored bytes do not hash to it.")]
+    challenge_terms: ChallengeTerms | None
+    finality: Finality
+    block: Block
+    error: Annotated[ErrorBody | None, OMITTED] = None
+    verification_record: Annotated[JsonObject | None, JsonOf(VerificationRecord), OMITTED] = None
+    verification_record_error: Annotated[RecordError | None, OMITTED] = None

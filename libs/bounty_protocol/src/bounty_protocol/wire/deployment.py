@@ -1,0 +1,165 @@
+"""What a deployment publishes: its chain, its Hub, its keys and its rubric."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.domain.hub_notice import HubNotice
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.shapes import Note
+from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, TokenAmount, UnixSeconds
+from bounty_protocol.wire.values import IndexState
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDescription:
+    """The one token of the Hub."""
+
+    address: Address
+    symbol: str
+    decimals: int
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentFees:
+    """The fees of bounties created now, in basis points of the escrow."""
+
+    protocol_fee_bps: int
+    guardian_fee_bps: int
+    protocol_fee_recipient: Address
+
+
+@dataclass(frozen=True, slots=True)
+class HubLimits:
+    """What the Hub and the service take at least and at most."""
+
+    min_escrow_amount: TokenAmount
+    min_judging_window_seconds: int
+    max_judging_window_seconds: int
+    min_submission_window_seconds: int
+    max_submission_window_seconds: int
+    max_challenge_bytes: int
+    max_ciphertext_bytes: int
+
+
+HubNotices = Annotated[
+    tuple[HubNotice, ...],
+    Note(
+        "The latest notice about the Hub of each account that its owner names for them, withdrawals included. Check "
+        "signer and signature on the chain: a client believes none of them by this answer alone."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What a client needs to know of this deployment."""
+
+    chain_id: ChainId
+    hub_address: Address
+    escrow_token: TokenDescription
+    fee_policy: CurrentFees | None
+    guardian_roster: Roster | None
+    limits: HubLimits
+    reveal_delay_seconds: int
+    block_time_seconds: float
+    freshness_window_blocks: int
+    beacon: BeaconInfo
+    public_host: Annotated[str, Note("The audience of signatures.")]
+    hub_notices: HubNotices = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPosition:
+    """How far the copy is. ``tip_block_number`` is the newest block that the chain showed."""
+
+    block_number: BlockNumber
+    block_hash: Bytes32
+    block_time: UnixSeconds
+    finalized_block_number: BlockNumber
+    finalized_block_time: UnixSeconds
+    tip_block_number: BlockNumber
+    proven_until: Annotated[
+        BlockNumber | None,
+        Note(
+            "Up to this block the chain's own headers show that the index lacks nothing; null where they show nothing."
+        ),
+    ]
+    compared_at: Annotated[
+        UnixSeconds | None,
+        Note(
+            "When the comparison of the whole index with the chain began that ended last; null before the first. New "
+            "blocks are compared as they become final."
+        ),
+    ]
+    lag_seconds: Annotated[int, Note("From the newest indexed block to now.", minimum=0)]
+    finality_seconds: Annotated[int, Note("How long a fact takes to become final, as measured now.", minimum=0)]
+    reorg_count: int
+    deepest_reorg: Annotated[int, Note("In blocks.")]
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentTotals:
+    """What all bounties of the Hub come to, as of the newest indexed block."""
+
+    bounty_count: int
+    open_count: int
+    accepting_count: Annotated[int, Note("Open and before the submission deadline.")]
+    judgeable_count: Annotated[int, Note("Open, from the reveal point to the judging deadline.")]
+    awarded_count: int
+    unawarded_count: Annotated[int, Note("Ended without a valid Submission.")]
+    escrow_held: Annotated[TokenAmount, Note("Paid in and not paid out yet.")]
+    awards_paid: TokenAmount
+    refunds_paid: TokenAmount
+    guardian_fees_paid: TokenAmount
+    protocol_fees_paid: TokenAmount
+
+
+@dataclass(frozen=True, slots=True)
+class RosterAnnouncement:
+    """A roster version that new bounties pin from a moment on, unless another is announced before it."""
+
+    version: int
+    guardian_roster_hash: Bytes32
+    effective_from: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class KeyAnnouncement:
+    """A delivery key that Guardians deliver to from a moment on, unless it is withdrawn or replaced before it."""
+
+    delivery_public_key: Bytes32
+    effective_from: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class Announcements:
+    """What the Hub's owner announced and is not in effect yet; null where it announced nothing."""
+
+    guardian_roster: RosterAnnouncement | None
+    delivery_key: KeyAnnouncement | None
+    new_owner: Annotated[Address | None, Note("Whom the ownership of the Hub is offered to.")]
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentStatus:
+    """How this deployment does. Without an index there is neither position, nor totals, nor announcements; without a
+    database nothing is known of notices."""
+
+    state: IndexState
+    chain_id: ChainId
+    hub_address: Address
+    service_version: str
+    position: IndexPosition | None
+    totals: DeploymentTotals | None
+    announced: Announcements | None
+    hub_notices: HubNotices = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RubricDocument:
+    """The rubric that readiness reviews apply."""
+
+    rubric_version: str
+    rubric_hash: Bytes32
+    text: Annotated[str, Note("Markdown.")]

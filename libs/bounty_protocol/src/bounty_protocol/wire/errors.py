@@ -1,0 +1,33 @@
+"""The one body of every error."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from bounty_protocol.errors import Issue, ServiceError, shown_issues
+from bounty_protocol.shapes import OMITTED, Note
+from bounty_protocol.wire.values import Timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """What went wrong, and what to do next."""
+
+    code: Annotated[str, Note("Machine-readable.")]
+    message: Annotated[str, Note("For a person.")]
+    issues: tuple[Issue, ...]
+    next_action: Annotated[str, Note("The suggested next step.")]
+    retry_not_before: Annotated[Timestamp | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """The answer to a request that failed."""
+
+    error: ErrorBody
+
+
+def error_body(error: ServiceError) -> ErrorBody:
+    """What an answer shows of an error."""
+    not_before = Timestamp(error.retry_not_before) if error.retry_not_before else None
+    issues = tuple(shown_issues(error.issues))
+    return ErrorBody(error.code, error.message, issues, error.next_action, not_before)

@@ -1,0 +1,22 @@
+"""GraphQL over the indexed Hub log."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from bounty_protocol.shapes import OMITTED
+
+
+@dataclass(frozen=True, slots=True)
+class GraphqlRequest:
+    """One query, as GraphQL over HTTP has it."""
+
+    query: str
+    variables: Annotated[dict[str, object] | None, OMITTED] = None
+    operationName: str | None = None  # noqa: N815  # the name that GraphQL over HTTP gives it
+
+
+@dataclass(frozen=True, slots=True)
+class GraphqlAnswer:
+    """What the query asked for."""
+
+    data: dict[str, object] | None

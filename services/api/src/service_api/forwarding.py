@@ -1,0 +1,44 @@
+"""Forwarding a request to an inner service byte for byte.
+
+Method, path, query, body and the wallet's own Authorization go through unchanged; beside them go only the correlation
+id and, where traces are on, the trace it belongs to. The inner service verifies the request itself and trusts nothing
+that the forwarder adds. Its answer comes back with its status; no answer is 503 ``delivery_unavailable``.
+"""
+
+from typing import Final
+
+import urllib3
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.timely import AnswerRefused, TimelyHttp
+from flask import Request, Response
+from service_common.log import correlation_id, get_logger
+from service_common.traces import port as traces
+
+_PASSED: Final = ("Authorization", "Content-Type")
+_RETURNED: Final = ("Content-Type", "Retry-After", "Cache-Control", "Allow", "WWW-Authenticate")
+_MAX_ANSWER: Final = 64 * 1024
+
+log = get_logger(__name__)
+
+
+def forward(http: TimelyHttp, origin: str, request: Request, body: bytes) -> Response:
+    """The inner service's answer."""
+    headers = {name: request.headers[name] for name in _PASSED if name in request.headers}
+    headers["X-Correlation-Id"] = correlation_id.get()
+    query = request.query_string.decode("latin-1")
+    url = origin + request.path + (f"?{query}" if query else "")
+    try:
+        with traces.client(f"forward {request.method}", {"http.request.method": request.method}) as span:
+            headers |= traces.carrier()
+            answer = http.exchange(request.method, url, most_bytes=_MAX_ANSWER, body=body, headers=headers)
+            span.note({"http.response.status_code": answer.status})
+    except AnswerRefused as error:
+        raise ServiceError("delivery_unavailable", "The delivery service gave no usable answer.") from error
+    except urllib3.exceptions.HTTPError as error:
+        log.warning("inner service unavailable", exc_info=error)
+        raise ServiceError("delivery_unavailable", "The delivery service cannot be reached at the moment.") from error
+    response = Response(answer.body, status=answer.status)
+    for name in _RETURNED:
+        if name in answer.headers:
+            response.headers[name] = answer.headers[name]
+    return response

@@ -1,0 +1,261 @@
+"""Google Cloud Storage as ``ObjectStore``, through google-cloud-storage.
+
+Uploads are V4 signed URLs whose signed headers fix create-only (``x-goog-if-generation-match: 0``), the exact length
+(``x-goog-content-length-range``) and the type. Every call has a time limit and is retried only where repeating it is
+harmless. ``ServiceError`` hides the library's messages; the log has them. Without a key the workload's identity signs
+through IAM (it needs ``iam.serviceAccounts.signBlob`` on itself). The same adapter runs against the local stack's
+storage, chosen by ``SERVICE_STORAGE_ENDPOINT``. What it answers is bounded in time and bytes, and never decoded.
+"""
+
+import functools
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, cast
+from urllib.parse import parse_qs, urlsplit
+
+import google.auth
+import requests
+import requests.adapters
+import urllib3.exceptions
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.timely import AnswerEncoded, ThreadLimits, is_encoded
+from bounty_protocol.types import Bytes32, UnixSeconds
+from google.api_core import exceptions as api_errors
+from google.auth import exceptions as auth_errors
+from google.auth import iam
+from google.auth.transport.requests import AuthorizedSession, Request
+from google.cloud import storage
+from google.cloud.storage.retry import DEFAULT_RETRY
+from google.oauth2 import service_account
+from service_common.log import get_logger
+from service_common.storage_settings import StorageSettings
+from service_common.traces import port as traces
+
+from service_api.storage.port import CHUNK_BYTES, DownloadTarget, ObjectGone, ObjectInfo, SignedUpload
+
+CALL_SECONDS: Final = 5.0
+RETRY_SECONDS: Final = 8.0
+ANSWER_SECONDS: Final = 30.0
+"""For a whole answer, however slowly its bytes come."""
+PLAIN_BYTES: Final = 64 * 1024
+"""Of an answer that describes an object, or an error."""
+LIST_BYTES: Final = 2 * 1024 * 1024
+"""Of a page of a list, which has up to a thousand objects."""
+_SCOPES: Final = ["https://www.googleapis.com/auth/devstorage.read_write", "https://www.googleapis.com/auth/iam"]
+_CONTENT_TYPE: Final = "application/octet-stream"
+_POOL: Final = 32
+_GONE: Final = (api_errors.NotFound, api_errors.PreconditionFailed, api_errors.RequestRangeNotSatisfiable)
+_FAILURES: Final = (
+    api_errors.GoogleAPIError,
+    auth_errors.GoogleAuthError,
+    requests.RequestException,
+    urllib3.exceptions.HTTPError,
+    ConnectionError,
+    TimeoutError,
+)
+_MALFORMED: Final = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""What the library raises where an answer is JSON of another shape than the storage's."""
+
+log = get_logger(__name__)
+
+
+class _CredentialsElsewhere(service_account.Credentials):  # type: ignore[misc]  # google-auth has no types
+    """For a storage that is not Google's: the library would send its token to Google to ask for allowed regions."""
+
+    def _is_regional_access_boundary_lookup_required(self) -> bool:
+        return False
+
+
+class GcsStore:
+    """One bucket of Google Cloud Storage, or of something with the same protocol."""
+
+    def __init__(self, settings: StorageSettings, *, retry_seconds: float = RETRY_SECONDS) -> None:
+        """No network until the first call, except that workload identity asks the metadata server for its account."""
+        with _mapped("identify"):
+            credentials = _credentials(settings)
+            self._signer = functools.cache(functools.partial(_signing, credentials))
+        session = AuthorizedSession(credentials, refresh_timeout=CALL_SECONDS)
+        session.max_redirects = 0  # the storage itself redirects nothing
+        for scheme in ("https://", "http://"):
+            session.mount(scheme, _BoundedAdapter(pool_connections=4, pool_maxsize=_POOL))
+        options = {"api_endpoint": settings.endpoint} if settings.endpoint else None
+        self._client = storage.Client("-", credentials, _http=session, client_options=options)
+        # The library would ask for the bucket's metadata in a background thread, for traces, without having the right.
+        self._client._bucket_metadata_cache = None  # noqa: SLF001
+        self._endpoint = settings.endpoint
+        self._bucket = self._client.bucket(settings.bucket)
+        self._limits: dict[str, Any] = {
+            "timeout": CALL_SECONDS,
+            "retry": DEFAULT_RETRY.with_delay(initial=0.2, maximum=2.0).with_timeout(retry_seconds),
+        }
+
+    def sign_upload(self, locator: str, *, sha256: Bytes32, byte_length: int, lifetime: int) -> SignedUpload:
+        """See the port."""
+        headers = {
+            "content-type": _CONTENT_TYPE,
+            "x-goog-content-length-range": f"{byte_length},{byte_length}",
+            "x-goog-if-generation-match": "0",
+            "x-goog-meta-sha256": sha256[2:],
+        }
+        url = self._signed("PUT", locator, lifetime, headers=dict(headers))
+        return SignedUpload(url, "PUT", headers, _expiry(url))
+
+    def sign_download(self, locator: str, *, generation: int, lifetime: int) -> DownloadTarget:
+        """See the port."""
+        url = self._signed("GET", locator, lifetime, generation=generation)
+        return DownloadTarget(url, _expiry(url))
+
+    def stat(self, locator: str) -> ObjectInfo | None:
+        """See the port."""
+        with _mapped("stat"):
+            blob = self._bucket.get_blob(locator, **self._limits)
+            return None if blob is None else _info(blob)
+
+    def read(self, info: ObjectInfo) -> Iterator[bytes]:
+        """See the port. Each chunk is its own request, so that a lost connection repeats one chunk only."""
+        blob = self._bucket.blob(info.locator, generation=info.generation)
+        for start in range(0, info.byte_length, CHUNK_BYTES):
+            end = min(start + CHUNK_BYTES, info.byte_length) - 1
+            with _mapped("read"):
+                try:
+                    chunk = blob.download_as_bytes(
+                        start=start, end=end, raw_download=True, checksum=None, **self._limits
+                    )
+                except _GONE as error:
+                    raise ObjectGone from error
+            if len(chunk) != end - start + 1:
+                raise ObjectGone
+            yield chunk
+
+    def delete(self, locator: str, *, generation: int) -> bool:
+        """See the port. An object that a repeated attempt finds gone is reported as one that was never there."""
+        with _mapped("delete"):
+            try:
+                self._bucket.delete_blob(locator, generation=generation, **self._limits)
+            except _GONE:
+                return False
+            return True
+
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        """See the port."""
+        blobs = iter(self._bucket.list_blobs(prefix=prefix, **self._limits))
+        while True:
+            with _mapped("list"):
+                blob = next(blobs, None)
+            if blob is None:
+                return
+            yield _info(blob)
+
+    def check(self) -> None:
+        """See the port. Lists at most one object: it needs no right beyond those that the service has anyway."""
+        with _mapped("check"):
+            next(iter(self._bucket.list_blobs(max_results=1, timeout=CALL_SECONDS, retry=None)), None)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _signed(self, method: str, locator: str, lifetime: int, **more: object) -> str:
+        with _mapped("sign"):
+            blob = self._bucket.blob(locator)
+            url = blob.generate_signed_url(
+                version="v4",
+                method=method,
+                expiration=timedelta(seconds=lifetime),
+                api_access_endpoint=self._endpoint,
+                credentials=self._signer(),
+                **more,
+            )
+            return cast(str, url)
+
+
+class _BoundedAdapter(requests.adapters.HTTPAdapter):
+    """Answers within a time and as many bytes as their kind needs; one with a content encoding is refused.
+
+    The library requests compressed answers and decodes them without a bound; here none is requested.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self._allowances = ThreadLimits()
+        super().__init__(**options)
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        super().init_poolmanager(*arguments, **options)
+        self.poolmanager.pool_classes_by_scheme = self._allowances.pool_classes
+
+    def send(self, request: requests.PreparedRequest, *arguments: Any, **options: Any) -> requests.Response:
+        request.headers["Accept-Encoding"] = "identity"
+        with self._allowances.granted(ANSWER_SECONDS, _most_bytes(request.url or "")):
+            response = super().send(request, *arguments, **options)
+        if is_encoded(response.headers.get("Content-Encoding")):
+            response.close()
+            raise requests.exceptions.ContentDecodingError(str(AnswerEncoded()))
+        return response
+
+
+def _most_bytes(url: str) -> int:
+    """Of the answer to a request: a part of an object, a page of a list, or a description."""
+    parts = urlsplit(url)
+    if "alt=media" in parts.query.split("&"):
+        return CHUNK_BYTES
+    return LIST_BYTES if parts.path.endswith("/o") else PLAIN_BYTES
+
+
+def _credentials(settings: StorageSettings) -> Any:  # google-auth has no types
+    if settings.credentials is not None:
+        key = json.loads(settings.credentials)
+        try:
+            kind = service_account.Credentials if settings.endpoint is None else _CredentialsElsewhere
+            return kind.from_service_account_info(key, scopes=_SCOPES)
+        except ValueError:
+            raise auth_errors.MalformedError("the service account's key cannot be read") from None
+    return google.auth.default(scopes=_SCOPES, request=_transport())[0]
+
+
+def _signing(credentials: Any) -> Any:
+    """Credentials that can sign: the key's own, else the workload's account through IAM."""
+    if isinstance(credentials, service_account.Credentials):
+        return credentials
+    request = _transport()
+    if not credentials.valid:
+        credentials.refresh(request)
+    email = credentials.service_account_email
+    return service_account.Credentials(iam.Signer(request, credentials, email), email, token_uri="")
+
+
+def _transport() -> Any:
+    return functools.partial(Request(), timeout=CALL_SECONDS)
+
+
+def _info(blob: Any) -> ObjectInfo:
+    if blob.generation is None or blob.size is None or blob.time_created is None:
+        log.warning("storage_failed", action="describe", error="an object without generation, size or time")
+        raise ServiceError("storage_unavailable", "The artifact storage does not answer.")
+    return ObjectInfo(
+        locator=str(blob.name),
+        generation=int(blob.generation),
+        byte_length=int(blob.size),
+        created_at=UnixSeconds(int(blob.time_created.timestamp())),
+        encoded=blob.content_encoding not in {None, ""},
+        checksum=None if blob.crc32c is None else str(blob.crc32c),
+    )
+
+
+def _expiry(url: str) -> UnixSeconds:
+    """When a signed URL ends, as the URL itself states."""
+    query = parse_qs(urlsplit(url).query)
+    signed = datetime.strptime(query["X-Goog-Date"][0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    return UnixSeconds(int(signed.timestamp()) + int(query["X-Goog-Expires"][0]))
+
+
+@contextmanager
+def _mapped(action: str) -> Iterator[None]:
+    """Turn what the library raises into one error that its reader can act on."""
+    with traces.client(f"storage {action}", {"storage.operation": action}):
+        try:
+            yield
+        except (*_FAILURES, *_MALFORMED) as error:
+            log.warning("storage_failed", action=action, error=type(error).__name__, detail=str(error)[:500])
+            raise ServiceError("storage_unavailable", "The artifact storage does not answer.") from error

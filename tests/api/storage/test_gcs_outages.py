@@ -1,0 +1,121 @@
+"""Failures of the storage become one refusal without the library's words, and pass when the storage is back."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import UnixSeconds
+from gcs_twin.keys import make_service_account
+from local_stack import gcs
+from service_api.storage.gcs import GcsStore
+from service_api.storage.port import ObjectInfo
+from service_common.storage_settings import StorageSettings
+
+INFO = ObjectInfo("submissions/x.age", 1, 10, UnixSeconds(0))
+CALLS: dict[str, Callable[[GcsStore], object]] = {
+    "stat": lambda store: store.stat("submissions/x.age"),
+    "read": lambda store: list(store.read(INFO)),
+    "delete": lambda store: store.delete("submissions/x.age", generation=1),
+    "list": lambda store: list(store.list("submissions/")),
+    "check": lambda store: store.check(),
+}
+
+
+@pytest.fixture(scope="module")
+def fragile() -> Iterator[gcs.GcsServer]:
+    """A twin of this module's own, since its tests kill it."""
+    with gcs.start(name="fragile-twin") as server:
+        yield server
+
+
+def make_store(server: gcs.GcsServer, *, bucket: str = "", credentials: str = "") -> GcsStore:
+    key = credentials or server.credentials_file.read_text()
+    return GcsStore(StorageSettings(bucket or server.bucket, server.url, key), retry_seconds=0.5)
+
+
+@pytest.mark.parametrize("missing", ["size", "generation", "timeCreated"])
+def test_gcs_store__an_object_half_described__is_unavailable(
+    fragile: gcs.GcsServer, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    store = make_store(fragile)
+    described = {"name": "submissions/x.age", "size": "1", "generation": "1", "timeCreated": "2030-01-01T00:00:00Z"}
+    blob = store._bucket.blob("submissions/x.age")
+    blob._properties = {name: value for name, value in described.items() if name != missing}
+    monkeypatch.setattr(store._bucket, "get_blob", lambda *_, **__: blob)
+    monkeypatch.setattr(store._bucket, "list_blobs", lambda **_: [blob])
+    for call in ("stat", "list"):
+        with pytest.raises(ServiceError) as refused:
+            CALLS[call](store)
+        assert refused.value.code == "storage_unavailable"
+    store.close()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_gcs_store__storage_down__is_unavailable_and_recovers(fragile: gcs.GcsServer, call: str) -> None:
+    store = make_store(fragile)
+    store.check()
+    fragile.kill()
+
+    with pytest.raises(ServiceError) as refusal:
+        CALLS[call](store)
+    fragile.restart()
+
+    assert refusal.value.code == "storage_unavailable"
+    assert refusal.value.message == "The artifact storage does not answer."
+    assert store.stat("submissions/x.age") is None  # a token of the former process is renewed on the way
+    store.close()
+
+
+def test_gcs_store__its_own_endpoint__is_all_it_talks_to(
+    fragile: gcs.GcsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    resolve, before = socket.getaddrinfo, set(threading.enumerate())
+
+    def recording(host: str, *arguments: object, **options: object) -> object:
+        asked.append(host)
+        return resolve(host, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", recording)
+    store = make_store(fragile)
+    store.check()
+    for started in set(threading.enumerate()) - before:
+        started.join()
+    store.close()
+
+    assert set(asked) == {"127.0.0.1"}
+
+
+def test_gcs_store__another_account__is_unavailable(fragile: gcs.GcsServer) -> None:
+    directory = fragile.credentials_file.parent / "intruder"
+    directory.mkdir()
+    key, _ = make_service_account(directory, f"{fragile.url}/token")
+    store = make_store(fragile, credentials=key.read_text())
+
+    with pytest.raises(ServiceError) as refusal:
+        store.check()
+    store.close()
+
+    assert refusal.value.code == "storage_unavailable"
+
+
+def test_gcs_store__bucket_missing__check_fails(fragile: gcs.GcsServer) -> None:
+    store = make_store(fragile, bucket="another-bucket")
+
+    with pytest.raises(ServiceError) as refusal:
+        store.check()
+    store.close()
+
+    assert refusal.value.code == "storage_unavailable"
+
+
+def test_gcs_store__unreadable_key__is_refused_at_start(fragile: gcs.GcsServer) -> None:
+    key = json.loads(fragile.credentials_file.read_text()) | {"private_key": "-----BEGIN PRIVATE KEY-----\nno"}
+
+    with pytest.raises(ServiceError) as refusal:
+        make_store(fragile, credentials=json.dumps(key))
+
+    assert "BEGIN" not in str(refusal.value)

@@ -1,0 +1,289 @@
+"""Accounts that are contracts, on a real node: the honest are accepted, the hostile are not, nothing gets stuck."""
+
+import json
+import secrets
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+from bounty_protocol.auth.header import ApprovalHeader
+from bounty_protocol.auth.typed_data import digest
+from bounty_protocol.auth.verify import Reason, Refused, VerifiedRequest, WalletAnswer, verify_request
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BlockNumber
+from local_stack.anvil import AnvilServer
+from service_common.chain import contract_wallets
+from service_common.chain.contract_wallets import ContractWallets
+
+from tests.clocks import StandingClock
+from tests.protocol.auth import wallets as w
+from tests.protocol.auth.signing import AUTHORITY, DOMAIN, HEAD, REQUEST, Chain, Key, block_hash, new_key, received
+
+DIGEST = digest(DOMAIN, REQUEST.approval(BlockNumber(HEAD - 3), block_hash(HEAD - 3)))
+OWNER = new_key()
+SIGNATURE = OWNER.sign(DIGEST)
+
+
+def asking(node: AnvilServer) -> ContractWallets:
+    rpc = JsonRpc([node.url])
+    return ContractWallets(rpc, lambda: header_at(rpc, "latest").number, SystemClock())
+
+
+def verify(node: AnvilServer, account: Address, signature: bytes) -> VerifiedRequest:
+    header = ApprovalHeader(account, signature, BlockNumber(HEAD - 3), block_hash(HEAD - 3))
+    return verify_request(received(header), AUTHORITY, Chain(), asking(node))
+
+
+def is_refused(node: AnvilServer, account: Address, signature: bytes) -> bool:
+    return why_refused(node, account, signature) in {Reason.CONTRACT_WALLET, Reason.SIGNATURE}
+
+
+def why_refused(node: AnvilServer, account: Address, signature: bytes) -> Reason:
+    with pytest.raises(Refused) as caught:
+        verify(node, account, signature)
+    assert (caught.value.code, caught.value.status) == ("unauthorized", 401)
+    return caught.value.reason
+
+
+def test_validator__in_the_package__is_the_contract_folders() -> None:
+    artifact = Path(__file__).parents[3] / "contracts/artifacts/SignatureValidator.json"
+    packaged = contract_wallets._validator().hex()
+    assert json.loads(artifact.read_text())["bytecode"] == "0x" + packaged
+
+
+def test_wallet_with_code__of_its_owner__is_verified_and_of_anyone_else_refused(node: AnvilServer) -> None:
+    wallet = w.place(node, w.owner_wallet(OWNER.address))
+    assert verify(node, wallet, SIGNATURE).signer == wallet
+    assert why_refused(node, wallet, new_key().sign(DIGEST)) is Reason.CONTRACT_WALLET
+    assert why_refused(node, new_key().address, SIGNATURE) is Reason.SIGNATURE
+    assert is_refused(node, wallet, OWNER.sign(bytes(32)))
+    assert is_refused(node, wallet, SIGNATURE + b"\0")
+    assert is_refused(node, wallet, b"\x01")
+
+
+def test_wallet_with_code__under_the_same_approval_in_other_bytes__is_the_same_approval(node: AnvilServer) -> None:
+    wallet = w.place(node, w.ACCEPT_ALL)
+    first, second = verify(node, wallet, b"\x01"), verify(node, wallet, b"\x02" * 500)
+    assert first.approval_digest == second.approval_digest
+
+
+@pytest.mark.parametrize("kind", w.HOSTILE)
+def test_wallet_with_code__that_is_hostile__is_unauthorized(node: AnvilServer, kind: str) -> None:
+    assert is_refused(node, w.place(node, w.HOSTILE[kind]), SIGNATURE)
+
+
+def test_wallet_with_code__in_a_6492_wrapper__is_asked_about_the_inner_signature_and_no_factory_is_called(
+    node: AnvilServer,
+) -> None:
+    wallet = w.Undeployed(w.owner_wallet(OWNER.address))
+    wallet.deploy(node)
+    assert verify(node, wallet.address, wallet.wrap(SIGNATURE)).signer == wallet.address
+    endless = w.place(node, w.ENDLESS, "factory")
+    assert verify(node, wallet.address, wallet.wrap(SIGNATURE, factory=endless)).signer == wallet.address
+    assert is_refused(node, wallet.address, wallet.wrap(new_key().sign(DIGEST)))
+
+
+def test_undeployed_wallet__with_its_factory_and_its_owners_signature__is_verified(node: AnvilServer) -> None:
+    wallet = w.Undeployed(w.owner_wallet(OWNER.address), secrets.token_bytes(32))
+    assert verify(node, wallet.address, wallet.wrap(SIGNATURE)).signer == wallet.address
+    assert node.rpc.call("eth_getCode", wallet.address, "latest") == "0x"  # asked, never deployed
+
+
+def test_undeployed_wallet__with_anything_wrong_in_its_wrapper__is_unauthorized(node: AnvilServer) -> None:
+    wallet = w.Undeployed(w.owner_wallet(OWNER.address))
+    other = w.Undeployed(w.ACCEPT_ALL)
+    good = wallet.wrap(SIGNATURE)
+    assert is_refused(node, wallet.address, wallet.wrap(new_key().sign(DIGEST)))  # a wrong inner signature
+    assert is_refused(node, wallet.address, wallet.wrap(b""))
+    assert is_refused(node, wallet.address, SIGNATURE)  # no wrapper
+    assert is_refused(node, wallet.address, other.wrap(SIGNATURE))  # a factory call that deploys somewhere else
+    assert is_refused(node, OWNER.address, wallet.wrap(SIGNATURE))  # the owner's own plain account
+    assert is_refused(node, new_key().address, other.wrap(b"\x01"))  # somebody else's plain account
+    assert is_refused(node, wallet.address, good[:-1])
+    assert is_refused(node, wallet.address, good[1:])
+    assert is_refused(node, wallet.address, good[:64] + b"\xff" * 32 + good[96:])  # its place out of bounds
+    assert is_refused(node, wallet.address, good[:32] + b"\xff" * 32 + good[64:])
+    assert is_refused(node, wallet.address, b"\x01" + good[1:])  # dirt above the factory's address
+    assert is_refused(node, wallet.address, w.WRAPPED)
+    assert is_refused(node, wallet.address, bytes(160) + w.WRAPPED)
+
+
+@pytest.mark.parametrize("kind", w.HOSTILE)
+def test_undeployed_wallet__with_a_hostile_factory__is_unauthorized(node: AnvilServer, kind: str) -> None:
+    wallet = w.Undeployed(w.owner_wallet(OWNER.address))
+    factory = w.place(node, w.HOSTILE[kind], "factory")
+    assert is_refused(node, wallet.address, wallet.wrap(SIGNATURE, factory=factory))
+    assert is_refused(node, new_key().address, wallet.wrap(SIGNATURE, factory=factory))
+
+
+@pytest.mark.parametrize("kind", w.HOSTILE)
+def test_undeployed_wallet__that_turns_out_hostile__is_unauthorized(node: AnvilServer, kind: str) -> None:
+    wallet = w.Undeployed(w.HOSTILE[kind])
+    assert is_refused(node, wallet.address, wallet.wrap(SIGNATURE))
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 9])
+def test_precompile__named_as_a_signer__is_unauthorized(node: AnvilServer, number: int) -> None:
+    account = Address(f"0x{number:040x}")
+    assert is_refused(node, account, SIGNATURE)
+    assert is_refused(node, account, w.wrapper(w.CREATE2_DEPLOYER, b"", w.MAGIC * 3))
+
+
+def test_delegated_account__signing_with_its_own_key__is_verified_whatever_its_code_says(node: AnvilServer) -> None:
+    key = Key(secrets.token_bytes(32))
+    delegated = w.delegate(node, key.secret, w.place(node, w.REVERT))
+    assert str(node.rpc.call("eth_getCode", delegated, "latest")).startswith("0xef0100")
+    assert verify(node, delegated, key.sign(DIGEST)).signer == key.address
+    assert is_refused(node, delegated, SIGNATURE)
+
+
+def test_delegated_account__whose_code_accepts_another_key__is_verified_by_that_key_too(node: AnvilServer) -> None:
+    key = Key(secrets.token_bytes(32))
+    delegated = w.delegate(node, key.secret, w.place(node, w.owner_wallet(OWNER.address)))
+    assert verify(node, delegated, SIGNATURE).signer == key.address
+    assert is_refused(node, delegated, new_key().sign(DIGEST))
+
+
+def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good_key_none(node: AnvilServer) -> None:
+    class Counting(JsonRpc):
+        calls: list[str] = []  # noqa: RUF012
+
+        def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+            return self
+
+        def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
+            self.calls.extend(method for method, _ in calls)
+            return super().batch(calls)
+
+    asked = ContractWallets(Counting([node.url]), lambda: BlockNumber(0), SystemClock())
+    good = ApprovalHeader(OWNER.address, SIGNATURE, BlockNumber(HEAD - 3), block_hash(HEAD - 3))
+    verify_request(received(good), AUTHORITY, Chain(), asked)
+    assert Counting.calls == []
+    assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
+    assert asked.ask(OWNER.address, DIGEST, b"\x02" * 65) is WalletAnswer.NO_CODE
+    assert Counting.calls == ["eth_call"]
+    node.mine()
+    asked._head = lambda: BlockNumber(1)
+    wallet = w.Undeployed(w.owner_wallet(OWNER.address))
+    assert asked.ask(wallet.address, DIGEST, SIGNATURE) is WalletAnswer.NO_CODE
+    assert asked.ask(wallet.address, DIGEST, wallet.wrap(SIGNATURE)) is WalletAnswer.ACCEPTED
+    assert asked.ask(OWNER.address, DIGEST, b"\x02" * 65) is WalletAnswer.NO_CODE
+    assert len(Counting.calls) == 4
+
+
+def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServer) -> None:
+    asked = ContractWallets(JsonRpc([node.url]), lambda: BlockNumber(0), StandingClock())
+    for _ in range(contract_wallets.STRANGERS_PER_SECOND):
+        assert asked.ask(new_key().address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
+    with pytest.raises(ServiceError) as caught:
+        asked.ask(OWNER.address, DIGEST, b"\x01")
+    assert (caught.value.code, caught.value.status) == ("service_overloaded", 503)
+
+
+def test_checks__more_than_allowed_at_a_time__are_shed_as_503(
+    node: AnvilServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contract_wallets, "CALL_SECONDS", 1.0)
+    asked = asking(node)
+    asked._head = lambda: BlockNumber(0)
+    answers: list[str] = []
+    start = Barrier(contract_wallets.MAX_AT_A_TIME + 4)
+
+    def ask() -> None:
+        start.wait()
+        try:
+            asked.ask(OWNER.address, DIGEST, b"\x01")
+        except ServiceError as error:
+            answers.append(error.code)
+        except ChainUnavailable:
+            answers.append("timed out")
+
+    node.pause()
+    try:
+        threads = [Thread(target=ask) for _ in range(contract_wallets.MAX_AT_A_TIME + 4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=20)
+    finally:
+        node.resume()
+    assert answers.count("timed out") == contract_wallets.STRANGERS_AT_A_TIME
+    assert answers.count("service_overloaded") == len(threads) - contract_wallets.STRANGERS_AT_A_TIME
+    assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE  # the places are free again
+
+
+HOME, CAFE, LIBRARY = "203.0.113.7", "198.51.100.1", "198.51.100.2"
+
+
+def outcome(asked: ContractWallets, account: Address, signature: bytes, client: str) -> str:
+    """``ACCEPTED`` and the like, or the code of the error."""
+    try:
+        return asked.of_client(client).ask(account, DIGEST, signature).name
+    except ServiceError as error:
+        return error.code
+
+
+def test_wallet__accepted_lately__is_not_locked_out_by_garbage_of_strangers(node: AnvilServer) -> None:
+    wallet, clock, garbage = w.place(node, w.owner_wallet(OWNER.address)), StandingClock(), b"\x01"
+    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
+    strangers = [outcome(asked, new_key().address, garbage, CAFE) for _ in range(100)]
+    assert strangers.count("NO_CODE") == contract_wallets.STRANGERS_PER_SECOND - 1
+    assert set(strangers) == {"NO_CODE", "service_overloaded"}
+    assert [outcome(asked, wallet, SIGNATURE, HOME) for _ in range(5)] == ["ACCEPTED"] * 5
+    clock.at += 1.0  # strangers that name the wallet itself use up their own address's budget, not the wallet's
+    naming = [outcome(asked, wallet, garbage, LIBRARY) for _ in range(100)]
+    assert 0 < naming.count("REFUSED") <= contract_wallets.OF_ADDRESS.amount
+    clock.at += 1.0
+    assert [outcome(asked, wallet, SIGNATURE, HOME) for _ in range(5)] == ["ACCEPTED"] * 5
+
+
+def test_wallet__behind_an_address_that_used_up_its_checks__is_accepted_where_it_was_before(node: AnvilServer) -> None:
+    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
+    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
+    for _ in range(4):
+        clock.at += 1.0
+        for _ in range(30):
+            outcome(asked, new_key().address, b"\x01", HOME)
+    clock.at += 1.0
+    assert outcome(asked, new_key().address, b"\x01", HOME) == "service_overloaded"
+    assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
+    clock.at += contract_wallets.OF_ADDRESS.seconds
+    assert outcome(asked, new_key().address, b"\x01", HOME) == "NO_CODE"
+
+
+def test_account__named_from_many_addresses__has_a_budget_until_it_is_accepted(node: AnvilServer) -> None:
+    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
+    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    answers = []
+    for second in range(5):
+        clock.at += 1.0
+        answers += [outcome(asked, wallet, b"\x01", f"198.51.{second}.{number}") for number in range(25)]
+    assert answers.count("REFUSED") == contract_wallets.OF_ACCOUNT.amount
+    assert answers[-1] == "service_overloaded"
+
+
+def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_answer(node: AnvilServer) -> None:
+    asked = asking(node)
+    asked._head = lambda: BlockNumber(0)
+    node.kill()
+    with pytest.raises(ChainUnavailable):
+        asked.ask(OWNER.address, DIGEST, b"\x01")
+
+
+@pytest.mark.parametrize("answer", [None, "0x", "0x01", "0x" + "00" * 31 + "03", "0x" + "00" * 64, [], 1])
+def test_endpoint__answering_anything_but_a_verdict__is_an_error_and_never_an_answer(answer: object) -> None:
+    class Lying(JsonRpc):
+        def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+            return self
+
+        def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
+            return [answer]
+
+    asked = ContractWallets(Lying(["http://127.0.0.1:9"]), lambda: BlockNumber(0), SystemClock())
+    with pytest.raises(ChainUnavailable):
+        asked.ask(OWNER.address, DIGEST, b"\x01")

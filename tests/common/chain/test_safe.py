@@ -1,0 +1,44 @@
+"""A Safe as the signer of a request: on the chain by ERC-1271, before that by ERC-6492 with Safe's own factory."""
+
+import pytest
+from bounty_protocol.types import Address
+from local_stack.anvil import AnvilServer
+from local_stack.contract import Wallet
+
+from tests.common.chain.test_contract_wallets import DIGEST, is_refused, verify
+from tests.protocol.auth import wallets as w
+from tests.safe.wallet import SafeWallet, make_safe
+
+
+@pytest.fixture
+def payer(node: AnvilServer) -> Wallet:
+    wallet = Wallet()
+    node.fund(wallet.address)
+    return wallet
+
+
+def account(safe: SafeWallet) -> Address:
+    return Address(safe.address)
+
+
+def test_safe__signed_by_two_of_three_owners__is_verified_and_by_fewer_or_others_refused(
+    node: AnvilServer, payer: Wallet
+) -> None:
+    safe = make_safe(node.w3, payer)
+    signature = safe.sign_digest(DIGEST)
+    assert verify(node, account(safe), signature).signer == account(safe)
+    assert verify(node, account(safe), safe.sign_digest(DIGEST, safe.owners[1:])).signer == account(safe)
+    assert is_refused(node, account(safe), safe.sign_digest(DIGEST, safe.owners[:1]))
+    assert is_refused(node, account(safe), signature[65:] + signature[:65])
+    assert is_refused(node, account(safe), safe.sign_digest(bytes(32)))
+    stranger = make_safe(node.w3, payer)
+    assert is_refused(node, account(safe), stranger.sign_digest(DIGEST))
+
+
+def test_safe__that_is_not_on_the_chain_yet__is_verified_with_its_factory(node: AnvilServer, payer: Wallet) -> None:
+    safe = make_safe(node.w3, payer, created=False)
+    signature = safe.sign_digest(DIGEST)
+    wrapped = w.wrapper(Address(safe.factory), safe.creation, signature)
+    assert verify(node, account(safe), wrapped).signer == account(safe)
+    assert is_refused(node, account(safe), signature)
+    assert is_refused(node, account(safe), w.wrapper(Address(safe.factory), safe.creation, signature[:65]))

@@ -1,0 +1,78 @@
+"""The committed ABI against the code that reads it."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from bounty_protocol.chain.abi import Parameter, _canonical, _decode, hub_abi, snake_case
+from bounty_protocol.chain.hub import BountyView, RosterView
+from bounty_protocol.chain.json_rpc import RpcRefused
+from bounty_protocol.chain.reverts import SENTENCES, explain
+from bounty_protocol.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubConfig
+from eth_abi.abi import decode
+from eth_abi.exceptions import DecodingError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ARTIFACT = Path(__file__).parents[3] / "contracts" / "artifacts" / "Hub.json"
+
+
+def test_abi__in_the_package__is_the_contracts_own() -> None:
+    packaged = json.loads((files("service_common.chain") / "abi" / "Hub.json").read_text())
+    assert packaged == json.loads(ARTIFACT.read_text())["abi"]
+
+
+def test_events__of_the_abi__each_have_a_class_with_their_fields() -> None:
+    by_name = {event.name: event for event in hub_abi().events.values()}
+    assert set(by_name) == set(EVENT_CLASSES)
+    for name, event in by_name.items():
+        fields = EVENT_FIELDS[EVENT_CLASSES[name]]
+        assert set(fields) == {snake_case(parameter.name) for parameter in event.inputs}
+
+
+def test_deployed__of_the_abi__has_the_fields_of_its_class() -> None:
+    (config,) = next(event for event in hub_abi().events.values() if event.name == "Deployed").inputs
+    assert tuple(HubConfig.__dataclass_fields__) == tuple(snake_case(field.name) for field in config.fields)
+
+
+def test_views__of_the_abi__have_the_fields_of_their_classes() -> None:
+    for function, view in (("getBounty", BountyView), ("getRoster", RosterView)):
+        (struct,) = hub_abi().functions[function].outputs
+        assert set(view.__dataclass_fields__) == {snake_case(field.name) for field in struct.fields}
+
+
+def test_errors__of_the_abi__each_have_a_sentence_that_their_values_fill() -> None:
+    by_name = {error.name: error for error in hub_abi().errors.values()}
+    assert set(by_name) == set(SENTENCES)
+    for name, error in by_name.items():
+        values = {parameter.name: "x" for parameter in error.inputs}
+        message, next_action = SENTENCES[name]
+        assert message.format(**values).endswith(".")
+        assert next_action.endswith(".")
+
+
+def test_explain__of_foreign_revert_data__names_no_raw_data() -> None:
+    refusal = explain(RpcRefused(3, "execution reverted: secret text", b"\xde\xad\xbe\xef"))
+    assert refusal.code == "reverted"
+    assert "secret" not in refusal.message
+
+
+WORDS = st.lists(st.sampled_from(["uint256", "uint8", "address", "bytes32"]), min_size=1, max_size=6)
+
+
+@settings(max_examples=300)
+@given(kinds=WORDS, data=st.data())
+def test_words__read_directly__are_what_the_library_reads_or_refuses(kinds: list[str], data: st.DataObject) -> None:
+    clean = st.one_of(
+        st.binary(min_size=32, max_size=32), st.binary(min_size=1, max_size=1).map(lambda b: b.rjust(32, b"\0"))
+    )
+    words = b"".join(data.draw(clean) for _ in kinds)
+    parameters = [Parameter(f"p{i}", kind) for i, kind in enumerate(kinds)]
+    try:
+        expected = tuple(_canonical(value) for value in decode(kinds, words))
+    except DecodingError:
+        with pytest.raises(ValueError, match="shape"):
+            _decode(parameters, words)
+    else:
+        assert _decode(parameters, words) == expected

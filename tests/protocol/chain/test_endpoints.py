@@ -1,0 +1,101 @@
+"""Which endpoint is asked first."""
+
+from dataclasses import dataclass
+
+import pytest
+from bounty_protocol.chain.endpoints import FIRST_REST_SECONDS, LONGEST_REST_SECONDS, Endpoints
+
+SECRET = "https://rpc.example/v3/secret-key"
+
+
+@dataclass
+class Ticks:
+    """A clock that a test moves."""
+
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def three(ticks: Ticks) -> Endpoints:
+    return Endpoints([SECRET, "https://two.example", "https://three.example"], monotonic=ticks, jitter=lambda: 1.0)
+
+
+def places(endpoints: Endpoints) -> list[int]:
+    return [each.place for each in endpoints.in_order()]
+
+
+def test_order__of_endpoints_nobody_asked_yet__is_the_configured_one() -> None:
+    assert places(three(Ticks())) == [1, 2, 3]
+
+
+def test_order__after_an_answer__starts_with_who_gave_it() -> None:
+    endpoints = three(Ticks())
+    endpoints.succeeded(endpoints.all[2], prefer=True)
+    assert places(endpoints) == [3, 1, 2]
+    endpoints.succeeded(endpoints.all[1], prefer=False)
+    assert places(endpoints) == [3, 1, 2]
+
+
+def test_endpoint__that_failed__is_asked_last_until_it_has_rested() -> None:
+    ticks = Ticks()
+    endpoints = three(ticks)
+    endpoints.failed(endpoints.all[0])
+    assert places(endpoints) == [2, 3, 1]
+    ticks.now += FIRST_REST_SECONDS * 1.01
+    assert places(endpoints)[0] == 1, "nobody else was preferred meanwhile"
+
+
+def test_endpoint__whose_answer_was_of_no_use__is_not_asked_first_again_once_it_has_rested() -> None:
+    ticks = Ticks()
+    endpoints = three(ticks)
+    endpoints.distrusted()
+    assert places(endpoints) == [2, 3, 1]
+    ticks.now += FIRST_REST_SECONDS * 1.01
+    assert places(endpoints)[0] == 2
+    for each in endpoints.all:
+        endpoints.failed(each)
+    endpoints.distrusted()
+    assert places(endpoints)[0] != 2, "also while all rest"
+    alone = Endpoints([SECRET])
+    alone.distrusted()
+    assert places(alone) == [1]
+
+
+def test_rest__of_one_that_fails_again_and_again__doubles_up_to_a_limit() -> None:
+    ticks = Ticks()
+    endpoints = three(ticks)
+    rests = []
+    for _ in range(12):
+        endpoints.failed(endpoints.all[0])
+        rests.append(endpoints.all[0].rests_until - ticks.now)
+    assert rests[:3] == [FIRST_REST_SECONDS, FIRST_REST_SECONDS * 2, FIRST_REST_SECONDS * 4]
+    assert rests[-1] == LONGEST_REST_SECONDS
+    endpoints.succeeded(endpoints.all[0], prefer=True)
+    endpoints.failed(endpoints.all[0])
+    assert endpoints.all[0].rests_until - ticks.now == FIRST_REST_SECONDS
+
+
+def test_endpoint__that_lags__is_asked_after_those_that_do_not() -> None:
+    endpoints = three(Ticks())
+    endpoints.all[0].lag = 3
+    assert places(endpoints) == [1, 2, 3]
+    endpoints.all[0].lag = 4
+    assert places(endpoints) == [2, 3, 1]
+
+
+def test_endpoints__when_all_rest__are_asked_all_the_same() -> None:
+    endpoints = three(Ticks())
+    for each in endpoints.all:
+        endpoints.contradicted(each)
+    assert sorted(places(endpoints)) == [1, 2, 3]
+
+
+def test_endpoint__in_words__does_not_show_its_address() -> None:
+    assert "secret-key" not in repr(three(Ticks()).all)
+
+
+def test_endpoints__none_given__are_refused() -> None:
+    with pytest.raises(ValueError, match="no RPC endpoint"):
+        Endpoints([])

@@ -1,0 +1,47 @@
+"""A token that describes itself as tokens do, and what else an endpoint may say in its place."""
+
+import pytest
+from bounty_protocol.chain.hub_constants import read_token
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.types import Address
+
+TOKEN = Address("0x" + "11" * 20)
+
+
+class Scripted(JsonRpc):
+    """Answers every call with this, and ``decimals`` with 6."""
+
+    def __init__(self, text: object) -> None:
+        super().__init__(["http://127.0.0.1:9"])
+        self._text = text
+
+    def call(self, method: str, *params: object) -> object:
+        return "0x06" if "0x313ce567" in str(params) else self._text
+
+
+def words(*numbers: int, text: bytes = b"") -> str:
+    return "0x" + b"".join(number.to_bytes(32, "big") for number in numbers).hex() + text.ljust(32, b"\0").hex()
+
+
+def test_token__that_describes_itself__is_read() -> None:
+    token = read_token(Scripted(words(32, 4, text=b"USDC")), TOKEN)
+    assert (token.symbol, token.name, token.version, token.decimals) == ("USDC", "USDC", "USDC", 6)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0x",
+        words(32, 2, text=b"\xff\xff"),
+        words(32, 2**256 - 1),
+        words(2**256 - 1),
+        words(2**62),
+        "0xabc",
+        "x",
+        None,
+        7,
+    ],
+)
+def test_token__that_describes_itself_otherwise__is_no_answer(text: object) -> None:
+    with pytest.raises(ChainUnavailable):
+        read_token(Scripted(text), TOKEN)

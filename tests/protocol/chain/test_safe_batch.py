@@ -1,0 +1,41 @@
+"""Files for the transaction builder of a Safe: their form, and when two are the same."""
+
+import json
+
+import pytest
+from bounty_protocol.chain.safe_batch import is_same_batch, safe_batch
+from bounty_protocol.types import Address, ChainId
+
+SAFE, HUB = Address("0x" + "ab" * 20), Address("0x" + "cd" * 20)
+
+
+def batch(chain: int = 31337, data: bytes = b"\x12", at: int = 7, safe: Address = SAFE, words: str = "claim") -> str:
+    return safe_batch(ChainId(chain), safe, [(HUB, data)], words, at)
+
+
+def test_batch__as_the_builder_loads_it__has_checksummed_accounts_and_the_call_s_bytes_alone() -> None:
+    found = json.loads(batch())
+    assert (found["version"], found["chainId"], found["createdAt"]) == ("1.0", "31337", 7_000)
+    assert found["meta"]["createdFromSafeAddress"].lower() == SAFE
+    assert found["meta"]["createdFromSafeAddress"] != SAFE
+    (call,) = found["transactions"]
+    assert (call["to"].lower(), call["value"], call["data"]) == (HUB, "0", "0x12")
+    assert (call["contractMethod"], call["contractInputsValues"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (batch(at=8), True),
+        (batch(data=b"\x13"), False),
+        (batch(chain=1), False),
+        (batch(safe=HUB), False),
+        (batch(words="submit"), False),
+        ("", False),
+        ("[]", False),
+        ("[" * 60_000, False),
+    ],
+    ids=["later", "data", "chain", "safe", "words", "empty", "list", "deep"],
+)
+def test_batch__written_again__is_the_same_whenever_it_was_written(other: str, same: bool) -> None:
+    assert is_same_batch(batch(), other) is is_same_batch(other, batch()) is same

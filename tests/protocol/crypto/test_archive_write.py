@@ -1,0 +1,243 @@
+"""Deterministic archives: the same content is the same bytes, and nothing odd gets in."""
+
+import io
+import os
+import socket
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from bounty_protocol.crypto.archive import ArchiveLimits, ArchiveNames
+from bounty_protocol.crypto.archive_write import comment_header, list_directory, tar_blocks, tar_length
+from bounty_protocol.crypto.failures import Failure, SealedDataError
+
+from tests.protocol.crypto.trees import (
+    FILES,
+    LIMITS,
+    make,
+    pack,
+)
+from tests.vectors.samples import BINDING
+
+
+def test_archive__same_content_made_differently__the_same_bytes(tmp_path: Path) -> None:
+    one = make(tmp_path / "one")
+    two = make(tmp_path / "two", dict(reversed(FILES.items())))
+    for path in two.rglob("*"):
+        os.utime(path, (1, 1))
+    (two / "a.txt").chmod(0o600)
+    (two / "sub").chmod(0o700)
+    assert pack(one) == pack(two)
+    (two / "a.txt").chmod(0o755)
+    assert pack(one) != pack(two)
+
+
+def test_archive__as_made__is_what_the_format_page_says(tmp_path: Path) -> None:
+    data = pack(make(tmp_path / "d"))
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        members = archive.getmembers()
+    assert [member.name for member in members] == ["a.txt", "sub", "sub/b", "sub/deep", "sub/deep/c.bin", "z\u00e9.md"]
+    assert {member.mode for member in members if member.isreg()} == {0o644}
+    assert {member.mode for member in members if member.isdir()} == {0o755}
+    assert {(member.uid, member.gid, member.uname, member.gname, member.mtime) for member in members} == {
+        (0, 0, "", "", 0)
+    }
+    assert data.endswith(bytes(1024))
+    entries, head = list_directory(tmp_path / "d", LIMITS), comment_header("about")
+    assert len(data) == tar_length(entries) == tar_length(entries, head) - len(head)
+    assert pack(tmp_path / "d", head=head) == head + data
+
+
+def test_archive__entries__in_byte_order_of_their_paths(tmp_path: Path) -> None:
+    root = make(tmp_path / "d", dict.fromkeys(("a/x", "a.b", "a0", "B", "é", "z"), b""))
+    assert [entry.path for entry in list_directory(root, LIMITS)] == ["B", "a", "a.b", "a/x", "a0", "z", "\u00e9"]
+
+
+FORMATS = Path(__file__).parents[3] / "docs/formats.md"
+(GNU_TAR,) = [line.strip() for line in FORMATS.read_text().splitlines() if "globexthdr" in line]
+
+
+@pytest.mark.parametrize("length", [1, 90, 99, 100, 101, 155, 200, 255])
+def test_archive__as_made__byte_for_byte_what_gnu_tar_makes(length: int, tmp_path: Path) -> None:
+    root = make(tmp_path / "d", {**FILES, "n" * length: b"n", "d" * length + "/" + "f" * length: b"f"})
+    (root / "a.txt").chmod(0o755)
+    (root / "empty").mkdir()
+    environment = {**os.environ, "BINDING": BINDING.text()}
+    done = subprocess.run(["bash", "-c", GNU_TAR], cwd=root, env=environment, check=True, capture_output=True)
+    assert pack(root, head=comment_header(BINDING.text())) == with_device_numbers(done.stdout)
+
+
+def with_device_numbers(archive: bytes) -> bytes:
+    """An archive as GNU tar wrote it before its release 1.35, which leaves the device numbers of its entries empty."""
+    written, place = bytearray(archive), 0
+    while written[place : place + 512].strip(b"\0"):
+        header = written[place : place + 512]
+        if header[156] not in b"xg":
+            header[329:345] = b"0000000\0" * 2
+        header[148:156] = b" " * 8
+        header[148:156] = b"%06o\0 " % sum(header)
+        written[place : place + 512] = header
+        place += 512 + -(-int(header[124:135], 8) // 512) * 512
+    return bytes(written)
+
+
+def _link(root: Path) -> None:
+    (root / "link").symlink_to("a.txt")
+
+
+def _directory_link(root: Path) -> None:
+    (root / "link").symlink_to(".")
+
+
+def _fifo(root: Path) -> None:
+    os.mkfifo(root / "fifo")
+
+
+def _socket(root: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(root / "s"))
+
+
+def _newline(root: Path) -> None:
+    (root / "a\nb").write_bytes(b"")
+
+
+def _escape(root: Path) -> None:
+    (root / "a\x1b[2J").write_bytes(b"")
+
+
+def _backslash(root: Path) -> None:
+    (root / "a\\b").write_bytes(b"")
+
+
+def _not_utf8(root: Path) -> None:
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff")).write_bytes(b"")
+
+
+def _case(root: Path) -> None:
+    (root / "A.TXT").write_bytes(b"")
+
+
+def _case_of_directories(root: Path) -> None:
+    make(root, {"Sub/other": b""})
+
+
+def _normal_form(root: Path) -> None:
+    make(root, {"e\u0301": b"", "\u00e9": b""})
+
+
+def _deep(root: Path) -> None:
+    make(root, {"/".join("d" * 40): b""})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_link, "symbolic link"),
+        (_directory_link, "symbolic link"),
+        (_fifo, "neither"),
+        (_socket, "neither"),
+        (_newline, "control characters"),
+        (_escape, "control characters"),
+        (_backslash, "backslash"),
+        (_not_utf8, "UTF-8"),
+        (_case, "letter case"),
+        (_case_of_directories, "letter case"),
+        (_normal_form, "letter case"),
+        (_deep, "too deep"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_archive__of_a_directory_with_something_odd__refused(spoil, said: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    root = make(tmp_path / "d")
+    assert pack(root)
+    spoil(root)
+    with pytest.raises(SealedDataError) as refusal:
+        pack(root)
+    assert refusal.value.failure is Failure.ARCHIVE_REFUSED
+    assert said in refusal.value.message
+    assert refusal.value.message.isprintable()
+
+
+@pytest.mark.parametrize("files", [{}, {"empty/": b""}])
+def test_archive__without_a_file__refused(files: dict[str, bytes], tmp_path: Path) -> None:
+    root = tmp_path / "d"
+    root.mkdir()
+    for name in files:
+        (root / name).mkdir()
+    with pytest.raises(SealedDataError, match="no file"):
+        pack(root)
+
+
+def test_archive__of_something_that_is_no_directory__refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "missing", make(tmp_path) / "a.txt"):
+        with pytest.raises(SealedDataError, match="cannot read"):
+            pack(path)
+
+
+def test_archive__limits__the_last_allowed_and_the_first_refused(tmp_path: Path) -> None:
+    root = make(tmp_path / "d", {"a": b"12345", "b/c": b"678"})
+    assert pack(root, ArchiveLimits(max_entries=3, max_bytes=8))
+    with pytest.raises(SealedDataError, match="more than 2 files"):
+        pack(root, ArchiveLimits(max_entries=2))
+    with pytest.raises(SealedDataError, match="more than 7 bytes"):
+        pack(root, ArchiveLimits(max_bytes=7))
+
+
+@pytest.mark.parametrize(("size", "limit", "said"), [(4 * 2**30, 2**30, "more than"), (2**33, 2**40, "larger than")])
+def test_archive__a_huge_file__refused_before_it_is_read(size: int, limit: int, said: str, tmp_path: Path) -> None:
+    root = make(tmp_path / "d")
+    with (root / "huge").open("wb") as file:
+        file.truncate(size)  # sparse: it takes no room
+    with pytest.raises(SealedDataError, match=said):
+        pack(root, ArchiveLimits(max_bytes=limit))
+    with (root / "huge").open("wb") as file:
+        file.truncate(2**33 - 1)
+    assert len(list_directory(root, ArchiveLimits(max_bytes=2**40))) == len(FILES) + 3
+
+
+def test_archive__names_without_end__refused_in_time() -> None:
+    names = ArchiveNames(ArchiveLimits(max_entries=1_000))
+    for number in range(1_000):
+        names.add(str(number), directory=False)
+    with pytest.raises(SealedDataError, match="more than 1000"):
+        names.add("one more", directory=False)
+
+
+@pytest.mark.parametrize("change", ["shorter", "longer", "gone", "link"])
+def test_archive__file_changes_between_listing_and_reading__refused(change: str, tmp_path: Path) -> None:
+    root = make(tmp_path / "d")
+    entries = list_directory(root, LIMITS)
+    target = root / "sub/deep/c.bin"
+    target.unlink()
+    if change == "link":
+        make(tmp_path, {"secret": FILES["sub/deep/c.bin"]})
+        target.symlink_to(tmp_path / "secret")
+    elif change != "gone":
+        target.write_bytes(b"x" if change == "shorter" else b"x" * 20_000)
+    with pytest.raises(SealedDataError):
+        list(tar_blocks(root, entries))
+
+
+def test_directory__with_several_bad_entries__names_them_all(tmp_path: Path) -> None:
+    root = tmp_path / "d"
+    root.mkdir()
+    (root / "good").write_text("x")
+    (root / "link").symlink_to("good")
+    os.mkfifo(root / "pipe")
+    with pytest.raises(SealedDataError) as refused:
+        list_directory(root, LIMITS)
+    assert [issue.path for issue in refused.value.issues] == ["'link'", "'pipe'"]
+    assert list_directory(root, LIMITS, lambda path, _directory: path == "good")
+
+
+def test_directory__above_the_limit__names_the_largest_files(tmp_path: Path) -> None:
+    root = tmp_path / "d"
+    root.mkdir()
+    for name, size in (("a", 10), ("b", 3_000), ("c", 2_000)):
+        (root / name).write_bytes(bytes(size))
+    with pytest.raises(
+        SealedDataError, match=r"4\.9 KiB in 3 files, more than 2 KiB; the largest: 'b' \(2\.9 KiB\), 'c'"
+    ):
+        list_directory(root, ArchiveLimits(max_bytes=2_048))

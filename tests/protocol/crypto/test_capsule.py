@@ -1,0 +1,260 @@
+"""The key capsule: two locks, both needed, and words for each way it can be wrong."""
+
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import pyrage
+import pytest
+from bounty_protocol.crypto import age, capsule
+from bounty_protocol.crypto.age_header import Stanza
+from bounty_protocol.crypto.beacon import Beacon
+from bounty_protocol.crypto.binding import ExpectedBinding
+from bounty_protocol.crypto.capsule import (
+    IdentityFile,
+    check_capsule,
+    check_identity,
+    open_capsule,
+    parse_identity_file,
+    seal_capsule,
+)
+from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.timelock import timelock_decrypt, timelock_encrypt
+from bounty_protocol.crypto.x25519 import Identity, recipient_text
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.types import BountyId, ChainId
+
+from tests.vectors.samples import (
+    BEACON,
+    BINDING,
+    CONTENT,
+    EXPECTED,
+    GUARDIAN_IDENTITIES,
+    POSTER,
+    REVEAL_AT,
+    ROSTER,
+    identity,
+    seeded,
+    word,
+)
+
+INFO = BEACON.info
+POLICY = INFO.reveal_policy(REVEAL_AT)
+SIGNED = Beacon(POLICY.round, BEACON.signature(POLICY.round))
+KEYS = ROSTER.encryption_public_keys
+SEALED = seal_capsule(CONTENT, BINDING, KEYS, POLICY.round, INFO, seeded("capsule"))
+
+
+def _open(data: bytes = SEALED, **changes: Any) -> Identity:
+    arguments: dict[str, Any] = {
+        "beacon": SIGNED,
+        "info": INFO,
+        "keyring": [GUARDIAN_IDENTITIES[1]],
+        "roster_size": len(KEYS),
+        "content_public_key": CONTENT.public_key,
+        "expected": EXPECTED,
+    }
+    return open_capsule(data, **(arguments | changes))
+
+
+def _refusal(data: bytes = SEALED, **changes: Any) -> SealedDataError:
+    with pytest.raises(SealedDataError) as refusal:
+        _open(data, **changes)
+    return refusal.value
+
+
+def _sealed(inner: bytes) -> bytes:
+    return timelock_encrypt(inner, POLICY.round, INFO)
+
+
+@pytest.mark.parametrize("guardian", GUARDIAN_IDENTITIES)
+def test_capsule__after_the_round__opens_for_each_guardian(guardian: Identity) -> None:
+    assert _open(keyring=[guardian]) == CONTENT
+
+
+def test_capsule__key_rotated__a_retired_key_still_opens() -> None:
+    assert _open(keyring=[identity("new key"), GUARDIAN_IDENTITIES[0]]) == CONTENT
+
+
+def test_capsule__the_public_after_the_round__sees_only_the_inner_lock() -> None:
+    inner = timelock_decrypt(SEALED, SIGNED, INFO)
+    assert CONTENT.to_text().encode() not in inner
+    assert inner.count(b"-> X25519 ") == len(KEYS)
+
+
+def test_capsule__inner_file__opens_with_rage_and_holds_an_identity_file() -> None:
+    inner = timelock_decrypt(SEALED, SIGNED, INFO)
+    rage = pyrage.x25519.Identity.from_str(GUARDIAN_IDENTITIES[2].to_text())
+    assert pyrage.decrypt(inner, [rage]) == f"# {BINDING.text()}\n{CONTENT.to_text()}\n".encode()
+
+
+def test_capsule__made_with_public_tools__opens() -> None:
+    recipients = [pyrage.x25519.Recipient.from_str(recipient_text(key)) for key in KEYS]
+    comments = f"# created: today\n# public key: {recipient_text(CONTENT.public_key)}\n# {BINDING.text()}\n"
+    text = f"{comments}{CONTENT.to_text()}\n"
+    assert _open(_sealed(pyrage.encrypt(text.encode(), recipients))) == CONTENT
+
+
+def test_capsule__for_fifteen_guardians__fits_the_envelope() -> None:
+    guardians = [identity(f"g{number}") for number in range(15)]
+    sealed = seal_capsule(CONTENT, BINDING, [each.public_key for each in guardians], POLICY.round, INFO)
+    assert len(sealed) < 16 * 1024
+    assert _open(sealed, keyring=[guardians[14]], roster_size=15) == CONTENT
+
+
+def test_capsule__somebody_elses_key__said_that_this_key_does_not_fit() -> None:
+    refusal = _refusal(keyring=[identity("stranger")])
+    assert refusal.failure is Failure.CAPSULE_NOT_FOR_THIS_KEY
+    assert "another Guardian" in refusal.next_action
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_capsule__more_or_fewer_stanzas_than_the_roster__refused(size: int) -> None:
+    refusal = _refusal(roster_size=size)
+    assert refusal.failure is Failure.CAPSULE_WRONG_RECIPIENTS
+    assert "3 X25519 stanzas" in refusal.message
+
+
+def test_capsule__inner_file_with_a_passphrase__refused() -> None:
+    sink = io.BytesIO()
+    stanza = Stanza("scrypt", ("c2FsdHNhbHRzYWx0c2FsdA", "18"), bytes(32))
+    age.encrypt_payload([CONTENT.to_text().encode()], sink, [stanza], bytes(16), randomness=seeded("nonce"))
+    assert _refusal(_sealed(sink.getvalue())).failure is Failure.CAPSULE_WRONG_RECIPIENTS
+
+
+def test_capsule__inner_file_missing__malformed() -> None:
+    assert _refusal(_sealed(CONTENT.to_text().encode())).failure is Failure.CAPSULE_MALFORMED
+
+
+def test_capsule__another_identity_inside__refused_with_the_reason() -> None:
+    refusal = _refusal(seal_capsule(identity("other"), BINDING, KEYS, POLICY.round, INFO))
+    assert refusal.failure is Failure.CAPSULE_WRONG_IDENTITY
+    assert "envelope" in refusal.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"hello",
+        CONTENT.to_text().lower().encode(),
+        CONTENT.secret,
+        CONTENT.to_text().encode() * 2,
+        f"{CONTENT.to_text()}\n{CONTENT.to_text()}\n".encode(),
+        b"# only a comment\n",
+        CONTENT.to_text().encode() + b" \n",
+        b"#" * 5_000 + b"\n" + CONTENT.to_text().encode(),
+        "\u00e9".encode(),
+    ],
+)
+def test_capsule__something_else_than_one_identity_inside__malformed(text: bytes) -> None:
+    refusal = _refusal(_sealed(age.encrypt_bytes(text, KEYS)))
+    assert refusal.failure is Failure.CAPSULE_MALFORMED
+    assert CONTENT.to_text() not in refusal.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "{}\n", "{}\r\n", "{}\r", "{}\n\n# c\n", "\r\n{}\n", "# c\x0b\x0c\x1c\x1d\x1e\x85\u2028\n{}\n", "#{}\n{}"],
+)
+def test_identity_file__in_a_form_that_age_reads__read(text: str) -> None:
+    found = parse_identity_file(text.replace("{}", CONTENT.to_text()).encode())
+    assert found == IdentityFile(CONTENT, None)
+
+
+@pytest.mark.parametrize("text", ["{}\r\r\n", "# c\r{}\n", " \n{}\n", " # c\n{}\n", "{} \n"])
+@pytest.mark.parametrize("odd", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028"])
+def test_identity_file__whose_lines_end_in_another_way_than_age_knows__refused(text: str, odd: str) -> None:
+    for form in (text, f"# c{odd}{{}}\n", f"{{}}{odd}# c\n", f"{odd}\n{{}}{odd}\n"):
+        with pytest.raises(SealedDataError) as refusal:
+            parse_identity_file(form.replace("{}", CONTENT.to_text()).encode())
+        assert refusal.value.failure is Failure.CAPSULE_MALFORMED
+
+
+def _holding(*comments: str) -> bytes:
+    """A capsule whose identity file has these comments."""
+    text = "".join(f"# {comment}\n" for comment in comments) + f"{CONTENT.to_text()}\n"
+    return _sealed(age.encrypt_bytes(text.encode(), KEYS))
+
+
+OTHERS = {
+    "chain": replace(BINDING, chain_id=ChainId(8453)),
+    "hub": replace(BINDING, hub_address=POSTER),
+    "bounty": replace(BINDING, bounty_id=BountyId(8)),
+    "solver": replace(BINDING, solver_address=POSTER),
+}
+EITHER_VERSION = pytest.mark.parametrize("required", [True, False])
+
+
+@EITHER_VERSION
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_capsule__sealed_for_another__opens_for_nobody_in_any_version(other: Binding, required: bool) -> None:
+    sealed = seal_capsule(CONTENT, other, KEYS, POLICY.round, INFO)
+    refusal = _refusal(sealed, expected=ExpectedBinding(BINDING, required))
+    assert refusal.failure is Failure.SEALED_FOR_ANOTHER
+    assert other.solver_address in refusal.message
+    assert _open(sealed, expected=ExpectedBinding(other, required)) == CONTENT
+
+
+def test_capsule__that_names_nobody__opens_only_for_version_1() -> None:
+    assert _refusal(_holding()).failure is Failure.BINDING_MISSING
+    assert _refusal(_holding("written by hand")).failure is Failure.BINDING_MISSING
+    assert _open(_holding(), expected=ExpectedBinding(BINDING, required=False)) == CONTENT
+
+
+@EITHER_VERSION
+@pytest.mark.parametrize(
+    "comments",
+    [
+        (BINDING.text(), BINDING.text()),
+        (BINDING.text(), OTHERS["solver"].text()),
+        (BINDING.text() + " ",),
+        (BINDING.text() + "\r\r",),
+        (BINDING.text().upper().replace("BOUNTY-ESCROW", "bounty-escrow"),),
+        (BINDING.text().replace("chain_id=", "chain_id=0"),),
+        (BINDING.text().replace("bounty_id=7", "bounty_id=\u0667"),),
+        (BINDING.text().replace(" ", "  "),),
+        ("bounty-escrow:",),
+    ],
+)
+def test_capsule__whose_binding_cannot_be_read__malformed(comments: tuple[str, ...], required: bool) -> None:
+    refusal = _refusal(_holding(*comments), expected=ExpectedBinding(BINDING, required))
+    assert refusal.failure is Failure.CAPSULE_MALFORMED
+    assert "binding" in refusal.message
+
+
+def test_capsule__before_the_round__needs_a_signature_nobody_has() -> None:
+    early = Beacon(POLICY.round - 1, BEACON.signature(POLICY.round - 1))
+    assert _refusal(beacon=early).failure is Failure.TIMELOCK_WRONG_ROUND
+    assert _refusal(beacon=replace(early, round=POLICY.round)).failure is Failure.BEACON_INVALID
+
+
+def test_capsule__every_byte_altered__refused_with_a_failure_class() -> None:
+    for position in range(0, len(SEALED), 3):
+        altered = bytearray(SEALED)
+        altered[position] ^= 1 << position % 8
+        assert _refusal(bytes(altered)).failure in Failure
+
+
+def test_check__before_the_round__says_what_can_be_said() -> None:
+    assert check_capsule(SEALED, POLICY) == []
+    assert "round" in check_capsule(SEALED, replace(POLICY, round=POLICY.round + 1))[0].message
+    assert "chain" in check_capsule(SEALED, replace(POLICY, beacon_chain_hash=word("x")))[0].message
+    assert len(check_capsule(SEALED, replace(POLICY, beacon_chain_hash=word("x"), round=1))) == 2
+    (issue,) = check_capsule(b"not a capsule", POLICY)
+    assert issue.path == "key_capsule"
+    assert len(check_capsule(age.encrypt_bytes(b"x", KEYS), POLICY)) == 1
+
+
+def test_identity__handed_over_by_another_guardian__checked_against_the_public_half() -> None:
+    assert check_identity(CONTENT, CONTENT.public_key) is CONTENT
+    with pytest.raises(SealedDataError) as refusal:
+        check_identity(identity("other"), CONTENT.public_key)
+    assert refusal.value.failure is Failure.CAPSULE_WRONG_IDENTITY
+
+
+def test_refusals__all_of_them__say_what_to_do_next_and_never_the_secret() -> None:
+    for failure in Failure:
+        assert SealedDataError(failure, "x").next_action
+    assert json.dumps([failure.value for failure in Failure])
+    assert capsule.MAX_IDENTITY_FILE < 64 * 1024

@@ -1,0 +1,152 @@
+"""X25519 identities, recipients and keyrings in age's text forms."""
+
+import json
+
+import pyrage
+import pytest
+from bounty_protocol.crypto import bech32
+from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.x25519 import Identity, parse_keyring, parse_recipient, recipient_text
+from bounty_protocol.types import Bytes32
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.vectors.samples import identity
+
+ONE = identity("one")
+
+
+def _mistyped(text: str) -> str:
+    return text[:-1] + ("Q" if text[-1] != "Q" else "P")
+
+
+@given(st.binary(min_size=32, max_size=32))
+def test_identity__written_and_read__the_same_as_age_reads_it(secret: bytes) -> None:
+    ours = Identity(secret)
+    assert Identity.from_text(ours.to_text()) == ours
+    theirs = pyrage.x25519.Identity.from_str(ours.to_text())
+    assert str(theirs.to_public()) == recipient_text(ours.public_key)
+    assert parse_recipient(str(theirs.to_public())) == ours.public_key
+
+
+def test_identity__made_by_age__read_the_same() -> None:
+    theirs = pyrage.x25519.Identity.generate()
+    ours = Identity.from_text(str(theirs))
+    assert ours.to_text() == str(theirs)
+    assert recipient_text(ours.public_key) == str(theirs.to_public())
+
+
+def test_identity__shown__never_its_secret() -> None:
+    shown = repr(ONE) + str(ONE)
+    assert ONE.public_key in shown
+    assert ONE.secret.hex() not in shown
+    assert "AGE-SECRET" not in shown
+    assert repr(ONE.secret) not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ONE.to_text().lower(),
+        ONE.to_text()[:-1],
+        ONE.to_text() + " ",
+        _mistyped(ONE.to_text()),
+        "age" + ONE.to_text(),
+        ONE.to_text().replace("AGE-SECRET-KEY-", "AGE-PLUGIN-X-"),
+        recipient_text(ONE.public_key),
+        bech32.encode("age-secret-key-", bytes(31)).upper(),
+        bech32.encode("age-secret-key-", bytes(33)).upper(),
+    ],
+)
+def test_identity__any_other_text__refused_without_repeating_it(text: str) -> None:
+    with pytest.raises(SealedDataError) as refusal:
+        Identity.from_text(text)
+    assert refusal.value.failure is Failure.KEY_INVALID
+    assert len(text) < 10 or text not in refusal.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        recipient_text(ONE.public_key).upper(),
+        _mistyped(recipient_text(ONE.public_key)),
+        ONE.to_text(),
+        bech32.encode("age", bytes(32)),
+        bech32.encode("age", b"\xff" * 32),
+        "age1yubikey1qwertyuiop",
+        "ssh-ed25519 AAAA",
+    ],
+)
+def test_recipient__any_other_text__refused(text: str) -> None:
+    with pytest.raises(SealedDataError):
+        parse_recipient(text)
+
+
+def test_shared_secret__both_sides__equal() -> None:
+    two = identity("two")
+    assert ONE.shared_secret(two.public_key) == two.shared_secret(ONE.public_key)
+
+
+@pytest.mark.parametrize("key", ["0x" + "00" * 32, "0x01" + "00" * 31, "0x" + "ff" * 32])
+def test_shared_secret__with_a_known_result__refused(key: str) -> None:
+    with pytest.raises(SealedDataError):
+        ONE.shared_secret(Bytes32(key))
+
+
+def test_keyring__newest_first__order_kept() -> None:
+    texts = [identity(str(number)).to_text() for number in range(3)]
+    assert [each.to_text() for each in parse_keyring(json.dumps(texts))] == texts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "null",
+        ONE.to_text(),
+        json.dumps(ONE.to_text()),
+        json.dumps([ONE.to_text(), 1]),
+        json.dumps([ONE.to_text(), ONE.to_text()]),
+        json.dumps([ONE.to_text().lower()]),
+        json.dumps([identity(str(number)).to_text() for number in range(65)]),
+        "[" * 100_000,
+    ],
+)
+def test_keyring__any_other_text__refused_without_repeating_it(text: str) -> None:
+    with pytest.raises(SealedDataError) as refusal:
+        parse_keyring(text)
+    assert ONE.to_text() not in refusal.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("a12uel5l", True),
+        ("an83characterlonghumanreadablepartthatcontainsthenumber1andtheexcludedcharactersbio1tt5tgs", True),
+        ("abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw", True),
+        ("abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxv", False),
+        ("A12uEL5L", False),
+        ("pzry9x0s0muk", False),
+        ("x1b4n0q5v", False),
+        ("li1dgmt3", False),
+    ],
+)
+def test_bech32__published_cases_of_bip173__accepted_or_refused(text: str, valid: bool) -> None:
+    prefix = text.rpartition("1")[0]
+    if valid:
+        assert bech32.encode(prefix, bech32.decode(prefix, text)) == text
+    else:
+        with pytest.raises(ValueError, match=r"."):
+            bech32.decode(prefix, text)
+
+
+def test_bech32__spare_bits_not_zero__refused() -> None:
+    values = [0] * 51 + [1]  # 32 bytes are 51 groups and one bit; the last group's low bits are spare
+    checksum = bech32._polymod([*bech32._expand("age"), *values, 0, 0, 0, 0, 0, 0]) ^ 1
+    digits = values + [(checksum >> 5 * (5 - position)) & 31 for position in range(6)]
+    with pytest.raises(ValueError, match="spare"):
+        bech32.decode("age", "age1" + "".join(bech32._CHARSET[digit] for digit in digits))

@@ -1,0 +1,247 @@
+"""The published vectors, read as another implementation would: from the JSON files alone."""
+
+import base64
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pyrage
+import pytest
+from bounty_protocol.crypto import bls
+from bounty_protocol.crypto.age import decrypt_bytes
+from bounty_protocol.crypto.archive import ArchiveLimits
+from bounty_protocol.crypto.archive_read import Unpacked, unpack
+from bounty_protocol.crypto.archive_write import comment_header, list_directory, tar_blocks
+from bounty_protocol.crypto.artifact import open_artifact
+from bounty_protocol.crypto.beacon import Beacon
+from bounty_protocol.crypto.beacon_info import BeaconInfo, chain_hash
+from bounty_protocol.crypto.binding import ExpectedBinding
+from bounty_protocol.crypto.capsule import open_capsule
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.sealed_box import unwrap
+from bounty_protocol.crypto.x25519 import Identity, parse_recipient
+from bounty_protocol.domain.abi_hashes import authorization_nonce
+from bounty_protocol.domain.binding import parse_binding
+from bounty_protocol.domain.canonical_json import canonical_bytes, parse_canonical
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import log_digest, spec_commitment
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.locator import parse_locator, storage_locator
+from bounty_protocol.domain.reveal import round_at
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.terms import Terms
+from bounty_protocol.domain.verdict import parse_verdict
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Bytes32
+
+from tests.vectors import build_documents, build_sealing
+from tests.vectors.files import HERE
+from tests.vectors.samples import EXPECTED
+
+
+def _load(name: str) -> Any:
+    return json.loads((HERE / name).read_text(encoding="utf-8"))
+
+
+def _cases(name: str, *path: str) -> list[Any]:
+    value = _load(name)
+    for key in path:
+        value = value[key]
+    return [pytest.param(case, id=str(case.get("reason", index))) for index, case in enumerate(value)]
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
+def test_commitments__each_text__its_value() -> None:
+    value = _load("commitments.json")
+    for case in value["commitments"]:
+        assert spec_commitment(case["text"].encode()) == case["commitment"]
+    for case in value["log_digest"]:
+        logs = [
+            ([bytes.fromhex(topic[2:]) for topic in log["topics"]], bytes.fromhex(log["data"][2:]))
+            for log in case["logs"]
+        ]
+        assert log_digest(logs) == case["log_digest"]
+
+
+def test_abi_hashes__roster_recipients_and_nonce__their_values() -> None:
+    value = _load("abi_hashes.json")
+    roster = Roster.from_json(value["guardian_roster"])
+    roster.verify(value["chain_id"], value["hub_address"])
+    assert roster.recipients_commitment == value["recipients_commitment"]
+    authorization = value["authorization"]
+    assert "0x" + keccak256(authorization["type"].encode()).hex() == authorization["type_hash"]
+    terms = Terms.from_args(authorization["terms"])
+    found = authorization_nonce(value["chain_id"], value["hub_address"], authorization["poster_address"], terms)
+    assert found == authorization["nonce"]
+
+
+def test_reveal__locator_rounds_and_chain__their_values() -> None:
+    value = _load("reveal.json")
+    case = value["storage_locator"]
+    parsed = parse_locator(case["locator"])
+    assert storage_locator(
+        case["chain_id"], case["hub_address"], parsed.bounty_id, case["solver_address"], case["sha256"]
+    ) == str(parsed)
+    chain = value["quicknet"]
+    key = bytes.fromhex(chain["public_key"])
+    group, name = bytes.fromhex(chain["groupHash"]), chain["metadata"]["beaconID"]
+    assert chain_hash(key, chain["genesis_time"], chain["period"], group, name) == f"0x{chain['hash']}"
+    for row in value["rounds"]:
+        assert round_at(row["reveal_at"], chain["genesis_time"], chain["period"]) == row["round"]
+    for row in value["signatures"]:
+        assert bls.verify(row["round"], bytes.fromhex(row["signature"]), key) is row["valid"]
+
+
+def test_canonical_json__accepted_and_rejected__as_said() -> None:
+    value = _load("canonical_json.json")
+    for text in value["accepted"]:
+        assert canonical_bytes(parse_canonical(text.encode(), 1_000)) == text.encode()
+    for case in value["rejected"]:
+        with pytest.raises(ValueError, match=r"."):
+            parse_canonical(case["text"].encode(), 1_000)
+
+
+@pytest.mark.parametrize("case", _cases("envelope.json", "accepted"))
+def test_envelope__accepted__hashes_to_its_commitment(case: Any) -> None:
+    data = case["envelope"].encode()
+    assert parse_envelope(data).commitment() == case["submission_commitment"] == "0x" + keccak256(data).hex()
+
+
+@pytest.mark.parametrize("case", _cases("envelope.json", "rejected"))
+def test_envelope__rejected__for_the_paths_it_says(case: Any) -> None:
+    assert build_documents.issue_paths(parse_envelope, case["envelope"].encode()) == case["paths"]
+
+
+@pytest.mark.parametrize(("kind", "parse"), [("challenge_pages", parse_challenge), ("written_verdicts", parse_verdict)])
+def test_document__accepted_and_rejected__as_said(kind: str, parse: Any) -> None:
+    value = _load("documents.json")[kind]
+    for case in value["accepted"]:
+        assert parse(_bytes(case["document"]))
+        assert spec_commitment(_bytes(case["document"])) == case["commitment"]
+    for case in value["rejected"]:
+        assert build_documents.issue_paths(parse, _bytes(case["document"])) == case["paths"]
+
+
+def test_archive__files__give_the_tar_and_back(tmp_path: Path) -> None:
+    value = _load("archive.json")
+    root, out = tmp_path / "in", tmp_path / "out"
+    for name, content in value["files"].items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(content.encode())
+    for head, made, binding in (
+        (comment_header(value["binding"]), value, parse_binding(value["binding"])),
+        (b"", value["version_1"], None),
+    ):
+        data = b"".join(bytes(block) for block in tar_blocks(root, list_directory(root, ArchiveLimits()), head))
+        assert data == _bytes(made["tar"])
+        assert "0x" + hashlib.sha256(data).hexdigest() == made["sha256"]
+        out.mkdir()
+        unpacked = unpack(iter([data]), out, ArchiveLimits())
+        assert (unpacked.file_count, unpacked.binding) == (len(value["files"]), binding)
+        found = {str(path.relative_to(out)): path.read_text() for path in out.rglob("*") if path.is_file()}
+        assert found == value["files"]
+        shutil.rmtree(out)
+
+
+@pytest.mark.parametrize("case", _cases("archive.json", "rejected"))
+def test_archive__rejected__with_its_failure(case: Any) -> None:
+    assert build_sealing.failure_of(build_sealing.try_unpack, _bytes(case["tar"])) == case["failure"]
+
+
+def test_age_artifact__opens_here_and_with_rage__to_the_tar() -> None:
+    value, archive = _load("age_artifact.json"), _load("archive.json")
+    identity = Identity.from_text(value["identity"])
+    assert parse_recipient(value["recipient"]) == identity.public_key == value["content_public_key"]
+    for made, tar in ((value, archive["tar"]), (value["version_1"], archive["version_1"]["tar"])):
+        data = _bytes(made["artifact"])
+        assert ("0x" + hashlib.sha256(data).hexdigest(), len(data)) == (made["sha256"], made["byte_length"])
+        plain = decrypt_bytes(data, [identity], recipients=1)
+        assert plain == _bytes(tar)
+        assert pyrage.decrypt(data, [pyrage.x25519.Identity.from_str(value["identity"])]) == plain
+    for case in value["also_accepted"]:
+        assert decrypt_bytes(_bytes(case["artifact"]), [identity], recipients=1) == _bytes(case["plaintext"])
+
+
+def _opened(data: bytes, folder: Path, *, required: bool) -> Unpacked:
+    """An artifact opened for the sample bounty and Solver."""
+    folder.mkdir()
+    (folder / "a.age").write_bytes(data)
+    value = _load("age_artifact.json")
+    return open_artifact(
+        folder / "a.age", Identity.from_text(value["identity"]), folder / "out",
+        sha256=Bytes32("0x" + hashlib.sha256(data).hexdigest()), byte_length=len(data),
+        expected=ExpectedBinding(parse_binding(_load("archive.json")["binding"]), required),
+    )  # fmt: skip
+
+
+def test_age_artifact__of_version_1__opens_unbound_and_only_as_that(tmp_path: Path) -> None:
+    value = _load("age_artifact.json")
+    assert _opened(_bytes(value["artifact"]), tmp_path / "2", required=True).binding is not None
+    former = _bytes(value["version_1"]["artifact"])
+    assert _opened(former, tmp_path / "1", required=False).binding is None
+    with pytest.raises(SealedDataError) as refusal:
+        _opened(former, tmp_path / "as 2", required=True)
+    assert refusal.value.code == "binding_missing"
+
+
+@pytest.mark.parametrize("case", _cases("age_artifact.json", "bound_to_another"))
+@pytest.mark.parametrize("required", [True, False])
+def test_age_artifact__bound_to_another__refused_in_any_version(case: Any, required: bool, tmp_path: Path) -> None:
+    with pytest.raises(SealedDataError) as refusal:
+        _opened(_bytes(case["artifact"]), tmp_path / "desk", required=required)
+    assert refusal.value.code == case["failure"]
+
+
+@pytest.mark.parametrize("case", _cases("age_artifact.json", "rejected"))
+def test_age_artifact__rejected__with_its_failure(case: Any) -> None:
+    assert build_sealing.failure_of(build_sealing.try_open_age, _bytes(case["artifact"])) == case["failure"]
+
+
+def test_key_capsule__each_guardian__opens_it() -> None:
+    value = _load("key_capsule.json")
+    beacon = value["beacon"]
+    info = BeaconInfo(beacon["chain_hash"], beacon["public_key"], beacon["genesis_time"], beacon["period_seconds"])
+    binding = parse_binding(value["binding"])
+    capsules = [(value["capsule"], True), (value["capsule"], False), (value["version_1"]["capsule"], False)]
+    for text, (capsule, required) in product(value["guardians"], capsules):
+        found = open_capsule(
+            _bytes(capsule),
+            beacon=Beacon(beacon["round"], bytes.fromhex(beacon["signature"])),
+            info=info,
+            keyring=[Identity.from_text(text)],
+            roster_size=len(value["guardians"]),
+            content_public_key=value["content_public_key"],
+            expected=ExpectedBinding(binding, required),
+        )
+        assert found.to_text() == value["content_identity"]
+
+
+@pytest.mark.parametrize("case", _cases("key_capsule.json", "rejected"))
+def test_key_capsule__rejected__with_its_failure(case: Any) -> None:
+    capsule, failure = _bytes(case["capsule"]), case["failure"]
+    assert build_sealing.failure_of(build_sealing.try_open_capsule, capsule) == failure
+    former = partial(build_sealing.try_open_capsule, expected=replace(EXPECTED, required=False))
+    if failure == "binding_missing":
+        assert former(capsule)
+    else:
+        assert build_sealing.failure_of(former, capsule) == failure
+
+
+def test_delivery_wrap__opened__the_identity() -> None:
+    value = _load("delivery_wrap.json")
+    key = Identity(bytes.fromhex(value["delivery_private_key"][2:]))
+    found = unwrap(value["wrapped_key"], [key], value["content_public_key"])
+    assert found.to_text() == value["content_identity"]
+    for case in value["rejected"]:
+        failure = build_sealing.failure_of(
+            lambda data: unwrap(data.decode(), [key], value["content_public_key"]), case["wrapped_key"].encode()
+        )
+        assert failure == case["failure"]

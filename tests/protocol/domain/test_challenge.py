@@ -1,0 +1,216 @@
+"""The challenge page's frontmatter."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from bounty_protocol.domain.bounty import term_differences
+from bounty_protocol.domain.challenge import challenge_schema, parse_challenge
+from bounty_protocol.domain.frontmatter import split_document
+from bounty_protocol.domain.hub_events import BountyTerms
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import ZERO_BYTES32, RosterVersion, TokenAmount, UnixSeconds
+
+from tests.vectors.samples import COMPLETE_PAGE, PAGE, POSTER
+
+DELIVERABLES = b"deliverables:\n  - The tool that writes the tiles, with its source.\n"
+
+
+def _issues(page: bytes) -> dict[str, str]:
+    with pytest.raises(ServiceError) as refusal:
+        parse_challenge(page)
+    assert refusal.value.code == "invalid_bounty_challenge"
+    assert refusal.value.status == 400
+    return {issue.path: issue.message for issue in refusal.value.issues}
+
+
+def _with(old: bytes, new: bytes) -> bytes:
+    assert old in PAGE
+    return PAGE.replace(old, new)
+
+
+def test_page__complete__every_field_read() -> None:
+    page = parse_challenge(PAGE)
+    assert page.title == "Halve the size of our tile set"
+    assert (page.escrow_amount, page.submission_deadline, page.judging_window_seconds) == (
+        250_000_000,
+        1_900_000_000,
+        259_200,
+    )
+    assert len(page.acceptance_criteria) == 2
+    assert len(page.deliverables) == 1
+    assert (page.language, page.contact) == ("en", "tiles@example.org")
+    assert page.body.startswith("# The tile set")
+
+
+def test_page__without_the_optional_fields__accepted() -> None:
+    page = parse_challenge(_with(b"language: en\ncontact: tiles@example.org\n", b""))
+    assert (page.language, page.contact) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        (b"version: 1", b"version: 2", "version"),
+        (b"version: 1", b"version: 1.0", "version"),
+        (b"version: 1\n", b"", "version"),
+        (b"title: Halve", b"titel: Halve", "titel"),
+        (b"title: Halve the size of our tile set", b"title: ''", "title"),
+        (b"title: Halve", b"title: " + b"x" * 200, "title"),
+        (b"title: Halve the size of our tile set", b'title: "two\\nlines"', "title"),
+        (b"title: Halve the size of our tile set", b"title: [a]", "title"),
+        (b"summary: The", b"summary: " + b"y" * 2_000, "summary"),
+        (b'"250000000"', b"2.5e8", "escrow_amount"),
+        (b'"250000000"', b"250_000_000", "escrow_amount"),
+        (b'"250000000"', b"-1", "escrow_amount"),
+        (b'"250000000"', b"0", "escrow_amount"),
+        (b'"250000000"', b"0250", "escrow_amount"),
+        (b'"250000000"', b"1" + b"0" * 78, "escrow_amount"),
+        (b"1900000000", b"2030-03-17T17:46:40Z", "submission_deadline"),
+        (b"1900000000", str(2**63).encode(), "submission_deadline"),
+        (b"259200", b"3 days", "judging_window_seconds"),
+        (b"259200", b"0", "judging_window_seconds"),
+        (
+            DELIVERABLES,
+            b"deliverables: []\n",
+            "deliverables",
+        ),
+        (
+            DELIVERABLES,
+            b"deliverables: x\n",
+            "deliverables",
+        ),
+        (b"  - The set is at most half as large.", b"  - ''", "acceptance_criteria[1]"),
+        (b"  - The set is at most half as large.", b"  - {a: b}", "acceptance_criteria[1]"),
+        (b"language: en", b"language: English please", "language"),
+        (b"contact: tiles@example.org", b"contact: ''", "contact"),
+        (b"contact: tiles@example.org", b"extra: x", "extra"),
+    ],
+)
+def test_page__one_field_wrong__that_field_named(old: bytes, new: bytes, path: str) -> None:
+    assert path in _issues(_with(old, new))
+
+
+def test_page__several_mistakes__all_reported_at_once() -> None:
+    page = _with(b'"250000000"', b"lots").replace(b"259200", b"soon").replace(b"language: en", b"colour: red")
+    assert set(_issues(page)) == {"escrow_amount", "judging_window_seconds", "colour"}
+
+
+def test_page__faults_of_yaml_and_of_fields__all_reported_at_once() -> None:
+    page = (
+        _with(b'"250000000"', b"2.5").replace(b"title: Halve", b"title: &x Halve").replace(b"version: 1", b"version: 3")
+    )
+    page = page.replace(b"language: en", b"language: en\nlanguage: de")
+    assert set(_issues(page)) == {"escrow_amount", "title", "version", "language"}
+
+
+@pytest.mark.parametrize(
+    "amount",
+    ["2.5", "2.5e8", "1e18", "0x10", "+5", " 5 ", "05", "1_000", "1,000", "²", "٣", "", "-0", "NaN", str(2**256)],
+)
+def test_escrow__that_is_no_canonical_decimal_within_256_bits__is_told_what_it_must_be(amount: str) -> None:
+    message = _issues(_with(b'"250000000"', f'"{amount}"'.encode()))["escrow_amount"]
+    assert message.startswith("must be ")
+    assert parse_challenge(_with(b'"250000000"', f'"{2**256 - 1}"'.encode())).escrow_amount == 2**256 - 1
+
+
+def test_page__empty_body__refused() -> None:
+    head = PAGE[: PAGE.index(b"---\n", 4) + 4]
+    assert set(_issues(head + b"\n \n")) == {"body"}
+
+
+def test_page__not_a_document__same_error_code() -> None:
+    assert set(_issues(b"# just markdown\n")) == {"document"}
+
+
+def test_page__long_unknown_key__path_cut_to_the_limit() -> None:
+    issues = _issues(_with(b"contact:", b"k" * 120 + b"zz:"))
+    assert max(len(path) for path in issues) == 120
+
+
+def test_schema__and_parser__agree_on_names_and_patterns() -> None:
+    schema = challenge_schema()
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    frontmatter = split_document(COMPLETE_PAGE).frontmatter
+    assert set(properties) == set(frontmatter), "COMPLETE_PAGE of tests/vectors/samples.py has every field"
+    assert parse_challenge(COMPLETE_PAGE)
+    for name, value in frontmatter.items():
+        pattern = properties[name].get("pattern")
+        if pattern is not None:
+            assert isinstance(value, str)
+            assert re.search(pattern, value), name
+    assert not re.search(properties["escrow_amount"]["pattern"], "0250")
+
+
+@pytest.mark.parametrize("name", split_document(COMPLETE_PAGE).frontmatter)
+def test_page__without_one_field__is_refused_where_the_schema_requires_it(name: str) -> None:
+    page, removed = re.subn(rf"(?m)^{name}:.*\n( +.*\n)*", "", COMPLETE_PAGE.decode(), count=1)
+    assert removed == 1
+    required = challenge_schema()["required"]
+    assert isinstance(required, list)
+    if name in required:
+        assert _issues(page.encode()) == {name: "is missing"}
+    else:
+        assert getattr(parse_challenge(page.encode()), name) is None
+
+
+def test_terms__page_and_chain_differ__each_difference_with_both_values() -> None:
+    page = parse_challenge(PAGE)
+    terms = BountyTerms(
+        poster=POSTER,
+        spec_commitment=ZERO_BYTES32,
+        guardian_roster_hash=ZERO_BYTES32,
+        roster_version=RosterVersion(1),
+        escrow_amount=TokenAmount(250_000_000),
+        submission_deadline=UnixSeconds(1_900_000_000),
+        reveal_at=UnixSeconds(1_900_000_300),
+        judging_deadline=UnixSeconds(1_900_259_500),
+        protocol_fee=TokenAmount(0),
+        guardian_fee=TokenAmount(0),
+        protocol_fee_recipient=POSTER,
+    )
+    assert term_differences(page, terms) == ()
+    (difference,) = term_differences(page, replace(terms, submission_deadline=UnixSeconds(1_900_000_001)))
+    assert (difference.field, difference.page, difference.chain) == (
+        "submission_deadline",
+        "1900000000",
+        "1900000001",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("escrow_amount", "25 USDC", "escrow_amount: 25000000"),
+        ("escrow_amount", "25.00", "escrow_amount: 25000000"),
+        ("submission_deadline", "2027-01-31T18:00Z", "submission_deadline: 1801418400"),
+        ("judging_window_seconds", "3 days", "judging_window_seconds: 259200"),
+    ],
+)
+def test_page__a_value_as_people_write_it__is_refused_with_the_line_to_write(name: str, value: str, line: str) -> None:
+    good = re.search(rf"^{name}: .*$", PAGE.decode(), re.MULTILINE)
+    assert good is not None
+    page = PAGE.decode().replace(good[0], f"{name}: {value}").encode()
+    (found,) = _issues(page).items()
+    assert (found[0], found[1].endswith(f"write: {line}")) == (name, True)
+    assert parse_challenge(page.replace(f"{name}: {value}".encode(), line.encode()))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("escrow", "escrow_amount"),
+        ("Submission-Deadline", "submission_deadline"),
+        ("acceptance_criterias", "acceptance_criteria"),
+    ],
+)
+def test_page__a_misspelt_key__is_answered_with_the_right_one(wrong: str, right: str) -> None:
+    found = _issues(PAGE.replace(f"\n{right}:".encode(), f"\n{wrong}:".encode()))
+    assert found[right] == "is missing"
+    assert found[wrong].endswith(f"did you mean {right}?")
+
+
+def test_page__with_carriage_returns__is_answered_with_the_command_that_removes_them() -> None:
+    (message,) = _issues(PAGE.replace(b"\n", b"\r\n")).values()
+    assert "tr -d '\\r' <" in message

@@ -1,0 +1,103 @@
+"""The written Verdict."""
+
+from dataclasses import replace
+
+import pytest
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, checksum_address
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.vectors.samples import BOUNTY_ID, CHAIN_ID, GUARDIANS, HUB, SOLVER, word
+
+AWARDED = WrittenVerdict(
+    kind=VerdictKind.AWARDED,
+    chain_id=CHAIN_ID,
+    hub_address=HUB,
+    bounty_id=BOUNTY_ID,
+    guardian_address=GUARDIANS[0],
+    solver_address=SOLVER,
+    submission_commitment=word("submission"),
+    body="It halves the set and every tile decodes.\n",
+)
+NOBODY = replace(
+    AWARDED, kind=VerdictKind.NO_VALID_SUBMISSION, solver_address=None, submission_commitment=None, body="None.\n"
+)
+
+
+def _paths(document: bytes) -> set[str]:
+    with pytest.raises(ServiceError) as refusal:
+        parse_verdict(document)
+    assert refusal.value.code == "invalid_written_verdict"
+    return {issue.path for issue in refusal.value.issues}
+
+
+@pytest.mark.parametrize("verdict", [AWARDED, NOBODY])
+def test_verdict__rendered_and_read__the_same(verdict: WrittenVerdict) -> None:
+    assert parse_verdict(render_verdict(verdict)) == verdict
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl"]), min_size=1).filter(str.strip))
+def test_verdict__any_body__rendered_and_read_the_same(body: str) -> None:
+    verdict = replace(AWARDED, body=body.replace("\u2029", "").replace("\ufeff", "") + "x")
+    try:
+        assert parse_verdict(render_verdict(verdict)).body == verdict.body
+    except ServiceError as error:  # only what the document format itself refuses
+        assert any(issue.path == "document" for issue in error.issues)
+
+
+def test_verdict__rendered__quotes_what_yaml_would_turn_into_numbers() -> None:
+    text = render_verdict(AWARDED).decode()
+    assert f'hub_address: "{HUB}"\n' in text
+    assert "bounty_id: 7\n" in text
+
+
+def test_verdict__checksummed_address__read_as_lowercase() -> None:
+    document = render_verdict(AWARDED).replace(SOLVER.encode(), checksum_address(SOLVER).encode())
+    assert parse_verdict(document) == AWARDED
+
+
+@pytest.mark.parametrize(
+    ("verdict", "old", "new", "path"),
+    [
+        (AWARDED, b"kind: awarded", b"kind: award", "kind"),
+        (AWARDED, b"kind: awarded", b"kind: no_valid_submission", "solver_address"),
+        (NOBODY, b"kind: no_valid_submission", b"kind: awarded", "solver_address"),
+        (AWARDED, b"version: 1", b"version: 2", "version"),
+        (AWARDED, b"chain_id: 31337", b"chain_id: 0x7a69", "chain_id"),
+        (AWARDED, b"chain_id: 31337", b"chain_id: 0", "chain_id"),
+        (AWARDED, b"bounty_id: 7", b"bounty_id: 07", "bounty_id"),
+        (AWARDED, b"bounty_id: 7", b"bounty_id: 0", "bounty_id"),
+        (AWARDED, SOLVER.encode(), b"0x" + b"0" * 40, "solver_address"),
+        (AWARDED, word("submission").encode(), b"0x" + b"0" * 64, "submission_commitment"),
+        (AWARDED, word("submission").encode(), b"0x12", "submission_commitment"),
+        (AWARDED, b"guardian_address", b"guardian", "guardian_address"),
+        (NOBODY, b"bounty_id: 7", b"bounty_id: 7\nscore: 3", "score"),
+        (NOBODY, b"None.\n", b"\n", "body"),
+        (NOBODY, b"---\nversion", b"version", "document"),
+    ],
+)
+def test_verdict__one_thing_wrong__named(verdict: WrittenVerdict, old: bytes, new: bytes, path: str) -> None:
+    document = render_verdict(verdict)
+    assert old in document
+    assert path in _paths(document.replace(old, new))
+
+
+@pytest.mark.parametrize("body", ["", " \n", "line\r\n", "nul\0"])
+def test_verdict__a_body_that_cannot_be_committed__not_rendered(body: str) -> None:
+    with pytest.raises(ServiceError):
+        render_verdict(replace(NOBODY, body=body))
+
+
+def test_verdict__a_field_that_would_read_back_differently__not_rendered() -> None:
+    with pytest.raises(ServiceError):
+        render_verdict(replace(AWARDED, solver_address=Address(checksum_address(SOLVER))))
+
+
+def test_verdict__award_without_submission__not_rendered() -> None:
+    with pytest.raises(ServiceError):
+        render_verdict(replace(AWARDED, submission_commitment=None))
+    with pytest.raises(ServiceError):
+        render_verdict(replace(NOBODY, solver_address=SOLVER))

@@ -1,0 +1,177 @@
+"""Shapes: one dataclass is JSON, a schema that reads it, and nothing else."""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, NewType
+
+import pytest
+from bounty_protocol.domain.bounty import Winner
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason
+from bounty_protocol.shapes import OMITTED, Note, keys, to_json
+from bounty_protocol.types import BlockNumber, BountyId, Bytes32, TokenAmount
+from bounty_protocol.wire.bounties import Block, BountyItem, BountyList, Facts
+from bounty_protocol.wire.delivery import RetrieveRequest, WrapRequest
+from bounty_protocol.wire.reading import read
+from bounty_protocol.wire.submissions import UploadTarget, UploadTargetRequest
+from bounty_protocol.wire.values import Finality
+from marshmallow import ValidationError
+from service_common.web.schemas import load
+
+from tests.vectors.samples import FACTS, ROSTER, SOLVER, word
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    amount: TokenAmount
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    bounty_id: BountyId
+    many: tuple[Inner, ...]
+    data: bytes
+    kind: Outcome
+    maybe: Inner | None
+    count: Annotated[int, Note(minimum=1, maximum=9)]
+    word: Literal["yes"] = "yes"
+    absent: Annotated[TokenAmount | None, OMITTED] = None
+
+
+FULL = Outer(BountyId(7), (Inner(TokenAmount(2**200)),), b"\x00\xff", Outcome.AWARDED, Inner(TokenAmount(0)), 3)
+JSON = {
+    "bounty_id": "7",
+    "many": [{"amount": str(2**200)}],
+    "data": "AP8=",
+    "kind": "awarded",
+    "maybe": {"amount": "0"},
+    "count": 3,
+    "word": "yes",
+}
+
+
+def test_shape__as_json__has_decimal_strings_base64_and_no_omitted_key() -> None:
+    assert json.loads(json.dumps(to_json(FULL))) == JSON
+    assert to_json(Outer(BountyId(1), (), b"", Outcome.AWARDED, None, 1, absent=TokenAmount(5))) == {
+        "bounty_id": "1",
+        "many": [],
+        "data": "",
+        "kind": "awarded",
+        "maybe": None,
+        "count": 1,
+        "word": "yes",
+        "absent": "5",
+    }
+    assert type(to_json(FULL)["kind"]) is str, "no value of our own is left"
+    assert keys(Inner) == {"amount"}
+
+
+def facts(winner: Winner | None) -> Facts:
+    if winner is None:
+        return FACTS
+    ending = {"outcome": Outcome.AWARDED, "settlement_reason": SettlementReason.JUDGED, "winner": winner}
+    return replace(FACTS, status=BountyStatus.FINAL, accepting=False, **ending)  # type: ignore[arg-type]
+
+
+LIST = BountyList(
+    tuple(
+        BountyItem(BountyId(n), facts(winner), n, Finality.UNSAFE, Block(BlockNumber(n), word("block")))
+        for n, winner in enumerate((None, Winner(SOLVER, word("work"))), start=1)
+    ),
+    None,
+)
+
+
+@pytest.mark.parametrize(
+    "value", [FULL, LIST, ROSTER, UploadTargetRequest(word("x"), 1)], ids=lambda v: type(v).__name__
+)
+def test_shape__written_and_read_again__is_the_same(value: object) -> None:
+    answer = json.loads(json.dumps(to_json(value)))
+    assert load(type(value), answer) == value
+    assert read(type(value), answer) == value
+
+
+Unknown = NewType("Unknown", int)
+
+
+@dataclass(frozen=True, slots=True)
+class WithUnknown:
+    number: Unknown
+
+
+def test_shape__with_a_type_that_has_no_form__names_where_to_add_it() -> None:
+    for of in (load, read):
+        with pytest.raises(TypeError, match=r"Unknown annotates a field .* add it to VALUES in .*wire/values\.py"):
+            of(WithUnknown, {"number": 1})
+
+
+@pytest.mark.parametrize(
+    ("changed", "path", "message"),
+    [
+        ({"bounty_id": 7}, "bounty_id", "must be a string"),
+        ({"bounty_id": "0"}, "bounty_id", "must be a whole number from 1 to 9223372036854775807"),
+        ({"bounty_id": None}, "bounty_id", "must not be null"),
+        ({"count": 0}, "count", "must be at least 1"),
+        ({"count": 10}, "count", "must be at most 9"),
+        ({"count": 2.0}, "count", "must be a whole number"),
+        ({"count": True}, "count", "must be a whole number"),
+        ({"kind": "lost"}, "kind", "must be awarded or no_valid_submission"),
+        ({"more": 1}, "more", "is not a field of this body; remove it"),
+    ],
+)
+def test_shape__of_another_value__is_refused_in_plain_words(
+    changed: dict[str, object], path: str, message: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        load(Outer, {**JSON, **changed})
+    assert refused.value.messages == {path: [message]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"bounty_id": 7}, "bounty_id must be text"),
+        ({"bounty_id": "0"}, "bounty_id: a whole number from 1 to 9223372036854775807"),
+        ({"bounty_id": None}, "bounty_id must not be null"),
+        ({"count": True}, "count must be a whole number"),
+        ({"count": 2.0}, "count must be a whole number"),
+        ({"kind": "lost"}, "kind: awarded or no_valid_submission"),
+        ({"word": "no"}, "word must be yes"),
+        ({"many": {}}, "many must be a list"),
+        ({"many": [{"amount": "1"}, {}]}, "many[1].amount is missing"),
+        ({"maybe": []}, "maybe must be an object"),
+        ({"maybe": {"amount": "-1"}}, "maybe.amount: "),
+    ],
+)
+def test_answer__of_another_shape__is_refused_by_its_place(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read(Outer, {**JSON, **changed})
+
+
+def test_answer__with_more_than_its_shape_or_less_where_it_may__is_read() -> None:
+    assert read(Outer, {**JSON, "more": 1}) == FULL
+    assert read(Outer, {name: value for name, value in JSON.items() if name != "word"}) == FULL
+    with pytest.raises(ValueError, match="the answer must be an object"):
+        read(Outer, [])
+
+
+@pytest.mark.parametrize("headers", [7, ["a"], {"a": 1}])
+def test_answer__of_texts_by_name__has_texts_only(headers: object) -> None:
+    answer = {"upload_url": "u", "upload_method": "PUT", "expires_at": "2030-01-01T00:00:00Z", "storage_locator": "l"}
+    assert read(UploadTarget, {**answer, "upload_headers": {"a": "b"}}).upload_headers == {"a": "b"}
+    with pytest.raises(ValueError, match="upload_headers must be an object of texts"):
+        read(UploadTarget, {**answer, "upload_headers": headers})
+
+
+def test_shape__without_its_required_keys__names_each() -> None:
+    with pytest.raises(ValidationError) as refused:
+        load(WrapRequest, {"wrapped_key": "A"})
+    assert refused.value.messages == {"solver_address": ["is missing"], "submission_commitment": ["is missing"]}
+
+
+@pytest.mark.parametrize("key", ["0x" + "00" * 32, "0x" + "ff" * 32, "0x01"])
+def test_fresh_key__that_is_none__is_refused(key: str) -> None:
+    with pytest.raises(ValidationError):
+        load(RetrieveRequest, {"poster_ephemeral_public_key": key})
+    good: Any = load(RetrieveRequest, {"poster_ephemeral_public_key": "0x" + "0A" * 32})
+    assert good.poster_ephemeral_public_key == Bytes32("0x" + "0a" * 32)

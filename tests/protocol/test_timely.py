@@ -1,0 +1,35 @@
+"""Answers that are there in time, or count as none."""
+
+from collections.abc import Iterator
+
+import pytest
+import urllib3
+from bounty_protocol.timely import TimelyHttp
+
+from tests.raw_server import raw_server, whole
+
+LENGTH = 4_000
+
+
+def pieces(size: int) -> Iterator[bytes]:
+    answer = whole(bytes(LENGTH))
+    head = len(answer) - LENGTH
+    yield answer[:head]
+    yield from (answer[at : at + size] for at in range(head, len(answer), size))
+
+
+@pytest.mark.attack
+def test_file_that_drips_ends_whatever_its_length() -> None:
+    with raw_server(lambda: pieces(1), pause=0.02) as slow:
+        http = TimelyHttp(0.3, least_rate=10_000, timeout=5.0)
+        with pytest.raises(urllib3.exceptions.ReadTimeoutError):
+            http.exchange("GET", slow.url, most_bytes=LENGTH)
+
+
+def test_file_that_keeps_the_least_rate_may_take_longer_than_its_beginning() -> None:
+    with raw_server(lambda: pieces(400), pause=0.05) as server:
+        http = TimelyHttp(0.3, least_rate=2_000, timeout=5.0)
+        assert http.exchange("GET", server.url, most_bytes=LENGTH).body == bytes(LENGTH)
+        http = TimelyHttp(0.3, timeout=5.0)
+        with pytest.raises(urllib3.exceptions.ReadTimeoutError):
+            http.exchange("GET", server.url, most_bytes=LENGTH)

@@ -1,0 +1,20 @@
+"""What the published document states of a value is what is read."""
+
+import re
+
+import pytest
+from bounty_protocol.types import BountyId
+from bounty_protocol.wire.values import VALUES
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@given(st.one_of(st.integers(0, 10**21), st.integers(2**63 - 200, 2**63 + 200)).map(str))
+def test_bounty_id_is_read_where_its_pattern_allows_it(text: str) -> None:
+    form = VALUES[BountyId]
+    assert form.parse is not None
+    if re.search(str(form.schema["pattern"]), text):
+        assert form.parse(text) == int(text)
+    else:
+        with pytest.raises(ValueError, match="number"):
+            form.parse(text)
