@@ -215,7 +215,7 @@ def assurance(session: nox.Session) -> None:
 
 @nox.session
 def sbom(session: nox.Session) -> None:
-    """What each image holds, as CycloneDX documents in .local/sbom."""
+    """The contents of each image, as CycloneDX documents in .local/sbom."""
     make(session, ASSURANCE)
     run(session, ASSURANCE, "python", "tools/sbom.py", *session.posargs)
 

@@ -49,7 +49,7 @@ GUARDIANS: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the public detail's use case needs."""
+    """The dependencies of the public detail's use case."""
 
     engine: Engine
     facts: FactSource

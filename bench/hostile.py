@@ -1,4 +1,4 @@
-"""What one attacker at full rate costs everybody else: five attacks on a whole stack, one after the other.
+"""The cost to everybody else of one attacker at full rate: five attacks on a whole stack, one after the other.
 
 The stack has a deployment's budgets, and this program plays the proxy that names the caller: the attacker comes from
 one address, a fresh one in each round, honest people each from their own. Each attack runs beside the same honest
@@ -94,7 +94,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What honest people saw while an attack ran."""
+    """Honest people's answers while an attack ran."""
 
     reads: Load
     writes: Counter[int]
@@ -215,7 +215,7 @@ def _publications(scene: Scene, sign: Signer) -> Write:
 
 
 def _queries(scene: Scene, sign: Signer) -> Write:  # noqa: ARG001  # nobody signs a query
-    """What a page of bounties queries."""
+    """The query of a page of bounties."""
     body = b'{"query": "{ bounties(first: 5) { bounty_id judging_deadline } _meta { block { number } } }"}'
     return lambda number: _ask(scene, number, "/subgraph", "", body, "application/json")
 

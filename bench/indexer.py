@@ -84,7 +84,7 @@ def _indexed(endpoint: str, query: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """What one copy of the chain, or of its beginning, took."""
+    """The cost of one copy of the chain, or of its beginning."""
 
     seconds: float
     peak: float
@@ -117,7 +117,7 @@ def _copy(world: World, server: DatabaseServer, last: BlockNumber, proven: str =
 
 
 def _proof(world: World, server: DatabaseServer, last: BlockNumber, report: Report) -> None:
-    """What proving costs: in a backfill whose every block has 400 logs, and of new blocks with a log or none."""
+    """The cost of proofs: in a backfill whose every block has 400 logs, and of new blocks with a log or none."""
     pairs = [(_copy(world, server, last, "on"), _copy(world, server, last, "off")) for _ in range(ROUNDS)]
     ratio = median([proven.cpu / plain.cpu for proven, plain in pairs])
     report(Figure("indexer.proof", ratio, "ratio", "<= 1.3 of the same without, in a backfill", ratio <= 1.3))

@@ -40,7 +40,7 @@ MOST: Final = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a read costs of either index, in milliseconds: processor time, and by the clock."""
+    """The cost of a read of either index, in milliseconds: processor time, and by the clock."""
 
     small: Cost
     large: Cost
@@ -65,7 +65,7 @@ def run(report: Report) -> None:
 
 
 def _report_copy(copied: Copied, report: Report) -> None:
-    """What making the index cost, whether an event costs more at its end than on average, and what it takes."""
+    """The cost of making the index, whether an event costs more at its end than on average, and what it takes."""
     whole, last = copied.whole, copied.parts[-1]
     rate = whole.rate
     goal = f">= 20000 over {whole.events:,} events; {whole.event_cpu:.0f} us of both processors for each"

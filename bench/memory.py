@@ -1,4 +1,4 @@
-"""What a process holds."""
+"""The memory of a process."""
 
 from pathlib import Path
 

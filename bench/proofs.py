@@ -1,4 +1,4 @@
-"""What it costs to read a long history that is proven by its headers, by how full their filters are; and to compare it.
+"""The cost of reading a long history that is proven by its headers, by how full their filters are; and to compare it.
 
 The history is made up here, headers with their true hashes included: a million blocks of a node would take hours. What
 is measured is everything but the wire and the database: the queries, the bytes of their answers, and the processor.

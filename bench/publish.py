@@ -1,4 +1,4 @@
-"""What publishing a challenge costs: the rules, the api beside the review, and everyone else while reviews wait."""
+"""The cost of publishing a challenge: the rules, the api beside the review, and everyone else while reviews wait."""
 
 import secrets
 import threading

@@ -120,7 +120,7 @@ def _cpu(report: Report, base: Path) -> None:
 
 
 def _cpu_of_parts(content: Path, target: Path) -> float:
-    """What cannot be left out, each by the library that does it, with nothing between."""
+    """The unavoidable steps, each by its library, with nothing between."""
     cipher, digest, block = ChaCha20Poly1305(os.urandom(32)), hashlib.sha256(), memoryview(bytearray(2**20))
     chunk = 2**16
     sealed = memoryview(bytearray(chunk + 16))

@@ -152,7 +152,7 @@ def _tell(report: Report, seen: Load, growth: float) -> None:
 
 
 def _warm_up(cast: Cast) -> None:
-    """What a first bounty makes every process load counts for none after it."""
+    """Run a first bounty, so that one-time loading counts for none after it."""
     cast.fund(submission_seconds=30, judging_seconds=60)
 
 

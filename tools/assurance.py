@@ -46,7 +46,7 @@ HUB_SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "hub-planted": (*HUB, "contracts/mutants/*.patch"),
     "hub-mutants": (*HUB, "contracts/mutants/equivalent.toml"),
 }
-"""What each step about the Hub is evidence of: the Hub, and what the step claims of it. Other tests are not among them:
+"""The sources of each step's evidence: the Hub, and what the step claims of it. Other tests are not among them:
 one more makes no evidence worse."""
 PLAYED_APART: Final = ("tests/cli/plays", "tests/e2e/test_wallet_plays.py", "tests/indexer/test_wrong_answers.py")
 """Tests of attacks that are steps of their own, each of half an hour."""

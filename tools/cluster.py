@@ -129,7 +129,7 @@ class ApiServer:
     configuration: Path
 
     def kubectl(self, *arguments: str, objects: Sequence[Object] = (), refused: bool = False) -> str:
-        """What kubectl printed; ``UnexpectedAnswer`` unless it ended as expected."""
+        """The output of kubectl; ``UnexpectedAnswer`` unless it ended as expected."""
         done = subprocess.run(
             [self.program, "--kubeconfig", self.configuration, *arguments],
             input=yaml.safe_dump_all(objects), capture_output=True, text=True, check=False, timeout=300,

@@ -168,7 +168,7 @@ class Site:
         file.write_text("\n".join([*kept, *(f"{key}={value}" for key, value in values.items())]) + "\n")
 
     def containers(self) -> dict[str, dict[str, Any]]:
-        """What ``docker compose ps`` reports of each service."""
+        """The report of ``docker compose ps`` for each service."""
         lines = self.type("docker compose ps --all --format json").splitlines()
         return {each["Service"]: each for each in map(json.loads, lines)}
 
@@ -213,7 +213,7 @@ def _try_out() -> str:
 
 
 def _operate(site: Site, stack: Stack, keys: str, started: float) -> str:
-    """What an operator does, one after the other."""
+    """An operator's steps, one after the other."""
     site.type("docker compose up --detach --wait")
     _trust(site)
     site.from_readme("5. **Healthy**")
@@ -386,7 +386,7 @@ def _fill_in(site: Site, stack: Stack, backups: gcs.GcsServer) -> str:
 
 
 def _trust(site: Site) -> None:
-    """What people and their clients trust: the authorities of both Caddys."""
+    """The authorities that people and their clients trust: the authorities of both Caddys."""
     _copy_root(site, "docker compose cp caddy", SCRATCH / "public-ca.pem")
     authorities = [SCRATCH / "public-ca.pem", site.folder / "trial-ca.pem"]
     (SCRATCH / "ca.pem").write_bytes(b"".join(each.read_bytes() for each in authorities))

@@ -46,7 +46,7 @@ python3 "$(ls pip-*.whl)/pip" install --quiet --root-user-action ignore --no-ind
 rm -rf /usr/lib/python3*/ensurepip /usr/share/python-wheels /var/lib/apt/lists/* /var/cache/apt
 test -s {_CERTIFICATES}
 """
-"""What makes Debian's Python look like the base's: pip that installs, below /usr/local."""
+"""Steps that make Debian's Python look like the base's: pip that installs, below /usr/local."""
 _INSIDE: Final = """
 import json, os, pathlib, shutil, importlib.util
 def writable(path):
@@ -96,7 +96,7 @@ class Image:
 
     @property
     def folder(self) -> Path:
-        """What ``tools/container.py`` runs it from."""
+        """The folder from which ``tools/container.py`` runs it."""
         return WORK / self.service
 
     def megabytes(self) -> int:

@@ -75,7 +75,7 @@ def _start(name: str) -> RunningSession:
 
 
 def _cpu_seconds() -> float:
-    """What all sessions that have ended used, and the processes they waited for."""
+    """Resources used by all sessions that have ended, and the processes they waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

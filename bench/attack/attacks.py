@@ -27,7 +27,7 @@ PAGES: Final = 300
 ACCOUNTS: Final = 100
 """About as many as one address may publish from in an hour."""
 BODIES: Final = ("[[[[", "![a](", "[abc][", "section 9 ", "**a *b ", "us____a")
-"""What fills a page: Markdown and the rules take the longest for it."""
+"""The filling of a page that takes Markdown and the rules the longest."""
 _ENTRIES: Final = ("a,", "[],", "{},", "a: b,", '"",', "!a ,", "&a ,")
 SLOW: Final = 225
 BUSY: Final = 100

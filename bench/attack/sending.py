@@ -25,7 +25,7 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What an attacker saw: requests started in a second, and answers by status."""
+    """The result of an attack: requests started in a second, and answers by status."""
 
     rate: float
     statuses: dict[int, int]

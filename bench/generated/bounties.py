@@ -1,4 +1,4 @@
-"""What happens to each bounty of a generated chain, as the Hub would log it, derived from the bounty's number alone.
+"""The events of each bounty of a generated chain, as the Hub would log it, derived from the bounty's number alone.
 
 Amounts, fees, times and rosters fit together as on a real Hub, and each page hashes to its bounty's commitment, so that
 every table, total, list and VerificationRecord of an index of this chain is as in a deployment.
@@ -79,7 +79,7 @@ def time_of(block: int) -> UnixSeconds:
 
 
 def first_events() -> tuple[HubEvent, ...]:
-    """What an owner publishes before there are bounties."""
+    """The owner's events before there are bounties."""
     now = time_of(1)
     return (
         FeePolicyChanged(PROTOCOL_FEE_BPS, GUARDIAN_FEE_BPS, PROTOCOL),

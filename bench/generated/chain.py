@@ -85,7 +85,7 @@ class GeneratedChain:
             yield Log(HUB, header.number, header.hash, index, hash_of("tx", header.number, index), topics, data)
 
     def events(self, block: BlockNumber) -> Iterator[HubEvent]:
-        """What the Hub logs in a block."""
+        """The Hub's logs of a block."""
         if block == 1:
             yield from first_events()
         newest = block - 1

@@ -21,7 +21,7 @@ SHOWN: Final = 10
 
 
 class _Asked(Exception):
-    """What a page asks, in place of an answer."""
+    """A page's question, in place of an answer."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -73,7 +73,7 @@ def _searches(population: Population) -> Iterator[tuple[str, Sequence[Question]]
 
 
 def _pages(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
-    """What the pages ask at ``/subgraph``, but for what shows hundreds of rows: a small index has too few."""
+    """The pages' questions at ``/subgraph``, without those that show hundreds of rows: a small index has too few."""
     some = [_spread(population.bounties, variant) for variant in range(VARIANTS)]
     last = population.bounties
     yield "subgraph_head", [_asked(Api.head)]
@@ -92,7 +92,7 @@ def _pages(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
 
 
 def _client(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
-    """What a Guardian's client asks, for its next bounties."""
+    """The questions of a Guardian's client for its next bounties."""
     given: dict[str, object] = {"time": time_of(population.last_block), "skip": 0, "first": SHOWN}
     given |= {"versions": [1], "from": "1"}
     for name, query in (("judgeable", client.JUDGEABLE), ("sealed", client.SEALED), ("owed", client.OWED)):

@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 10.0
 
 @dataclass(slots=True)
 class Load:
-    """What a run saw: answers by status, and the seconds each took."""
+    """The result of a run: answers by status, and the seconds each took."""
 
     seconds: float
     statuses: dict[int, int] = field(default_factory=dict)

@@ -51,7 +51,7 @@ class Watched:
         return self._back(lambda now, then: (now.taken[process].cpu - then.taken[process].cpu) / (now.at - then.at))
 
     def megabytes(self, process: str) -> list[Point]:
-        """What a process holds in memory."""
+        """A process's memory."""
         return [(each.at - self.began, each.taken[process].resident / 2**20) for each in self.samples]
 
     def _back(self, value: Callable[[Sample, Sample], float | None]) -> list[Point]:

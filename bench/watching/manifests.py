@@ -1,4 +1,4 @@
-"""What the manifests state of each process's memory."""
+"""Each process's memory by the manifests."""
 
 import re
 from decimal import Decimal

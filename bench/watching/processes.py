@@ -1,4 +1,4 @@
-"""What processes take of the machine, each with all that it started."""
+"""Use of the machine by processes, each with all that it started."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,7 +22,7 @@ def main_processes(stack: Stack) -> dict[str, int]:
 
 
 def taken(roots: dict[str, int]) -> dict[str, Taken]:
-    """What each root and everything below it takes now."""
+    """Present use by each root and everything below it."""
     return {name: _sum(family) for name, family in _families(roots).items()}
 
 

@@ -72,7 +72,7 @@ def closure(entry: str) -> dict[str, str]:
 
 
 def run_compiler(node: str, *arguments: str, stdin: str = "") -> str:
-    """What tools/solc answers; ends the program when it fails."""
+    """The answer of tools/solc; ends the program when it fails."""
     command = [node, str(CONTRACTS / "tools" / "solc"), *arguments]
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:

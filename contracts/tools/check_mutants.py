@@ -53,7 +53,7 @@ def survivors(output: str, tests: list[str]) -> list[str]:
 
 
 def head_of(mutant: pathlib.Path) -> tuple[str, list[str]]:
-    """What is planted, and the tests that must find it."""
+    """A planted bug, and the tests that must find it."""
     head = mutant.read_text(encoding="utf-8").split("\n--- ")[0].splitlines()
     tests = [line.removeprefix("Caught by: ").strip() for line in head if line.startswith("Caught by: ")]
     if not tests:

@@ -1,4 +1,4 @@
-"""What a hardware wallet shows of a call to the Hub, a signed request and a notice, as ERC-7730 has it (version 1).
+"""The words of a hardware wallet for a call to the Hub, a signed request and a notice, as ERC-7730 has it (version 1).
 
 The words stand here; signatures and types come from the ABI, addresses from the deployment records. A call whose every
 argument is neither shown nor left out by name is refused, so that no new argument is signed unseen.
@@ -121,7 +121,7 @@ TYPED: dict[str, tuple[str, tuple[tuple[str, str, str, Json], ...], tuple[str, .
         ("reason", "issuedAt", "expiresAt"),
     ),
 }
-"""What is signed without a call: the intent, each value as it is shown, and their order in the signed structure."""
+"""Typed data without a call: the intent, each value as it is shown, and their order in the signed structure."""
 DOMAIN = (("name", "string"), ("version", "string"), ("chainId", "uint256"), ("verifyingContract", "address"))
 
 

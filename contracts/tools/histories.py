@@ -33,7 +33,7 @@ FUNCTIONS = {
     "publishRoster": (("roster",), ()),
     "setFeePolicy": (("fee policy",), ()),
 }
-"""What each function's calls are counted as: accepted, refused."""
+"""The counters of each function's calls: accepted, refused."""
 
 
 def counted() -> tuple[int, Counter[str]]:

@@ -55,7 +55,7 @@ NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?![\w.])")
 
 
 class Result(StrEnum):
-    """What became of a mutant."""
+    """A mutant's result."""
 
     KILLED = "killed"
     TIMED_OUT = "timed out"
@@ -175,7 +175,7 @@ class Campaign:
 
 
 def known_results(record: pathlib.Path, digest: str) -> dict[str, Result]:
-    """What was found earlier with exactly these sources, tests and tools."""
+    """Earlier results with exactly these sources, tests and tools."""
     if not record.exists():
         return {}
     rows = map(json.loads, record.read_text(encoding="utf-8").splitlines())

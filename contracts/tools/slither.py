@@ -25,7 +25,7 @@ Finding = tuple[str, str]
 
 
 def found_by(slither: str) -> set[Finding]:
-    """What slither reports: the kind, and the place that it is about."""
+    """A finding of slither: the kind, and the place that it is about."""
     with tempfile.TemporaryDirectory(prefix="hub-slither-") as folder:
         file = pathlib.Path(folder) / "findings.json"
         done = subprocess.run(

@@ -1,1 +1,1 @@
-"""What is derived from code and committed: one subject a module, all of them by ``./noxw -s generate``."""
+"""Files derived from code and committed: one subject a module, all of them by ``./noxw -s generate``."""

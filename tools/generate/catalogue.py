@@ -17,7 +17,7 @@ _METHODS: Final = [("**.py", "python"), ("templates/**.html", "jinja2")]
 _OPTIONS: Final = {"templates/**.html": {"trimmed": "true", "silent": "false"}}
 _KEYWORDS: Final = {"_": None, "gettext": None, "ngettext": (1, 2), "marked": None, "marked_plural": (1, 2)}
 _REFUSALS: Final = TOP / "libs/service_common/src/service_common/web"
-"""What a public read can be refused with, before a page is made, is a text of the library."""
+"""Texts of the library with which a public read can be refused before a page is made."""
 _HEAD: Final = """\
 # The texts of the pages. Made by tools/generate/catalogue.py from the source; do not edit.
 # docs/web.md describes how a translation is made of it.

@@ -1,4 +1,4 @@
-"""What is derived and committed: how its files are made, written, and compared with those that are there."""
+"""Derived and committed files: how they are made, written, and compared with those that are there."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def write(derived: Derived) -> list[Path]:
 
 
 def part(path: str, name: str, blocks: Callable[[], Iterable[str]]) -> Derived:
-    """What is between two marks on a page of docs: the prose around it is written by hand."""
+    """The text between two marks on a page of docs: the prose around it is written by hand."""
 
     def make() -> Mapping[str, bytes]:
         page = (TOP / path).read_text(encoding="utf-8")

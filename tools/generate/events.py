@@ -86,7 +86,7 @@ def _kind(kind: Any) -> Schema:
 
 
 def page() -> Iterator[str]:
-    """What is written below the mark."""
+    """The text below the mark."""
     yield "The shared definitions, which `$ref` points to:"
     yield _block({"$defs": definitions()})
     yield "## Every command: how it ends otherwise than well"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """What a program uses is loaded when it is first named: the command starts without it."""
+    """Names are imported when they are first used: the command starts without it."""
     if name in __all__:
         from service_cli import library
 

@@ -248,7 +248,7 @@ class ApiClient:
             pause(wait or 1)
 
     def _answered(self, attempt: Callable[[], HttpAnswer], once: bool, seconds: float) -> HttpAnswer:
-        """What is answered, within the seconds that a restart may take; each attempt signs anew what is signed."""
+        """The answer, within the seconds that a restart may take; each attempt signs anew what is signed."""
         ends, is_said = time.monotonic() + seconds, False
         while True:
             try:

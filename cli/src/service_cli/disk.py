@@ -10,7 +10,7 @@ from typing import IO, BinaryIO, Final
 from service_cli.errors import CommandFailed, CommandRefused
 
 _UNABLE: Final = {errno.EBADF, errno.EINVAL, errno.ENOTSUP}
-"""What file systems answer that do not sync folders."""
+"""Error numbers of file systems that do not sync folders."""
 
 
 def sync_file(path: Path) -> None:

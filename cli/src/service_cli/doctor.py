@@ -25,7 +25,7 @@ from service_cli.shell.text import wei as in_wei
 
 _SKEW_SECONDS: Final = 60
 _ON_THE_CHAIN: Final = {"further_endpoints", "clock", "roster", "delivery_key", "balance"}
-"""What cannot be judged where the RPC endpoint or the Hub is the wrong one."""
+"""Checks that mean nothing where the RPC endpoint or the Hub is the wrong one."""
 _META: Final = "{ _meta { block { number } hasIndexingErrors } }"
 
 

@@ -18,4 +18,4 @@ class CommandFailed(ServiceError):
 MALFORMED = "answer_malformed"
 """The code of an answer in another form than its route's."""
 COHERENT = "Use the values of one deployment; service-cli config shows each value and where it came from."
-"""What to do where values of different deployments are mixed."""
+"""The next step where values of different deployments are mixed."""

@@ -1,4 +1,4 @@
-"""What ``status`` and ``doctor`` report, and what the events of several roles have in common."""
+"""Events of ``status`` and ``doctor``, and the common parts of several roles' events."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -121,7 +121,7 @@ _WHAT: Final = {"judge": "judge", "claim": "claim", "claim_fee": "claim your sha
 
 @dataclass(frozen=True, slots=True)
 class WaitingTask(Event):
-    """What an account can do now, with the command for it, soonest deadline first; `until` is chain time, null where
+    """An account's next steps, each with its command, soonest deadline first; `until` is chain time, null where
     nothing ends it."""
 
     EVENT: ClassVar[str] = "status.task"

@@ -1,4 +1,4 @@
-"""What a program uses of this client: a deployment's values from a mapping, events as objects, and one signed request.
+"""The client for programs: a deployment's values from a mapping, events as objects, and one signed request.
 
 ``settings_of`` and ``collecting`` read neither the process's environment nor a ``.env`` file, and write nothing to
 stdout or stderr. ``sign_request`` makes the header of one protected request and sends nothing: use the HTTP client of

@@ -91,7 +91,7 @@ HABITS: Final = {
     "whoami": "status",
     "withdraw": "claim",
 }
-"""What people type by habit, and what they mean."""
+"""Names that people type by habit, with the command they mean."""
 
 EPILOG: Final = """\b
 Network: --network mainnet|staging|local (or a chain id), before or after any

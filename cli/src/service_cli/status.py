@@ -40,7 +40,7 @@ _FILTERS: Final = ("poster_address", "solver_address", "guardian_address")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What an account can do now; ``until`` is chain time, None where nothing ends it."""
+    """A step that an account can take now; ``until`` is chain time, None where nothing ends it."""
 
     account: Address
     bounty_id: BountyId
@@ -129,7 +129,7 @@ class _Deliveries:
 def _tasks(
     chain: "ChainClient", api: "ApiClient", deliveries: _Deliveries, account: Address, now: int
 ) -> Iterator[Task]:
-    """What waits for an account, whatever its role in each bounty is."""
+    """All steps that an account can take now, in any role."""
     from service_cli.bounty.listing import listed
 
     ids = {str(item.get("bounty_id")) for name in _FILTERS for item in listed(api, {name: account}, MOST_BOUNTIES)}

@@ -1,1 +1,1 @@
-"""What an operator does to the Hub from outside: deploy it, act as its owner. A dry run unless ``--send`` is given."""
+"""An operator's acts on the Hub: deploy it, act as its owner. A dry run unless ``--send`` is given."""

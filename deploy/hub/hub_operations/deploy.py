@@ -64,7 +64,7 @@ class PlannedHub:
         return created_address(self.salt, self.creation_code)
 
     def words(self) -> str:
-        """What will be done, for a person."""
+        """The plan in words for a person."""
         t = self.terms
         return "\n".join(
             (

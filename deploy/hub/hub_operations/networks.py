@@ -14,7 +14,7 @@ DAY: Final = 86_400
 
 @dataclass(frozen=True, slots=True)
 class HubTerms:
-    """What can never be changed after deployment. ``token`` None: named on the command line."""
+    """The terms that can never be changed after deployment. ``token`` None: named on the command line."""
 
     name: str
     chain_id: ChainId

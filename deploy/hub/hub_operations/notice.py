@@ -43,7 +43,7 @@ _HTTP: Final = urllib3.PoolManager(retries=False, timeout=30.0)
 
 
 def safe_message(notice: HubNotice) -> dict[str, object]:
-    """What each owner of a Safe signs, so that the Safe takes a notice as its own (ERC-1271)."""
+    """The message that each owner of a Safe signs, so that the Safe takes a notice as its own (ERC-1271)."""
     return {
         "types": {"EIP712Domain": _SAFE_DOMAIN, "SafeMessage": [{"name": "message", "type": "bytes"}]},
         "primaryType": "SafeMessage",
@@ -53,7 +53,7 @@ def safe_message(notice: HubNotice) -> dict[str, object]:
 
 
 def write(options: argparse.Namespace) -> None:
-    """What is to be signed, as a file; with --sign also one signature by the key of HUB_OWNER_PRIVATE_KEY_FILE."""
+    """The message to sign, as a file; with --sign also one signature by the key of HUB_OWNER_PRIVATE_KEY_FILE."""
     rpc = JsonRpc([options.rpc_url])
     hub, reason, now = Hub(rpc, options.hub), NoticeReason(options.reason), int(time.time())
     if not may_sign(hub, options.by):

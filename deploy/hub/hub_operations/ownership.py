@@ -79,7 +79,7 @@ def differences(timelock: Timelock, meant: Arrangement, since: int) -> list[str]
 
 
 def meaning(operation: Operation, hub: Address) -> str:
-    """What an operation would do, in a line."""
+    """An operation's effect, in a line."""
     if operation.to == hub:
         for function in hub_abi().functions.values():
             if operation.data[:4] == function.selector:

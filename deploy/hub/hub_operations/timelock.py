@@ -110,7 +110,7 @@ class Timelock:
         return {role: frozenset(accounts) for role, accounts in found.items() if accounts}
 
     def waiting(self, since: int) -> list[Operation]:
-        """What is scheduled and neither executed nor cancelled, oldest first."""
+        """Scheduled operations, neither executed nor cancelled, oldest first."""
         scheduled = {Bytes32(str(fields["id"])): fields for _, fields in self._events(("CallScheduled",), since)}
         found = []
         for operation, fields in scheduled.items():  # one that was cancelled can be scheduled again

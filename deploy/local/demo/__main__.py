@@ -22,9 +22,9 @@ from demo.person import UnexpectedEnd
 
 REVEAL_DELAY_SECONDS: Final = 3
 LEAST_SUBMISSION_SECONDS: Final = 3 * REVEAL_DELAY_SECONDS
-"""What the readiness review asks for."""
+"""The sections that the readiness review asks for."""
 PUBLISHING_SECONDS: Final = 5
-"""What passes at least until the page is reviewed."""
+"""The least time until the page is reviewed."""
 JUDGING_SECONDS: Final = 60
 ESCROW: Final = 25_000_000
 """The escrow that the example page states, in base units."""
@@ -36,7 +36,7 @@ class NotVerified(Exception):
 
 @dataclass(slots=True)
 class Story:
-    """What happened, shown as it happens and again as a table."""
+    """The demo's log, shown as it happens and again as a table."""
 
     started: float = field(default_factory=time.monotonic)
     rows: list[tuple[str, str, str]] = field(default_factory=list)

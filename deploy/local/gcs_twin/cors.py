@@ -29,7 +29,7 @@ class CorsRule:
         return wanted <= {name.lower() for name in self.headers}
 
     def answer(self, origin: str) -> dict[str, str]:
-        """What a browser needs to show the answer to the page."""
+        """Headers with which a browser shows the answer to the page."""
         return {
             "Access-Control-Allow-Origin": "*" if "*" in self.origins else origin,
             "Access-Control-Expose-Headers": ", ".join(self.headers),
@@ -37,7 +37,7 @@ class CorsRule:
         }
 
     def preflight(self, origin: str) -> dict[str, str]:
-        """What a browser needs to send the request at all."""
+        """Headers with which a browser sends the request at all."""
         return {
             "Access-Control-Allow-Origin": "*" if "*" in self.origins else origin,
             "Access-Control-Allow-Methods": ", ".join(sorted(self.methods)),

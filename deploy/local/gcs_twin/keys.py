@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the local storage knows of the service account."""
+    """The local storage's facts of the service account."""
 
     email: str
     key_id: str

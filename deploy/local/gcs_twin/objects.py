@@ -40,7 +40,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the uploader states about an object."""
+    """The uploader's statements about an object."""
 
     content_type: str = "application/octet-stream"
     content_encoding: str = ""

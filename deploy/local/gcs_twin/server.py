@@ -32,7 +32,7 @@ _KNOWN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """What the requests share."""
+    """State shared by the requests."""
 
     bucket: str
     account: Account

@@ -19,7 +19,7 @@ GRANT: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 LIFETIME: Final = 3600
 _SKEW: Final = 60
 AUDIENCE: Final = "https://oauth2.googleapis.com/token"
-"""What google-auth names as the audience, independent of the key file's token_uri."""
+"""The audience that google-auth names, independent of the key file's token_uri."""
 
 
 class Tokens:

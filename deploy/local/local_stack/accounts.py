@@ -32,7 +32,7 @@ class RoleAccount:
         return self.wallet.address
 
     def variables(self) -> dict[str, str]:
-        """What this person alone has in the environment, named as ``service-cli`` reads it."""
+        """This person's own environment, named as ``service-cli`` reads it."""
         key, prefix = self.wallet.private_key, f"SERVICE_{self.role.upper().replace('-', '_')}"
         if self.identity is not None:
             keyring = json.dumps([self.identity.to_text()])

@@ -44,7 +44,7 @@ class RosterEntry:
 
 @dataclass(frozen=True, slots=True)
 class LocalHub:
-    """What was deployed. ``hub`` and ``token`` can be called and sent to; the Hub's owner issues the token, too."""
+    """The contracts. ``hub`` and ``token`` can be called and sent to; the Hub's owner issues the token, too."""
 
     hub: Contract
     token: Contract

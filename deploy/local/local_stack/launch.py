@@ -78,7 +78,7 @@ class RunningProcess:
         self.wait_ready()
 
     def variables(self) -> dict[str, str]:
-        """What an operator's command needs to see what this process sees; secrets stay in their files."""
+        """The environment with which an operator's command sees what this process sees; secrets stay in their files."""
         own = {"SERVICE_PORT", "SERVICE_INTERNAL_PORT", "SERVICE_HOST", "SERVICE_INTERNAL_HOST"}
         return {
             name: value for name, value in self.environment.items() if name.startswith("SERVICE_") and name not in own

@@ -314,7 +314,7 @@ def describe(status: int | None) -> str:
 
 
 def minimal_environment(home: Path) -> dict[str, str]:
-    """What a server needs and nothing of the caller's: no secrets, no settings of the person's home."""
+    """The environment of a server, with nothing of the caller's: no secrets, no settings of the person's home."""
     path = os.environ.get("PATH", "/usr/bin:/bin")
     return {"PATH": path, "HOME": str(home), "TMPDIR": str(home), "LANG": "C", "LC_ALL": "C", "TZ": "UTC"}
 
@@ -330,7 +330,7 @@ def _signals_held() -> Iterator[set[signal.Signals]]:
 
 
 def _prepare(death_signal: int, mask: set[signal.Signals]) -> Callable[[], None]:
-    """What runs in the child before exec. CPython calls it after it changed the user, which would clear the signal."""
+    """The child's code before exec. CPython calls it after it changed the user, which would clear the signal."""
     owner, bound = os.getpid(), threading.current_thread() is threading.main_thread()
 
     def prepare() -> None:

@@ -29,7 +29,7 @@ DATABASE: Final = "bounty"
 
 @dataclass(frozen=True, slots=True)
 class StackSettings:
-    """What a stack is like. ``env_file`` None writes no environment files."""
+    """The options of a stack. ``env_file`` None writes no environment files."""
 
     env_file: Path | None = None
     env_file_exactly: bool = True
@@ -75,7 +75,7 @@ class Stack:
         return self.common["SERVICE_API_BASE_URL"]
 
     def environment(self, role: str) -> dict[str, str]:
-        """What ``service-cli`` needs as this role: the common values and only that role's keys."""
+        """The environment of ``service-cli`` as this role: the common values and only that role's keys."""
         return {**self.common, **self.people.by_name()[role].variables()}
 
     def all_variables(self) -> dict[str, str]:

@@ -18,12 +18,12 @@ TOKEN: Final = 10**6
 NAME: Final = "Test USD Coin"
 SYMBOL: Final = "tUSDC"
 MINTABLE: Final = 10**9 * TOKEN
-"""What the issuer may mint, all in all."""
+"""The issuer's whole minting allowance."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCode:
-    """What is deployed: the token's own code, and the proxy that people call."""
+    """The deployed token: its own code, and the proxy that people call."""
 
     implementation: Artifact
     proxy: Artifact

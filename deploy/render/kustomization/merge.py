@@ -30,7 +30,7 @@ def merged(base: Any, patch: Any, field: str = "") -> Any:
 
 
 def _merged_list(base: list[Any], patch: list[Any], key: str, field: str) -> list[Any]:
-    """What the patch names, in its order, then the rest: the order that kustomize gives."""
+    """The items that the patch names, in its order, then the rest: the order that kustomize gives."""
     known = {each[key]: each for each in base}
     named = {each[key] for each in patch}
     return [

@@ -25,7 +25,7 @@ _CLUSTER_WIDE: Final = frozenset(
 
 
 class RenderError(Exception):
-    """What in which kustomization cannot be rendered."""
+    """The part of a kustomization that cannot be rendered."""
 
 
 def render(folder: Path, images: Sequence[Object] = ()) -> list[Object]:

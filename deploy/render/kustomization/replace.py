@@ -53,7 +53,7 @@ def _select(objects: list[dict[str, Any]], wanted: dict[str, Any]) -> list[dict[
 
 
 def _fields(each: dict[str, Any], path: str) -> Iterator[tuple[Any, Any]]:
-    """What holds each field of a path, and its key or place there."""
+    """The parents of each field of a path, and its key or place there."""
     holders: list[Any] = [each]
     *steps, last = path.split(".")
     for step in steps:

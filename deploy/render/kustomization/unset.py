@@ -1,4 +1,4 @@
-"""What an operator has still to set, seen in the rendered objects.
+"""Settings that an operator has still to make, seen in the rendered objects.
 
 It names every value of a ConfigMap that is empty, every public host or bucket that is still a placeholder
 (``….example``) and every image of the service that names no registry; each once. It refuses nothing: a first look at an

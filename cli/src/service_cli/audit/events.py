@@ -1,4 +1,4 @@
-"""What ``service-audit`` reports."""
+"""Events of ``service-audit``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

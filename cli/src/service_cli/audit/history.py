@@ -73,7 +73,7 @@ class ChainEvidence:
 
 @dataclass(slots=True)
 class ServiceEvidence:
-    """What the service answered, as bytes. ``missing`` has by name why something is not here.
+    """The service's answers, as bytes. ``missing`` has by name why something is not here.
 
     ``active_until`` are the Guardians' last signs of life by the Hub's own view after the service answered.
     """
@@ -108,7 +108,7 @@ class BountyHistory:
     chain: ChainEvidence
     events: tuple[Logged[HubEvent], ...]
     logs: tuple[Log, ...]
-    """What the events were read from, in the same order."""
+    """The logs of the events, in the same order."""
     created: Logged[BountyCreated]
     finalized: Logged[BountyFinalized]
     roster: Roster
@@ -129,7 +129,7 @@ class BountyHistory:
 
     @property
     def claims(self) -> list[Logged[Claimed]]:
-        """What was pulled so far."""
+        """The amounts pulled so far."""
         return [Logged(each.event, each.origin) for each in self.events if isinstance(each.event, Claimed)]
 
     def active_submissions(self) -> list[Logged[SubmissionRecorded]]:

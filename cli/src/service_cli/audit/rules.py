@@ -190,7 +190,7 @@ def _claims(history: BountyHistory) -> Iterator[Difference]:
 
 
 def claimable(end: BountyFinalized, history: BountyHistory) -> dict[tuple[type, Address], int]:
-    """What each party may pull, by the event that shows it."""
+    """The amount that each party may pull, by the event that shows it."""
     created = history.created.event
     due: dict[tuple[type, Address], int] = {
         (AwardClaimed, end.winner): end.award,

@@ -37,7 +37,7 @@ KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_AC
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was typed."""
+    """The arguments as typed."""
 
     bounty_id: BountyId | None
     bundle: Path | None

@@ -1,4 +1,4 @@
-"""What the service shows of a final bounty, compared with what the chain has.
+"""Comparison of the service's answers about a final bounty with the chain.
 
 Documents are hashed before they are read: a Verdict must state what its Guardian recorded, and the winner's envelope
 must belong to its bounty, Solver, roster and reveal point. Every field of ``GET /api/bounties/{bounty_id}`` that the

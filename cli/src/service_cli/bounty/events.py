@@ -1,4 +1,4 @@
-"""What the commands report that look at bounties: the list, one of them, what happens to it, and its record."""
+"""Events of the commands that look at bounties: the list, one of them, what happens to it, and its record."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -130,7 +130,7 @@ class RevertedEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class AwaitedStep(Event):
-    """What the bounty waits for, and until when in chain time (null where only people or finality decide)."""
+    """The next step of the bounty, and its end in chain time (null where only people or finality decide)."""
 
     EVENT: ClassVar[str] = "bounty_watch.next"
     bounty_id: BountyId

@@ -45,7 +45,7 @@ def lines(detail: "BountyDetail", token: Token, now: int) -> Iterator[str]:
 
 
 def _title(detail: "BountyDetail") -> str | None:
-    """What the page calls itself."""
+    """The page's own title."""
     from bounty_protocol.domain.challenge import parse_challenge
 
     if detail.challenge is None:

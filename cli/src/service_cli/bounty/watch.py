@@ -47,7 +47,7 @@ _TEXTS: Final = {Outcome.AWARDED: "awarded", Outcome.NO_VALID_SUBMISSION: "ended
 
 @dataclass(frozen=True, slots=True)
 class EndSignal:
-    """What happens once the end is final."""
+    """The next event once the end is final."""
 
     bell: bool = False
     notify: bool = False
@@ -144,7 +144,7 @@ def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO
 
 @dataclass
 class _Watch:
-    """What has been printed of a bounty: of blocks from ``first`` on, each log by its block and place."""
+    """The state of a bounty's printed log: of blocks from ``first`` on, each log by its block and place."""
 
     chain: ChainClient
     bounty_id: BountyId
@@ -193,7 +193,7 @@ class _Watch:
                 yield log, what
 
     def _let_go(self, final: BlockNumber) -> None:
-        """What is final is not read again."""
+        """Drop the blocks that are final from what is read again."""
         self.printed = {place: log for place, log in self.printed.items() if log.block_number > final}
         self.first = BlockNumber(max(self.first, final + 1))
 

@@ -1,4 +1,4 @@
-"""What the text of an event tells beside its fields, read from the chain when it is printed as text."""
+"""Facts for the text of an event beside its fields, read from the chain when it is printed as text."""
 
 from functools import partial
 

@@ -66,7 +66,7 @@ class Journal:
         self._entries: dict[str, object] = self._load()
 
     def get(self, entry: JournalEntry[R]) -> R | None:
-        """What was noted, or None; ``journal_unreadable`` for a value that no release has written."""
+        """The noted value, or None; ``journal_unreadable`` for a value that no release has written."""
         if entry.name not in self._entries:
             return None
         try:

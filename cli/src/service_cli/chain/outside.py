@@ -102,7 +102,7 @@ GIVEN: Final = JournalEntry("given_to_wallet", Given.to_json, Given.from_json)
 
 
 def done_by_wallet(chain: ChainClient, proof: DoneEvidence, journal: Journal) -> Receipt | None:
-    """What became of a call that an earlier run gave to a wallet; waited for where the wallet sent it already."""
+    """The result of a call that an earlier run gave to a wallet; waited for where the wallet sent it already."""
     given = journal.get(GIVEN)
     if given is None:
         return None
@@ -262,7 +262,7 @@ def _transaction_hash(answer: str) -> Bytes32:
 
 
 def _signature(line: str) -> bytes:
-    """What a wallet answered: 65 bytes or more; what may be a private key instead goes nowhere."""
+    """A wallet's signature: 65 bytes or more; what may be a private key instead goes nowhere."""
     digits = line[2:] if line[:2] in {"0x", "0X"} else line
     if not digits or len(digits) % 2 or any(c not in _DIGITS for c in digits):
         raise CommandRefused(

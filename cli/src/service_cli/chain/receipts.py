@@ -1,4 +1,4 @@
-"""What happened on chain: receipts that are really part of the chain, and the logs of the Hub and its token.
+"""Results on chain: receipts that are really part of the chain, and the logs of the Hub and its token.
 
 A receipt counts only for the transaction it was requested for, in a block that the chain holds at that height. What a
 transaction brings about is found by its event, no matter who sent the transaction and what became of its receipt.

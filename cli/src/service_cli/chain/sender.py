@@ -262,7 +262,7 @@ class _Sending:
             raise
 
     def _look(self, head: Header) -> Ending | None:
-        """What the chain below ``head`` shows: how this ended, or None while it has not."""
+        """The result on the chain below ``head``: how this ended, or None while it has not."""
         for tx_hash in self.state.attempt.hashes:
             if (receipt := receipt_of(self.chain, tx_hash)) is not None and not self._is_hollow(receipt):
                 self._not_missing()
@@ -353,7 +353,7 @@ class _Sending:
         return found if found is not None and self._is_deep(found, head) else None
 
     def _event(self) -> Receipt | None:
-        """What the call was to bring about, as the chain shows it now."""
+        """The call's intended effect, as the chain shows it now."""
         expects = self.transaction.expects
         return None if expects is None else expects.newest(self.chain, self.state.attempt.from_block)
 
@@ -442,7 +442,7 @@ class _Sending:
         say(f"sent transaction {attempt.hashes[-1]}; waiting for its block")
 
     def _judge(self, offered: Offered, answer: str) -> None:
-        """What a node's refusal of a transaction means; nothing is forgotten here."""
+        """The meaning of a node's refusal of a transaction; nothing is forgotten here."""
         if "nonce too low" in answer:
             return  # the next look at the account's nonce decides
         if "already known" in answer or "already imported" in answer or self._is_known():

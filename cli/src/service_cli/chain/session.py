@@ -55,7 +55,7 @@ class ChainClient:
         self.url = url or settings.rpc_url()
         self.chain_id = settings.chain_id
         self.agreed_cost = USUAL_COST_WEI if settings.max_cost is None else settings.max_cost
-        """What a transaction of this run may cost for gas, in wei; a person at the terminal can raise it."""
+        """The greatest fee of one transaction of this run, in wei; a person at the terminal can raise it."""
         self._clock_named = False
         self.rpc = JsonRpc([self.url])
         self.hub = Hub(self.rpc, settings.hub_address())
@@ -177,7 +177,7 @@ class ChainClient:
         return None if announced is None else announced[1]
 
     def approval(self, request: RequestToSign, used: Container[BlockNumber] = ()) -> Approval:
-        """What to sign for a request: bound to a block a little behind the tip, and to none of those ``used``.
+        """The message to sign for a request: bound to a block a little behind the tip, and to none of those ``used``.
 
         A key signs the same bytes the same way: a second signature over the same block would be the first one again.
         """

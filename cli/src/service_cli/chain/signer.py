@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Signer(Protocol):
-    """What signs for one account."""
+    """A signer for one account."""
 
     @property
     def address(self) -> Address:

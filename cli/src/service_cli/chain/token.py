@@ -26,7 +26,7 @@ _CANCELED: Final = bytes32(keccak256(b"AuthorizationCanceled(address,bytes32)"))
 
 
 class AuthorizationState(Enum):
-    """What the token has of an authorization's nonce."""
+    """The token's state of an authorization's nonce."""
 
     UNUSED = "unused"
     USED = "used"
@@ -58,7 +58,7 @@ def shown_amount(chain: ChainClient, value: int) -> str:
 
 
 def allowance(chain: ChainClient, owner: Address) -> TokenAmount:
-    """What the Hub may take from this account."""
+    """The Hub's allowance of this account."""
     with chain_errors():
         return TokenAmount(int.from_bytes(_ask(chain, _ALLOWANCE + _word(owner) + _word(chain.hub.address)), "big"))
 
@@ -89,7 +89,7 @@ def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
 
 
 def authorization_state(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> AuthorizationState:
-    """What became of it, by the token's own state and its log of cancellations: this endpoint's word."""
+    """The state of the authorization, by the token's own state and its log of cancellations: this endpoint's word."""
     with chain_errors():
         state = _ask(chain, _AUTHORIZATION_STATE + _word(owner) + nonce[2:])
         if int.from_bytes(state, "big") == 0:

@@ -44,7 +44,7 @@ class ContractCall(Protocol):
 
     @property
     def summary(self) -> str:
-        """What is signed, for a person."""
+        """The call in words for a person."""
 
     @property
     def data(self) -> str:
@@ -52,7 +52,7 @@ class ContractCall(Protocol):
 
     @property
     def usual_gas(self) -> int:
-        """What it was measured to take."""
+        """The measured gas."""
 
     @property
     def most_gas(self) -> int:
@@ -144,7 +144,7 @@ class TokenApproval:
 
 
 class DoneEvidence(Protocol):
-    """What shows that a transaction's work is done, no matter who did it."""
+    """The proof that a transaction's work is done, no matter who did it."""
 
     def newest(self, chain: ChainClient, start: BlockNumber) -> Receipt | None:
         """The newest transaction since ``start`` that did it."""
@@ -155,7 +155,7 @@ class DoneEvidence(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """What is sent for one step, and the event that proves it; without one only a receipt does."""
+    """The call of one step, and the event that proves it; without one only a receipt does."""
 
     call: ContractCall
     expects: DoneEvidence | None
@@ -165,7 +165,7 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class GasPrice:
-    """What a transaction offers per unit of gas, in wei."""
+    """A transaction's price per unit of gas, in wei."""
 
     cap: int
     tip: int
@@ -358,7 +358,7 @@ def require_means(chain: ChainClient, account: Address, functions: Sequence[str]
 
 
 def most_cost(chain: ChainClient, functions: Sequence[str]) -> Wei:
-    """What these calls cost together at most, in wei: each with the most gas that is signed for it."""
+    """The greatest cost of these calls together, in wei: each with the most gas that is signed for it."""
     return Wei(sum(cost.wei for cost in _most_costs(chain, functions)))
 
 

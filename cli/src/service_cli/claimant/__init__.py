@@ -1,1 +1,1 @@
-"""What a Claimant does: claim an award or a refund."""
+"""The Claimant's commands: claim an award or a refund."""

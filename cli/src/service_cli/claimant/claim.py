@@ -88,7 +88,7 @@ def _party(chain: ChainClient, bounty_id: BountyId, accounts: Sequence[Address])
 
 
 def _claim_by_wallet(chain: ChainClient, bounty_id: BountyId, wallet: ExternalSigner) -> None:
-    """What an earlier run gave to the wallet is looked for first: it may have been paid since."""
+    """Look first for a call that an earlier run gave to the wallet: it may have been paid since."""
     account = wallet.address
     with open_journal(chain.chain_id, chain.hub.address, "claim", str(bounty_id), account) as journal:
         given, receipt = journal.get(GIVEN), None
@@ -134,7 +134,7 @@ def claimed_before(chain: ChainClient, kind: Payment, bounty_id: BountyId, accou
 def find_entitlement(
     bounty: BountyView, bounty_id: BountyId, claimant: Address, shown: Callable[[int], str] = base_units
 ) -> Entitlement:
-    """What the contract owes this account, or why nothing; ``shown`` puts the amount in text."""
+    """The amount that the contract owes this account, or why nothing; ``shown`` puts the amount in text."""
     if bounty.outcome is None:
         message = f"Bounty {bounty_id} is still open, so nothing can be claimed yet."
         raise CommandRefused(

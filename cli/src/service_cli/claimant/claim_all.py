@@ -80,7 +80,7 @@ class Due:
 
 
 def find_due(chain: ChainClient, account: Address, *, by_log: bool) -> Due:
-    """What ``account`` can pull now, lowest bounty first."""
+    """The amounts that ``account`` can pull now, lowest bounty first."""
     finalized, parts, not_final = chain.finalized().number, list[DuePart](), list[BountyId]()
     for bounty_id, total in _claimable(chain, account, sorted(_candidates(chain, account, by_log=by_log))):
         bounty = chain.bounty(bounty_id)
@@ -201,7 +201,7 @@ BATCH: Final[JournalEntry[Sequence[DuePart]]] = JournalEntry("batch", _to_json, 
 
 @dataclass(slots=True)
 class _RunTotals:
-    """What one run has come to."""
+    """Totals of one run."""
 
     account: Address
     claimed: dict[tuple[AmountKind, int], int] = field(default_factory=dict)
@@ -291,7 +291,7 @@ def _claim_all_by_wallet(chain: ChainClient, wallet: ExternalSigner, *, by_log: 
 
 
 def _find(chain: ChainClient, account: Address, *, by_log: bool) -> Due:
-    """What is due, shown."""
+    """Show the amounts due."""
     due, shown = find_due(chain, account, by_log=by_log), amount_shown(chain)
     for part in due.parts:
         emit(DueAmount(*part.names(account), part.amount), about_chain(chain))
@@ -344,7 +344,7 @@ def _proof(
 
 
 def _report(chain: ChainClient, receipt: Receipt, parts: Sequence[DuePart], tally: _RunTotals) -> None:
-    """What a transaction paid, part by part."""
+    """The payments of a transaction, part by part."""
     account = tally.account
     found = _payments(receipt, account)
     if len(found) < len(parts):  # found by one event of it: the others are in its receipt
@@ -364,7 +364,7 @@ def _report(chain: ChainClient, receipt: Receipt, parts: Sequence[DuePart], tall
 
 
 def _payments(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, int], TokenAmount]:
-    """What a transaction paid this account."""
+    """The amount that a transaction paid this account."""
     found: dict[tuple[AmountKind, int], TokenAmount] = {}
     for one in receipt.events:
         match one:

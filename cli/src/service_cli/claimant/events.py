@@ -1,4 +1,4 @@
-"""What ``claim`` reports."""
+"""Events of ``claim``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class AwaitedClaim(UnfinalizedOutcome):
 
 @dataclass(frozen=True, slots=True)
 class PreparedClaim(Event):
-    """What the contract's final state owes the claimant, and by which call."""
+    """The amount that the contract's final state owes the claimant, and the call that pulls it."""
 
     EVENT: ClassVar[str] = "claim.prepared"
     bounty_id: BountyId

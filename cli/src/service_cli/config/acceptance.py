@@ -1,4 +1,4 @@
-"""What of a ``.env`` may be signed with, and ``env:allow``, by which its user accepts it.
+"""Consent to sign with the values of a ``.env``, and ``env:allow``, which gives it.
 
 A file is accepted by its directory and its content; what differs from the network's record needs ``--differing``, too.
 A script accepts the content that it knows: ``SERVICE_ACCEPTED_ENV_FILE``, exported, is the SHA-256 of the file.

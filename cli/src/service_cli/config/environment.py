@@ -56,7 +56,7 @@ def forms_of(name: str) -> tuple[KeyForm, ...]:
 
 
 def passphrase_of(name: str) -> str:
-    """What the passphrase of a key's keystore is called; set as a file or a command, never as a variable."""
+    """The variable of a keystore's passphrase; set as a file or a command, never as a variable."""
     return f"{KeyForm.KEYSTORE.variable(name)}_PASSPHRASE"
 
 
@@ -94,7 +94,7 @@ class KeySource:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What is exported, what ``.env`` adds to it, and the keys that the user's own configuration file names."""
+    """Exported variables, those that ``.env`` adds, and the keys that the user's own configuration file names."""
 
     exported: Mapping[str, str]
     fallback: Mapping[str, str]
@@ -117,7 +117,7 @@ class Environment:
         return self.exported.get(name) or self.fallback.get(name) or None
 
     def taken(self, secrets: Collection[str] = SECRETS) -> tuple[str, ...]:
-        """What is taken from ``.env`` by a run that uses these keys: the names that nothing else sets."""
+        """The names that a run with these keys takes from ``.env``: the names that nothing else sets."""
         accounts = [name for name in secrets if name.endswith(_ACCOUNT_KEY)]
         sources = [*map(self.sources, secrets), *(self._sources(passphrase_of(n), PASSPHRASE_FORMS) for n in accounts)]
         keys = {source.variable for found in sources for source in found if source.level == DOTENV}
@@ -143,7 +143,7 @@ class Environment:
         return None if source is None or source.form is KeyForm.KEYSTORE else self.read_source(source).strip()
 
     def read_source(self, source: KeySource) -> str:
-        """What a variable, file or command holds, as it is."""
+        """The unparsed value of a variable, file or command."""
         if source.level == DOTENV:
             warn(f"note: {source.variable} was taken from .env")
         match source.form:
@@ -182,7 +182,7 @@ def _only(found: list[KeySource]) -> KeySource | None:
 
 
 def contradiction(found: list[KeySource]) -> tuple[str, str]:
-    """What is wrong with a key that is set in several forms, and what to do."""
+    """The refusal of a key that is set in several forms."""
     *most, last = (source.variable for source in found)
     where = "" if found[0].level == _EXPORTED else f" in {found[0].level}"
     both, rest = ("both", "of the two") if len(found) == 2 else ("all", "of them")

@@ -1,4 +1,4 @@
-"""What ``config`` and ``env:allow`` report."""
+"""Events of ``config`` and ``env:allow``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

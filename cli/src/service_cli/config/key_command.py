@@ -21,7 +21,7 @@ _CHUNK: Final = 4_096
 
 
 def run_key_command(variable: str, command: str, environment: Mapping[str, str]) -> str:
-    """What the command prints; ``variable`` is what messages call it."""
+    """The output of the command; ``variable`` is its name in messages."""
     try:
         arguments = shlex.split(command)
     except ValueError:

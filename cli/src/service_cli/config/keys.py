@@ -30,7 +30,7 @@ _AGE: Final = re.compile(r"age-secret-key-1[0-9a-z]{16,}")
 _AGE_PREFIX: Final = b"age-secret-key-1"
 _CHUNK: Final = 256 * 1024
 _OVERLAP: Final = 127
-"""What is carried to the next chunk: no key is written with more than 128 characters."""
+"""The overlap of two chunks: no key is written with more than 128 characters."""
 
 _STRIDE: Final = 10
 _KINDS: Final = bytes(ord("h") if chr(byte) in "0123456789abcdefABCDEF" else ord(".") for byte in range(256))
@@ -41,7 +41,7 @@ work."""
 
 @dataclass(frozen=True, slots=True)
 class LoadedKeys:
-    """What to look for, in lower case, and the files it came from."""
+    """The texts to look for, in lower case, and the files they came from."""
 
     hexadecimal: tuple[bytes, ...] = field(repr=False)
     age: frozenset[bytes] = field(repr=False)

@@ -34,7 +34,7 @@ from service_cli.web_address import parse_base_url, parse_url, parse_urls
 T = TypeVar("T")
 
 BEACON: Final = ("SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH", "SERVICE_BEACON_PUBLIC_KEY")
-"""What a command needs that seals or opens, where the network's record names no beacon."""
+"""Settings of a command that seals or opens, where the network's record names no beacon."""
 OVERRIDES: Final = (
     "SERVICE_HUB_ADDRESS",
     "SERVICE_RPC_URL",
@@ -43,7 +43,7 @@ OVERRIDES: Final = (
     "SERVICE_API_BASE_URL",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",
 )
-"""What the local network needs for every command."""
+"""Settings that every command needs on the local network."""
 LOCAL_VARIABLES: Final = (*OVERRIDES, *BEACON)
 _RECORDED: Final = {
     "SERVICE_HUB_ADDRESS": "hub_address",
@@ -99,7 +99,7 @@ class Settings:
         return (None, "unset") if known is None else (known, "network")
 
     def recorded(self, name: str) -> str | None:
-        """What the network's record knows, as text."""
+        """Settings from the network's record, as text."""
         beacon = self.record.beacon if self.record else None
         recorded = {
             "SERVICE_BEACON_URLS": ",".join(beacon.urls) if beacon else None,
@@ -200,7 +200,7 @@ CHAIN: Final = (
     "SERVICE_ESCROW_TOKEN_ADDRESS",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",
 )
-"""What a command needs to check that it talks to one deployment's chain."""
+"""Settings with which a command checks that it talks to one deployment's chain."""
 CHAIN_AND_API: Final = (*CHAIN, "SERVICE_API_BASE_URL")
 
 

@@ -47,7 +47,7 @@ def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tu
 
 
 def _from_pipe(handle: int) -> bytes:
-    """What is written into a pipe until it is closed, or has more than a key file."""
+    """All bytes of a pipe until it is closed, or has more than a key file."""
     ends, data = time.monotonic() + PIPE_SECONDS, bytearray()
     while len(data) <= MAX_KEY_FILE:
         ready, _, _ = select.select([handle], [], [], max(0.0, ends - time.monotonic()))

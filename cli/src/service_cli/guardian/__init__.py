@@ -1,1 +1,1 @@
-"""What a Guardian does: open work, judge it, deliver the winning key."""
+"""The Guardian's commands: open work, judge it, deliver the winning key."""

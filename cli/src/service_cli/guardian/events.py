@@ -1,4 +1,4 @@
-"""What the Guardian's commands report."""
+"""Events of the Guardian's commands."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

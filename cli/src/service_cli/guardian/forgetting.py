@@ -68,7 +68,7 @@ class Place:
 
     @staticmethod
     def of(path: Path, known_as: Path | None = None) -> "Place":
-        """What is there now, as it is once it has the name ``known_as``; nothing of what is not there yet."""
+        """The present state of a place, under its later name ``known_as``; nothing of what is not there yet."""
         here, name = path.absolute(), (known_as or path).absolute()
         if here.is_file():
             return Place(name, (WrittenFile.of(here, name),))
@@ -116,14 +116,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What became of a place."""
+    """The result for one place."""
 
     count: int
     """Files that are gone."""
     changed: tuple[Path, ...]
-    """What stays because somebody changed or added it."""
+    """Kept, since somebody changed or added it."""
     refused: tuple[Path, ...]
-    """What could not be removed: the file system refused, or another run writes to it now."""
+    """Not removable: the file system refused, or another run writes to it now."""
 
 
 PLACES: Final = JournalEntry(

@@ -1,4 +1,4 @@
-"""What waits for a Guardian, read from the subgraph endpoint; advisory."""
+"""A Guardian's pending work, read from the subgraph endpoint; advisory."""
 
 from dataclasses import dataclass
 from typing import TypeVar

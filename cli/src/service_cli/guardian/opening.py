@@ -78,7 +78,7 @@ _NAMES: Final = "envelope.json, ciphertext.age, identity.age"
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What another person passed on of a Submission: envelope, ciphertext, content key, or only some of them.
+    """The parts of a Submission that another person passed on: envelope, ciphertext, content key, or only some of them.
 
     Files of another kind, links to nowhere and oversized ones are refused by name.
     """

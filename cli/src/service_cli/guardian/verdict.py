@@ -203,7 +203,7 @@ def _standing(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | 
 
 
 def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> Receipt | None:
-    """What recorded this Guardian's last Verdict, from about where one was reported on; else of the last day."""
+    """The log of this Guardian's last Verdict, looked for from about where one was reported; else in the last day."""
     with chain_errors():
         head = block_number(chain.rpc.call("eth_blockNumber"))
     start = head - RECENT_BLOCKS if reported is None else reported.block_number - LOG_RANGE
@@ -359,7 +359,7 @@ def record_from_editor(
 
 
 def template(bounty_id: BountyId, kind: VerdictKind, named: Named, page: ChallengePage | None) -> str:
-    """What a Guardian fills in; a line that begins with ``<!-- service-cli:`` is not part of the Verdict."""
+    """A Guardian's template; a line that begins with ``<!-- service-cli:`` is not part of the Verdict."""
     lines = [f"{_COMMENT} fill in what is in angle brackets; this line is removed. -->", ""]
     lines += [f"# Bounty {bounty_id}: {kind.value}", ""]
     if named is not None:
@@ -393,7 +393,7 @@ def filled_in(body: bytes) -> bytes:
 
 
 def _quoted(text: str) -> list[str]:
-    """What a Poster wrote, as a quotation."""
+    """A Poster's text as a Markdown quotation."""
     cut = text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
     return [f"> {printable(line, _MOST_QUOTED + 1)}".rstrip() for line in cut.strip().splitlines()]
 

@@ -1,1 +1,1 @@
-"""What a Poster does: write a page, publish and fund it, open the winning work."""
+"""The Poster's commands: write a page, publish and fund it, open the winning work."""

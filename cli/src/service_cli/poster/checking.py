@@ -32,7 +32,7 @@ _IN_BODY: Final = re.compile(r"Line (?P<line>[0-9]{1,7}): ")
 
 
 STDIN: Final = "<stdin>"
-"""What a page that was piped in is called."""
+"""The name of a page that was piped in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool
 
 
 def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Iterator[Finding]:
-    """What is wrong: the form alone where it is, then what is left of the template, then terms and rules."""
+    """The issues found: the form alone where it is, then what is left of the template, then terms and rules."""
     text = page.decode("utf-8", "replace")
     try:
         challenge = parse_challenge(page)

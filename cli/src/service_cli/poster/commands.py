@@ -106,7 +106,7 @@ def poster_new(
 
 
 def _remark_understood(escrow: int | None, deadline: int | None, judging: int | None, now: int) -> None:
-    """What the options were taken for."""
+    """The parsed options."""
     from bounty_protocol.domain.money import whole_tokens
 
     from service_cli.shell.output import remark

@@ -104,7 +104,7 @@ def preview(
     gas_cost: Wei,
     funded_as: tuple[BountyId, ...] | None,
 ) -> FundingPreview:
-    """What funding the page would fix and cost, for ``--check``."""
+    """The terms that funding the page would fix, and its costs, for ``--check``."""
     fees = fees_of(page.escrow_amount, conditions)
     reveal_at = UnixSeconds(page.submission_deadline + conditions.constants.reveal_delay)
     return FundingPreview(
@@ -132,7 +132,7 @@ def preview(
 
 
 _DECIMALS = 6
-"""What an amount of whole tokens was read with."""
+"""The arithmetic context for amounts of whole tokens."""
 
 
 def escrow_for(settings: Settings, award: TokenAmount) -> tuple[ChainClient, HubConditions, TokenAmount]:

@@ -1,4 +1,4 @@
-"""What the Poster's commands report."""
+"""Events of the Poster's commands."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -271,7 +271,7 @@ class Funding:
         return terms
 
     def _state_of(self, terms: Terms) -> AuthorizationState:
-        """What the token has of the terms' nonce, where an authorization over them was signed."""
+        """The token's state of the terms' nonce, where an authorization over them was signed."""
         nonce = self._nonce(terms)
         if self.journal.get(AUTHORIZATION) is None:
             return AuthorizationState.UNUSED

@@ -230,7 +230,7 @@ def _publish(
 def _expected(
     session: Session[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
 ) -> dict[str, object]:
-    """What the answer must hold; the salt and the expiry that the API proposes are never used."""
+    """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
     terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))
     members = {
         index: {

@@ -28,7 +28,7 @@ _UNITS: Final = (
 
 
 class PageKind(StrEnum):
-    """What sort of work a page asks for."""
+    """A kind of work that a page asks for."""
 
     GENERAL = "general"
     BUG = "bug"
@@ -39,7 +39,7 @@ class PageKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """What a kind's template asks for; ``body`` is a heading and its placeholder for each section."""
+    """The template of one kind; ``body`` is a heading and its placeholder for each section."""
 
     title: str
     summary: str
@@ -126,7 +126,7 @@ _SECTIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TemplateTerms:
-    """What a Poster may decide before the page is written; ``deadline`` is in two weeks unless given."""
+    """The Poster's choices before the page is written; ``deadline`` is in two weeks unless given."""
 
     escrow: TokenAmount = _ESCROW
     deadline: UnixSeconds | None = None

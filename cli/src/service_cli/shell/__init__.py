@@ -1,1 +1,1 @@
-"""What is between a person and a command: arguments, help, events, text, completion."""
+"""The shell between a person and a command: arguments, help, events, text, completion."""

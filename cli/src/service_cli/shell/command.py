@@ -1,4 +1,4 @@
-"""What every command shares: its options, its help, and how it ends.
+"""The common part of every command: its options, its help, and how it ends.
 
 Exit code 0 is done, 1 refused or failed with one event line, 2 usage, 130 interrupted and 143 terminated. No traceback
 reaches a person, and no secret an error message. Without a standard output no command starts.
@@ -46,10 +46,10 @@ _EXIT: Final = "Exit:     0 done, 1 refused or failed, 2 usage, 130 or 143 inter
 
 
 class Program(click.Command):
-    """What ``service-cli`` and ``service-audit`` have in common: arguments that look like keys end them unread."""
+    """Base of ``service-cli`` and ``service-audit``: arguments that look like keys end them unread."""
 
     def problem_of(self, args: list[str]) -> str | None:  # noqa: ARG002
-        """What else is wrong with the arguments, before they are parsed."""
+        """A further check of the arguments before they are parsed."""
         return None
 
     def make_context(
@@ -165,7 +165,7 @@ def _choose_output() -> None:
 
 
 def chosen_output() -> OutputChoice:
-    """What this command prints, and what chose it."""
+    """The chosen output of this command, and by what it was chosen."""
     return chosen_mode(text=_is_set("text"), json=_is_set("json"))
 
 

@@ -24,11 +24,11 @@ Position = Annotated[int, Note(minimum=1)]
 Code = Annotated[str, Note(pattern="^[a-z0-9_]+$")]
 """Of a refusal, for programs."""
 JsonObject = Mapping[str, object]
-"""What the API answered, as it came."""
+"""The API's answer, unchanged."""
 
 
 class Event:
-    """What is common to all of them."""
+    """Base of all events."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class Event:
     WHEN: ClassVar[str] = ""
     """When a command prints it, where that is not always or once: an option, or how often."""
     SHOWN: ClassVar[str] = ""
-    """What the help has instead of its fields' names, where it passes on what it did not make itself."""
+    """Shown by the help instead of its fields' names, where it passes on what it did not make itself."""
     OPEN: ClassVar[bool] = False
     """Whether the keys of its field ``more`` stand beside its other ones."""
     FOR_PROGRAMS: ClassVar[bool] = False

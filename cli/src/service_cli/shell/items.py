@@ -1,4 +1,4 @@
-"""What the text of an event is made of: lines, facts, rows of a table. ``render/screen`` lays it out."""
+"""The parts of an event's text: lines, facts, rows of a table. ``render/screen`` lays it out."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ class Field(NamedTuple):
 
 
 class Heading(NamedTuple):
-    """What begins a section."""
+    """A heading."""
 
     text: str
 
@@ -31,9 +31,9 @@ class Quoted(NamedTuple):
 
     text: str
     begin: str = ""
-    """What is before its first line, such as the mark of a list."""
+    """The prefix of its first line, such as the mark of a list."""
     after: str = ""
-    """What is before the lines that it is wrapped to."""
+    """The prefix of its wrapped lines."""
     verbatim: bool = False
     """Not wrapped: code."""
     strong: bool = False
@@ -44,7 +44,7 @@ class Column(NamedTuple):
 
     title: str
     optional: int = 0
-    """What is left away first has the highest number; 0 stays."""
+    """The order of removal where space is short: the highest number goes first; 0 stays."""
     flexible: bool = False
 
 

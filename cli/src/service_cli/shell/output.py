@@ -1,4 +1,4 @@
-"""What a command prints: events on stdout, text for people on stderr, progress on a terminal.
+"""The output of a command: events on stdout, text for people on stderr, progress on a terminal.
 
 stdout carries one JSON object per line and nothing else; or, in text mode, each event as ``render`` puts it for people,
 but for what a wallet or another program takes, which is JSON in both. Nothing secret is ever passed in here.

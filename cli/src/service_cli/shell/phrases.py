@@ -24,7 +24,7 @@ _MOST: Final = 600
 
 
 def safe(value: object, length: int = _MOST) -> str:
-    """What somebody else chose: on one line, without what drives a terminal, reorders text or draws over others."""
+    """Untrusted text: on one line, without what drives a terminal, reorders text or draws over others."""
     return printable(value, length)
 
 
@@ -91,7 +91,7 @@ def time_left(seconds: int | None, screen: "Screen") -> str:
 
 
 def transaction(tx_hash: Bytes32, screen: "Screen") -> Iterator[Item]:
-    """What a transaction cost, where it is known, and which one it was."""
+    """A transaction's cost, where it is known, and its hash."""
     if screen.about.gas_cost is not None:
         yield Field("Cost", f"{ether(screen.about.gas_cost)} for gas")
     yield Field("Transaction", tx_hash, whole=True)

@@ -1,4 +1,4 @@
-"""What the user prefers: how a run prints, JSON lines for programs or text for people, and the user's own file.
+"""The user's preferences: how a run prints, JSON lines for programs or text for people, and the user's own file.
 
 The first of these chooses: ``--json``, ``--text``, the exported ``SERVICE_OUTPUT``, ``output`` in the user's own
 configuration file; else JSON. A ``.env`` never chooses, since it may be somebody else's, and a program has to know what
@@ -26,14 +26,14 @@ _HINT: Final = (
 
 
 class Mode(StrEnum):
-    """What stdout carries."""
+    """The form of stdout."""
 
     JSON = "json"
     TEXT = "text"
 
 
 class OutputChoice(NamedTuple):  # made in a fifth of a dataclass's time, which every start would take
-    """What a run prints, and what chose it."""
+    """The chosen output of a run, and by what it was chosen."""
 
     mode: Mode
     source: str
@@ -45,7 +45,7 @@ class OutputChoice(NamedTuple):  # made in a fifth of a dataclass's time, which 
 
 
 def chosen_mode(*, text: bool, json: bool) -> OutputChoice:
-    """What this run prints; ``configuration_malformed`` where what chooses it is neither text nor JSON."""
+    """The output form of this run; ``configuration_malformed`` where what chooses it is neither text nor JSON."""
     if json:
         return OutputChoice(Mode.JSON, "--json")
     if text:
@@ -74,7 +74,7 @@ def show_hint_once() -> None:
 
 
 def _configured() -> OutputChoice | None:
-    """What the user's configuration file chooses."""
+    """The output form in the user's configuration file."""
     found = read_user_file()
     if found is None or (value := found.values.get(OUTPUT)) is None:
         return None
@@ -96,7 +96,7 @@ _MAX_BYTES: Final = 64 * 1024
 
 
 class UserFile(NamedTuple):
-    """What the file holds."""
+    """The parsed configuration file."""
 
     path: str
     values: Mapping[str, object]

@@ -35,7 +35,7 @@ _AMOUNTS: Final = {"escrow_amount", "amount", "refund"}
 def sentence(
     name: str, fields: Mapping[str, object], amount: Callable[[int], str], value: Callable[[object], str] = str
 ) -> str:
-    """What happened; ``amount`` shows amounts, ``value`` accounts and commitments. An unknown event is its name."""
+    """One event; ``amount`` shows amounts, ``value`` accounts and commitments. An unknown event is its name."""
     kind = fields.get("kind") or fields.get("outcome")
     template = _SENTENCES.get(f"{name} {kind}" if kind else name)
     if template is None:
@@ -51,7 +51,7 @@ Step = Literal["submissions", "reveal", "judging", "settlement", "finality"]
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What a bounty waits for. ``at`` is chain time, None where only its people decide."""
+    """The next step of a bounty. ``at`` is chain time, None where only its people decide."""
 
     step: Step
     at: UnixSeconds | None

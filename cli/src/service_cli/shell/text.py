@@ -1,4 +1,4 @@
-"""What text for people has beside an event's own fields: moments and amounts as people read them, and more facts.
+"""Facts in the text for people beside an event's own fields: moments and amounts as people read them, and more facts.
 
 Events are for programs and hold what they need, in seconds and smallest units. A moment is UTC with how far away it is;
 an amount is exact, in whole tokens and in base units. A sentence for people also has the token's name, how long there
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Token(Protocol):
-    """What a token calls itself."""
+    """A token's own symbol."""
 
     @property
     def symbol(self) -> str:
@@ -86,7 +86,7 @@ def ether(value: int) -> str:
 
 
 def printable(value: object, length: int = 20) -> str:
-    """What somebody else chose, for a terminal: bounded, on one line, and nothing that drives it or hides in it."""
+    """Untrusted text for a terminal: bounded, on one line, and nothing that drives it or hides in it."""
     text = "".join(" " if c.isspace() else c for c in str(value)[:length])
     if text.isascii():
         return text if text.isprintable() else "".join(c for c in text if c.isprintable())
@@ -114,7 +114,7 @@ class About:
     paid: bool = False
     """Whether the award, or without a winner the refund, was claimed."""
     summary: str | None = None
-    """What the command found, in sentences that it has worked out itself."""
+    """The command's findings, in sentences of its own."""
 
 
 FindAbout = Callable[[], About]

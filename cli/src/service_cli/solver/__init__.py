@@ -1,1 +1,1 @@
-"""What a Solver does: submit sealed work."""
+"""The Solver's commands: submit sealed work."""

@@ -1,4 +1,4 @@
-"""What the Solver's command reports."""
+"""Events of the Solver's command."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

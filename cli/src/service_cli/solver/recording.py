@@ -37,7 +37,7 @@ def submit_call(work: Work, envelope: Envelope) -> HubCall:
 
 
 def active(work: Work) -> Bytes32:
-    """What the Hub records of this Solver, by every endpoint; zero when nothing."""
+    """The commitment that the Hub records of this Solver, by every endpoint; zero when none."""
 
     def read(chain: ChainClient) -> Bytes32:
         with chain_errors():

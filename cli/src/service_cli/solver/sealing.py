@@ -94,7 +94,7 @@ class Work:
 
 
 def sealed_before(journal: Journal, content: str) -> Envelope | None:
-    """What an earlier run sealed of the same files; ``content`` is their fingerprint."""
+    """The sealed work of an earlier run of the same files; ``content`` is their fingerprint."""
     if journal.get(CONTENT) == content and (kept := journal.get(SEALED)) is not None:
         return kept if (journal.folder / CIPHERTEXT).exists() else None
     return None

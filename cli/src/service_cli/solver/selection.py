@@ -1,4 +1,4 @@
-"""What of a directory is sealed: everything, but for what ignore files leave out.
+"""The selection of a directory's files to seal: all but those that ignore files leave out.
 
 ``.bountyignore`` at the top of the directory is always followed; the ``.gitignore`` files of a work tree only when that
 is requested, since what git ignores may be the very thing to be delivered. Everything left out is named before anything
@@ -48,7 +48,7 @@ class Selection:
 
 
 def select(directory: Path, *, use_gitignore: bool = False) -> Selection:
-    """What is sealed of this directory; ``archive_refused`` where that is too much, or may not be in an archive."""
+    """The files that are sealed; ``archive_refused`` where that is too much, or may not be in an archive."""
     ignoring, left_out = _Ignoring(directory, use_gitignore=use_gitignore), []
 
     def keep(path: str, is_directory: bool) -> bool:

@@ -73,7 +73,7 @@ from service_cli.witnesses.times import latest_moment
 
 @dataclass(frozen=True, slots=True)
 class SubmitOptions:
-    """What the Solver decided beforehand."""
+    """The Solver's options."""
 
     accept_differences: bool = False
     """Submit although the page states other terms than the chain."""
@@ -142,7 +142,7 @@ def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
 
 
 def find_secrets(work: Work, selection: Selection) -> tuple[str, ...]:
-    """What looks like a secret; refused where it is a key of this run."""
+    """Findings that look like secrets; refused where one is a key of this run."""
     with Progress("looking for keys") as progress:
         return secrets_among(
             work.session.settings.environment,
@@ -246,7 +246,7 @@ def placeholder(work: Work) -> HubCall:
 
 
 def vouched_terms(work: Work, api: ApiClient | None, options: SubmitOptions) -> SealingTerms:
-    """What is sealed under. The page must state the chain's own terms: anyone can create a bounty on any commitment."""
+    """Terms of sealing. The page must state the chain's own: anyone can create a bounty on any commitment."""
     if api is None:
         return sealing_terms(work.chain, terms_without_api(work.chain, work.bounty_id))
     terms, detail = terms_of(work.chain, work.bounty_id, api, "the chain has finalized the bounty's creation")

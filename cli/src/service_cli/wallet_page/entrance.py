@@ -74,7 +74,7 @@ def private_file(address: str, code: str, environment: Mapping[str, str]) -> Ite
 
 
 def _remove_old(home: Path) -> None:
-    """What killed runs left: of no use to anybody, and in the way."""
+    """Remove the leftovers of killed runs."""
     with suppress(OSError):
         for folder in home.glob(f"{_PREFIX}*"):
             status = folder.lstat()

@@ -61,7 +61,7 @@ class WalletTask:
     chain_id: int
     title: str
     lines: Sequence[tuple[str, str]]
-    """What it means, for a person: names and values."""
+    """The request in words for a person: names and values."""
     button: str
     method: str
     """Of EIP-1193."""
@@ -103,7 +103,7 @@ class WalletPage:
         self._server.close()
 
     def ask(self, task: WalletTask) -> str:
-        """What the wallet answered; ``CommandFailed`` where the page is closed or nobody answers."""
+        """The wallet's answer; ``CommandFailed`` where the page is closed or nobody answers."""
         if self._server is None:
             self._server = _Server(self._state)
             open_browser(self._show_entrance(f"{self._server.origin}/"), self._environment)
@@ -120,7 +120,7 @@ class WalletPage:
 
 
 class _State:
-    """What the command asks and the page answers, each in a thread of its own."""
+    """The exchange of a command and its page, each in a thread of its own."""
 
     def __init__(self) -> None:
         self.code = new_code()
@@ -211,7 +211,7 @@ class _State:
         return self._answer
 
     def next(self, seen: int) -> dict[str, object]:
-        """What the page shows after the task of number ``seen``; waited for, and empty where nothing comes."""
+        """The next task after the one of number ``seen``; waited for, and empty where nothing comes."""
 
         def is_new() -> bool:
             return self._end is not None or (self._task is not None and self._number > seen)
@@ -252,7 +252,7 @@ class _State:
 
 
 _Answering = Callable[[_State, Mapping[str, object]], dict[str, object] | None]
-"""What answers one kind of question of the page; None where nothing is asked that it could be for."""
+"""The handler of one kind of question of the page; None where nothing is asked that it could be for."""
 
 
 class _Server(ThreadingHTTPServer):

@@ -1,4 +1,4 @@
-"""What the commands about webhooks report. A secret is in its file and in no event."""
+"""Events of the commands about webhooks. A secret is in its file and in no event."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -29,7 +29,7 @@ def agreed_bounty(chain: ChainClient, bounty_id: BountyId) -> BountyView:
 
 
 def _fixed(view: BountyView) -> BountyTerms:
-    """What is fixed of a bounty at its creation."""
+    """The terms fixed at a bounty's creation."""
     return BountyTerms(**{field.name: getattr(view, field.name) for field in fields(BountyTerms)})
 
 
@@ -53,7 +53,7 @@ def terms_without_api(chain: ChainClient, bounty_id: BountyId) -> Vouched[Bounty
 
 @dataclass(frozen=True, slots=True)
 class SealingTerms:
-    """What work is sealed under: for which page, for whom, and until when."""
+    """The terms under which work is sealed: for which page, for whom, and until when."""
 
     terms: Vouched[BountyView]
     roster: Vouched[Roster]
@@ -88,7 +88,7 @@ def require_closed(chain: ChainClient, reveal_at: UnixSeconds) -> None:
 
 
 def wrong_reveal_point(deadline: UnixSeconds, reveal_at: UnixSeconds, delay: int, now: UnixSeconds) -> str | None:
-    """What is wrong with a reveal point at the latest moment that a witness says it is; None where nothing is."""
+    """Why a reveal point is wrong, at the latest time that a witness gives; None where it is right."""
     expected = UnixSeconds(deadline + delay)
     if reveal_at != expected:
         return f"the deadline and the Hub's delay of {delay} seconds make it {moment(expected, now)}"

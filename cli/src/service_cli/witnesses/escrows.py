@@ -40,7 +40,7 @@ class Escrow:
 
 
 _Listed = Mapping[tuple[BountyId, Bytes32], BlockNumber]
-"""What the API shows of each: its id, its nonce, and the block of its creation."""
+"""The API's fields of each: its id, its nonce, and the block of its creation."""
 
 
 def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32) -> Vouched[tuple[Escrow, ...]]:

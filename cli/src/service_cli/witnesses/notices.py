@@ -43,7 +43,7 @@ _GOES_ON: Final = "Bounties that exist are judged, opened and claimed as before.
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """What counts on this chain now: the latest notice of each signer, the newest first."""
+    """The notices that count on this chain now: the latest notice of each signer, the newest first."""
 
     counting: tuple[HubNotice, ...]
 
@@ -111,7 +111,7 @@ def require_counting(chain: ChainClient, notice: HubNotice) -> None:
 
 
 def shown_by(api: ApiClient) -> tuple[HubNotice, ...]:
-    """What an API shows, none of it proven. A release before this one shows nothing."""
+    """The notices that an API shows, none of them proven. A release before this one shows nothing."""
     found = api.get("/api/deployment").read(Deployment).hub_notices
     if len(found) > MOST_NOTICES:
         raise api.peer.malformed(f" answered more than {MOST_NOTICES} notices about the Hub.")
@@ -146,7 +146,7 @@ def _now(chain: ChainClient) -> UnixSeconds:
 
 
 def _kept(chain: ChainClient) -> Iterator[HubNotice]:
-    """What this machine knows; what is over is removed."""
+    """The notices on this machine; those that are over are removed."""
     now = _now(chain)
     for path in sorted(_folder(chain).glob("0x*.json")):
         try:

@@ -54,7 +54,7 @@ def _agrees(api: ApiClient, bounty_id: BountyId, found: list[RecordedSubmission]
 
 
 def named_in_full(pair: Pair) -> Vouched[Pair]:
-    """What the person named by Solver and commitment; whether it is recorded, the endpoints say where it is used."""
+    """The Submission that the person named in full; whether it is recorded, the endpoints say where it is used."""
     return vouch(Fact.NUMBER, pair, ENDPOINTS | {Witness.PERSON})
 
 
@@ -84,7 +84,7 @@ def named_by_place(chain: ChainClient, api: ApiClient, bounty_id: BountyId, pick
 
 
 class _Opened(NamedTuple):
-    """What was opened on this machine, and as which number it was listed then."""
+    """Submissions opened on this machine, each with the number under which it was listed then."""
 
     number: int
     pair: Pair
@@ -97,6 +97,6 @@ def note_opened_as(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmiss
 
 
 def _opened(chain: ChainClient, bounty_id: BountyId) -> list[_Opened]:
-    """What was opened of a bounty; a number or a Submission is there twice where the list was not always the same."""
+    """A bounty's opened Submissions; a number or a Submission is there twice where the list was not always the same."""
     found = journals_below(chain.chain_id, chain.hub.address, _OPENED_AS, str(bounty_id))
     return [_Opened(int(number), (Address(solver), Bytes32(commitment))) for *_, number, solver, commitment in found]

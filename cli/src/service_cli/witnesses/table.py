@@ -19,7 +19,7 @@ class Witness(StrEnum):
     """Each of ``SERVICE_RPC_URLS``, where there are any."""
     API = "API"
     JOURNAL = "journal"
-    """What this machine did before."""
+    """This machine's own journal."""
     CLOCK = "clock"
     """This machine's."""
     RECORD = "record"
@@ -29,7 +29,7 @@ class Witness(StrEnum):
 
 
 class Fact(StrEnum):
-    """What an act rests on."""
+    """A fact that an act needs."""
 
     TIME = "time"
     CONDITIONS = "conditions"

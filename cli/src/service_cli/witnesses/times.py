@@ -1,4 +1,4 @@
-"""What time it is, and what it has ended: by the chain, and by this machine's clock."""
+"""The time, and deadlines that have passed: by the chain, and by this machine's clock."""
 
 import time
 

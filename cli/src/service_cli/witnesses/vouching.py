@@ -25,7 +25,7 @@ _NOTHING_SIGNED: Final = "Nothing was signed. Find out which of the two is wrong
 
 @dataclass(frozen=True, slots=True)
 class Vouched(Generic[T_co]):
-    """What a fact is, and who said so. Made by ``vouch`` alone, which holds it against the table."""
+    """A fact with its witnesses. Made by ``vouch`` alone, which holds it against the table."""
 
     value: T_co
     fact: Fact
@@ -49,7 +49,7 @@ class AskedParty(Generic[T]):
 
 
 def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> T:
-    """What the endpoint answers, if each further one answers the same; ``sources_disagree`` otherwise.
+    """The endpoint's answer, if each further one answers the same; ``sources_disagree`` otherwise.
 
     An endpoint that is a little behind is asked again; one that is silent fails as any endpoint does.
     """
@@ -63,7 +63,7 @@ def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> 
 def reconciled(
     fact: Fact, one: AskedParty[T], other: AskedParty[S], fits: Callable[[T, S], bool], first: T | None = None
 ) -> T:
-    """What ``one`` says once the other's answer fits it; both are asked again for a few blocks, then refused.
+    """The answer of ``one`` once the other's fits it; both are asked again for a few blocks, then refused.
 
     ``first`` is what it has answered already.
     """

@@ -218,7 +218,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What a client needs to know of this deployment. */
+        /** The facts of this deployment that a client needs. */
         readonly get: operations["get_api_deployment"];
         readonly put?: never;
         readonly post?: never;
@@ -526,7 +526,7 @@ export interface webhooks {
         };
         readonly get?: never;
         readonly put?: never;
-        /** What a receiver gets of new facts. ``timestamp`` is the time of the newest one's block. */
+        /** The message of new facts. ``timestamp`` is the time of the newest one's block. */
         readonly post: operations["receive_hub_facts"];
         readonly delete?: never;
         readonly options?: never;
@@ -543,7 +543,7 @@ export interface webhooks {
         };
         readonly get?: never;
         readonly put?: never;
-        /** What a receiver gets where it may have missed something: the index was restored from a backup. */
+        /** The message to a receiver that may have missed something: the index was restored from a backup. */
         readonly post: operations["receive_hub_missed"];
         readonly delete?: never;
         readonly options?: never;
@@ -560,7 +560,7 @@ export interface webhooks {
         };
         readonly get?: never;
         readonly put?: never;
-        /** What a receiver gets before anything else. */
+        /** The first message, a challenge. */
         readonly post: operations["receive_webhook_challenge"];
         readonly delete?: never;
         readonly options?: never;
@@ -577,7 +577,7 @@ export interface webhooks {
         };
         readonly get?: never;
         readonly put?: never;
-        /** What a receiver gets when its subscriber asks for a test. */
+        /** The message of a test that a subscriber asks for. */
         readonly post: operations["receive_webhook_test"];
         readonly delete?: never;
         readonly options?: never;
@@ -609,7 +609,7 @@ export interface components {
             readonly kind: "winner_award" | "poster_refund" | "guardian_fee" | "protocol_fee";
             readonly recipient: components["schemas"]["Address"];
         };
-        /** @description What the Hub's owner announced and is not in effect yet; null where it announced nothing. */
+        /** @description The announcements of the Hub's owner that are not in effect yet; null where it announced nothing. */
         readonly Announcements: {
             readonly delivery_key: components["schemas"]["KeyAnnouncement"] | null;
             readonly guardian_roster: components["schemas"]["RosterAnnouncement"] | null;
@@ -673,7 +673,7 @@ export interface components {
         };
         /** @description 32 bytes: 0x and 64 lowercase hex digits. */
         readonly Bytes32: string;
-        /** @description What a receiver answers a challenge with: the same value. */
+        /** @description A receiver's answer to a challenge: the same value. */
         readonly ChallengeAnswer: {
             readonly challenge: string;
         };
@@ -682,7 +682,7 @@ export interface components {
             readonly challenge: string;
             readonly webhook_id: components["schemas"]["WebhookId"];
         };
-        /** @description What a receiver gets before anything else. */
+        /** @description The first message, a challenge. */
         readonly ChallengeMessage: {
             readonly data: components["schemas"]["ChallengeData"];
             readonly timestamp: components["schemas"]["Timestamp"];
@@ -746,7 +746,7 @@ export interface components {
         readonly DeliveryStatus: {
             readonly exists: boolean;
         };
-        /** @description What a client needs to know of this deployment. */
+        /** @description The facts of this deployment that a client needs. */
         readonly Deployment: {
             readonly beacon: components["schemas"]["BeaconInfo"];
             readonly block_time_seconds: number;
@@ -785,7 +785,7 @@ export interface components {
             readonly state: "following" | "behind" | "halted" | "starting" | "unavailable";
             readonly totals: components["schemas"]["DeploymentTotals"] | null;
         };
-        /** @description What all bounties of the Hub come to, as of the newest indexed block. */
+        /** @description Totals of all bounties of the Hub, as of the newest indexed block. */
         readonly DeploymentTotals: {
             /** @description Open and before the submission deadline. */
             readonly accepting_count: number;
@@ -824,7 +824,7 @@ export interface components {
         readonly Error: {
             readonly error: components["schemas"]["ErrorBody"];
         };
-        /** @description What went wrong, and what to do next. */
+        /** @description An error, and the next step. */
         readonly ErrorBody: {
             /** @description Machine-readable. */
             readonly code: string;
@@ -861,7 +861,7 @@ export interface components {
             readonly hub_address: components["schemas"]["Address"];
             readonly webhook_id: components["schemas"]["WebhookId"];
         };
-        /** @description What a receiver gets of new facts. ``timestamp`` is the time of the newest one's block. */
+        /** @description The message of new facts. ``timestamp`` is the time of the newest one's block. */
         readonly FactsMessage: {
             readonly data: components["schemas"]["FactsData"];
             readonly timestamp: components["schemas"]["Timestamp"];
@@ -870,7 +870,7 @@ export interface components {
         };
         /** @enum {string} */
         readonly Finality: "unsafe" | "finalized";
-        /** @description What the query asked for. */
+        /** @description The data that the query asked for. */
         readonly GraphqlAnswer: {
             readonly data: {
                 readonly [key: string]: unknown;
@@ -893,7 +893,7 @@ export interface components {
             /** @description Counts from 1. */
             readonly version: number;
         };
-        /** @description What the Hub and the service take at least and at most. */
+        /** @description The limits of the Hub and of the service. */
         readonly HubLimits: {
             readonly max_challenge_bytes: number;
             readonly max_ciphertext_bytes: number;
@@ -952,7 +952,7 @@ export interface components {
             readonly last_block_number: components["schemas"]["BlockNumber"];
             readonly webhook_id: components["schemas"]["WebhookId"];
         };
-        /** @description What a receiver gets where it may have missed something: the index was restored from a backup. */
+        /** @description The message to a receiver that may have missed something: the index was restored from a backup. */
         readonly MissedMessage: {
             readonly data: components["schemas"]["MissedData"];
             readonly timestamp: components["schemas"]["Timestamp"];
@@ -969,7 +969,7 @@ export interface components {
             /** @description The Hub's function. */
             readonly function_name: string;
         };
-        /** @description What the Poster's wallet sends to create the bounty of a stored page, in one of two ways. */
+        /** @description The call that creates the bounty of a stored page, in one of two ways. */
         readonly PreparedPublication: {
             /** @description EIP-712 typed data for eth_signTypedData_v4, with EIP-712's own key names. */
             readonly authorization_typed_data: {
@@ -987,7 +987,7 @@ export interface components {
             readonly review: components["schemas"]["ReviewReference"];
             readonly spec_commitment: components["schemas"]["Bytes32"];
         };
-        /** @description What a stored envelope commits to, and the call that records it. */
+        /** @description A stored envelope's commitment, and the call that records it. */
         readonly PreparedSubmission: {
             readonly guardian_roster_hash: components["schemas"]["Bytes32"];
             readonly submission_commitment: components["schemas"]["Bytes32"];
@@ -1045,7 +1045,7 @@ export interface components {
             readonly guardian_address: components["schemas"]["Address"];
             readonly last_active_at: components["schemas"]["UnixSeconds"] | null;
         };
-        /** @description What one Guardian of the roster recorded at last; null where that is nothing. */
+        /** @description The last Verdict of one Guardian of the roster; null where there is none. */
         readonly RosterVerdict: {
             readonly guardian_address: components["schemas"]["Address"];
             readonly kind: components["schemas"]["Outcome"] | null;
@@ -1106,7 +1106,7 @@ export interface components {
         readonly TestData: {
             readonly webhook_id: components["schemas"]["WebhookId"];
         };
-        /** @description What a receiver gets when its subscriber asks for a test. */
+        /** @description The message of a test that a subscriber asks for. */
         readonly TestMessage: {
             readonly data: components["schemas"]["TestData"];
             readonly timestamp: components["schemas"]["Timestamp"];
@@ -1136,7 +1136,7 @@ export interface components {
             /** @description One-time; expires. */
             readonly upload_url: string;
         };
-        /** @description What the Solver is about to upload. */
+        /** @description The description of the upload to come. */
         readonly UploadTargetRequest: {
             readonly ciphertext_byte_length: number;
             readonly ciphertext_sha256: components["schemas"]["Bytes32"];
@@ -1190,7 +1190,7 @@ export interface components {
         readonly WebhookList: {
             readonly items: readonly components["schemas"]["Webhook"][];
         };
-        /** @description What registers a webhook: an address, and exactly one of an account, a bounty, or all bounties. */
+        /** @description The registration of a webhook: an address, and exactly one of an account, a bounty, or all bounties. */
         readonly WebhookRequest: {
             readonly account_address?: components["schemas"]["Address"] | null;
             /**

@@ -30,7 +30,7 @@ class Issue:
 
 
 def shown_issues(issues: Sequence[Issue]) -> list[Issue]:
-    """What an answer shows of them: the first ``MAX_ISSUES``, then how many more there are."""
+    """The issues that an answer shows: the first ``MAX_ISSUES``, then how many more there are."""
     more = len(issues) - MAX_ISSUES
     if more <= 0:
         return list(issues)
@@ -38,12 +38,12 @@ def shown_issues(issues: Sequence[Issue]) -> list[Issue]:
 
 
 def requirement(text: str) -> str:
-    """What a value must be, from a parser's message: ``0x and 64 digits`` as ``must be 0x and 64 digits``."""
+    """A requirement on a value, from a parser's message: ``0x and 64 digits`` as ``must be 0x and 64 digits``."""
     return text if text.startswith(("must ", "not ", "the ")) else f"must be {text}"
 
 
 class Problem(NamedTuple):
-    """What a code means on the wire."""
+    """A code's status and meaning on the wire."""
 
     status: int
     next_action: str

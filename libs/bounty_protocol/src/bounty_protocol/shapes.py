@@ -17,7 +17,7 @@ from bounty_protocol.types import BountyId, TokenAmount, Wei
 
 
 class Note(NamedTuple):
-    """What a shape states of a value beside its type; bounds are inclusive, the pattern is that of a text."""
+    """Facts about a value beside its type; bounds are inclusive, the pattern is that of a text."""
 
     description: str = ""
     minimum: int | None = None
@@ -50,7 +50,7 @@ class Part(NamedTuple):
     note: Note
     json_of: type | None
     default: object
-    """What an absent key means; ``dataclasses.MISSING`` where the key is required."""
+    """The value of an absent key; ``dataclasses.MISSING`` where the key is required."""
 
 
 @cache
@@ -73,7 +73,7 @@ def to_json(value: object) -> dict[str, object]:
 
 @cache
 def _writer(shape: type) -> Callable[[Any], dict[str, object]]:
-    """What writes one shape, made once: answers are written often, and most of their values are JSON as they are."""
+    """The writer of one shape, made once: answers are written often, and most of their values are JSON as they are."""
     found = parts(shape)
     names = tuple(part.name for part in found)
     one = attrgetter(*names)
@@ -95,7 +95,7 @@ def _writer(shape: type) -> Callable[[Any], dict[str, object]]:
 
 
 def _change(kind: Any) -> Callable[[Any], object] | None:
-    """What makes JSON of a value; None where it is JSON as it is."""
+    """The function that makes JSON of a value; None where it is JSON as it is."""
     if kind in _DECIMAL:
         return str
     if kind is bytes:

@@ -56,7 +56,7 @@ class HttpAnswer:
 
 @dataclass(slots=True)
 class AnswerLimits:
-    """What one answer may take: until a moment, and so many bytes off the connection."""
+    """The allowance of one answer: until a moment, and so many bytes off the connection."""
 
     seconds: float
     bytes_left: int
@@ -88,7 +88,7 @@ class ThreadLimits:
 
     @contextmanager
     def granted(self, seconds: float, most_bytes: int, least_rate: int | None = None) -> Iterator[AnswerLimits]:
-        """What the next answer that this thread requests may take, with a body of at most ``most_bytes``."""
+        """Set the allowance of the next answer that this thread requests, with a body of at most ``most_bytes``."""
         framing = HEAD_BYTES + most_bytes // 4
         self._of_thread.allowance = allowance = AnswerLimits(seconds, HEAD_BYTES + framing + most_bytes, least_rate)
         try:
@@ -227,7 +227,7 @@ def _pool_classes(of_thread: local) -> dict[str, Any]:
 
 
 class _Received(RawIOBase):
-    """What a connection receives within an allowance; then ``TimeoutError``, or ``OSError`` for too many bytes."""
+    """Bytes of a connection within an allowance; then ``TimeoutError``, or ``OSError`` for too many bytes."""
 
     def __init__(self, connection: socket, received: RawIOBase, allowance: AnswerLimits) -> None:
         self._connection, self._received, self._allowance = connection, received, allowance

@@ -45,7 +45,7 @@ class BoundedCollector(Collector):
         self._seconds = seconds
 
     def collect(self) -> Iterator[Metric]:
-        """What can be read in time."""
+        """The bytes that can be read in time."""
         try:
             yield from self._figures.begin().result(self._seconds)
         except TimeoutError:

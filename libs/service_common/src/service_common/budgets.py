@@ -102,7 +102,7 @@ class Budgets:
         return self.take(budget, holder, left) if left else taken
 
     def look(self, budget: Budget, holder: str) -> BudgetState:
-        """What the holder has left; ``granted`` is whether there is anything."""
+        """The rest of the holder's budget; ``granted`` is whether there is anything."""
         return self._ask(budget, holder, 0)
 
     def _ask(self, budget: Budget, holder: str, cost: int) -> BudgetState:
@@ -136,7 +136,7 @@ class _Counts:
         self._clock = clock
         self._lock = Lock()
         self._kept: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
-        """What was taken, and when its window ends; the least recently used comes first."""
+        """The amounts taken, and when each window ends; the least recently used comes first."""
 
     def ask(self, budget: Budget, holder: str, cost: int) -> BudgetState:
         """Take ``cost`` where so much is left; with 0, look."""

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class ConfigurationError(Exception):
-    """What is missing or malformed, one line each."""
+    """The missing or malformed settings, one line each."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("configuration is incomplete:\n" + "\n".join(f"  - {line}" for line in problems))

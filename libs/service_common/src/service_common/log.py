@@ -26,7 +26,7 @@ def parse_level(text: str) -> int:
 
 
 class _Stderr(io.StringIO):
-    """What ``sys.stderr`` is when a line is written: who captures it puts another in its place, and closes that."""
+    """The present ``sys.stderr`` when a line is written: who captures it puts another in its place, and closes that."""
 
     def write(self, text: str) -> int:
         return sys.stderr.write(text)

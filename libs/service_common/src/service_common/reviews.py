@@ -1,4 +1,4 @@
-"""What a readiness review gets and how it ends, between the api, the queue and the reviewer.
+"""The request and the result of a readiness review, between the api, the queue and the reviewer.
 
 The same Poster, page and rubric are the same review everywhere. A page travels in a job message as base64. A job's
 return value is how the review ended; a value that this release does not know counts as a provider's failure.
@@ -33,7 +33,7 @@ class ReviewResult(StrEnum):
 
 
 OUTCOMES: Final = tuple(dict.fromkeys((*ReviewResult, *_OUTCOMES.values())))
-"""What a review is counted as."""
+"""The label of a review's result in metrics."""
 
 
 def outcome_of(code: str) -> str:
@@ -43,7 +43,7 @@ def outcome_of(code: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a page is judged against beside the rubric: the chain's time, the Hub's reveal delay, its escrow token."""
+    """A page's measure beside the rubric: the chain's time, the Hub's reveal delay, its escrow token."""
 
     now: UnixSeconds
     reveal_delay: int

@@ -79,7 +79,7 @@ class KeptDownload:
 
 @dataclass
 class Dependencies:
-    """What the use cases of one process share. Thread-safe."""
+    """Dependencies shared by the use cases of one process. Thread-safe."""
 
     config: ApiConfig
     engine: Engine
@@ -121,7 +121,7 @@ class Dependencies:
 
     @cached_property
     def witness(self) -> HubWitness:
-        """What the Hub itself says of who may read sealed work."""
+        """The Hub's own word on who may read sealed work."""
         return HubWitness(self.rpc, self.config.chain.chain_id, self.config.chain.hub_address)
 
     @cached_property
@@ -138,7 +138,7 @@ class Dependencies:
 
     @property
     def authority(self) -> Authority:
-        """What signatures to this deployment must name."""
+        """The scope that signatures to this deployment must name."""
         chain = self.config.chain
         domain = SigningDomain(chain.chain_id, chain.hub_address)
         return Authority(domain, self.config.web.public_host, chain.freshness_window)

@@ -107,7 +107,7 @@ def _configured(environment: Environment) -> ApiConfig:
 
 
 def _checks(config: ApiConfig) -> dict[str, Check]:
-    """What readiness checks of this process's dependencies."""
+    """The readiness checks of this process's dependencies."""
     dependencies = make_dependencies(config, application="api-health", pool_size=1)
     return {
         "database": lambda: check_database(dependencies.engine),

@@ -64,7 +64,7 @@ class PendingCollector(Collector):
 
 
 class DefectCollector(Collector):
-    """What the inspections found of what is kept, read at each scrape."""
+    """The inspections' findings, read at each scrape."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

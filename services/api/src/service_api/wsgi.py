@@ -1,4 +1,4 @@
-"""What the WSGI server loads: ``service_api.wsgi:application``."""
+"""The entry of the WSGI server: ``service_api.wsgi:application``."""
 
 import os
 

@@ -20,14 +20,14 @@ EXTENSION: Final = "service-delivery"
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What the use cases of one process share. Thread-safe."""
+    """Dependencies shared by the use cases of one process. Thread-safe."""
 
     config: DeliveryConfig
     engine: Engine
     rpc: JsonRpc
     clock: Clock
     witness: HubWitness
-    """What the Hub itself says of who gets a winning key."""
+    """The Hub's own word on who gets a winning key."""
 
     @property
     def facts(self) -> FactSource:
@@ -36,7 +36,7 @@ class Dependencies:
 
     @property
     def authority(self) -> Authority:
-        """What signatures to this deployment must name."""
+        """The scope that signatures to this deployment must name."""
         chain = self.config.chain
         domain = SigningDomain(chain.chain_id, chain.hub_address)
         return Authority(domain, self.config.web.public_host, chain.freshness_window)

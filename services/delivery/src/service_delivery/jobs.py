@@ -53,7 +53,7 @@ def rewrap_retired(received: Mapping[str, object]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Indexed:
-    """What a job works on."""
+    """The input of a job."""
 
     config: DeliveryConfig
     engine: Engine

@@ -76,7 +76,7 @@ def _configured(environment: Environment) -> DeliveryConfig:
 
 
 def _checks(config: DeliveryConfig) -> dict[str, Check]:
-    """What readiness checks of this process's dependencies."""
+    """The readiness checks of this process's dependencies."""
     engine = make_engine(config.database_url, application="delivery-health", pool_size=1)
     rpc = config.chain.rpc()
     return {

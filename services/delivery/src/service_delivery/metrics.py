@@ -1,4 +1,4 @@
-"""What the delivery service counts; nothing of it shows a bounty, a Guardian or a key."""
+"""Metrics of the delivery service; none shows a bounty, a Guardian or a key."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What the WSGI server loads: ``service_delivery.wsgi:application``."""
+"""The entry of the WSGI server: ``service_delivery.wsgi:application``."""
 
 import os
 

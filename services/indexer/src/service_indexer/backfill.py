@@ -52,7 +52,7 @@ class Backfill:
             )
 
     def after(self, parent: Header, final: BlockNumber) -> Stretch | None:
-        """What was read of the final blocks that follow ``parent``; None where nothing fits."""
+        """The final blocks that follow ``parent``, as read; None where nothing fits."""
         c = t.backfill.c
         holds_next = (c.first_block <= parent.number + 1) & (c.last_block > parent.number) & (c.last_block <= final)
         with reading(self._engine) as connection:

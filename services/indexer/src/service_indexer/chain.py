@@ -38,7 +38,7 @@ Tag = str
 
 
 def _unchanged(_method: str) -> None:
-    """What our methods do to parameters and to ``null``: nothing."""
+    """Our methods change neither parameters nor ``null``."""
 
 
 def _parsed_by(parse: Callable[[object], T]) -> Callable[[str, Module], Callable[[object], T]]:
@@ -99,11 +99,11 @@ class ChainModule(Module):
         return parse_logs(self._logs(place))
 
     def proof(self, account: Address, number: BlockNumber) -> object:
-        """What ``eth_getProof`` answers of an account in a block; None where the endpoint proves none."""
+        """The answer of ``eth_getProof`` for an account in a block; None where the endpoint proves none."""
         return self._optional("eth_getProof", lambda: self._proof(account, [], hex(number)))
 
     def receipts(self, blocks: Sequence[Bytes32]) -> list[object] | None:
-        """What ``eth_getBlockReceipts`` answers of each block, in one request; None where the endpoint shows none."""
+        """``eth_getBlockReceipts`` of each block, in one request; None where the endpoint shows none."""
 
         def ask() -> list[object]:
             if len(blocks) == 1:
@@ -139,7 +139,7 @@ class ChainReader:
         }
 
     def answers(self, question: Callable[[ChainModule], T]) -> Iterator[tuple[Endpoint, T]]:
-        """What one endpoint after the other answers to the same query."""
+        """The answers of one endpoint after the other to the same query."""
         failure, first = None, True
         for endpoint in self.rpc.endpoints.in_order():
             answer = self._ask(endpoint, question)
@@ -155,7 +155,7 @@ class ChainReader:
     def answers_of_all(
         self, question: Callable[[ChainModule], T], places: Collection[int] | None = None
     ) -> list[tuple[Endpoint, T]]:
-        """What every endpoint, or those of ``places``, answer to the same query, sent side by side."""
+        """The answers of every endpoint, or of those of ``places``, to the same query, sent side by side."""
         asked = [each for each in self.rpc.endpoints.in_order() if places is None or each.place in places]
         with ThreadPoolExecutor(max(1, len(asked))) as pool:
             # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.
@@ -174,6 +174,6 @@ class ChainReader:
             return error.bare()
 
     def contradicted(self, endpoint: Endpoint, why: str) -> None:
-        """What it answered is not true of the chain."""
+        """Report an answer that is not true of the chain."""
         log.warning("an RPC endpoint contradicts the chain", endpoint=endpoint.place, reason=why)
         self.rpc.endpoints.contradicted(endpoint)

@@ -1,4 +1,4 @@
-"""What the follower's job does beside following: showing that the copy is complete and true.
+"""Checks that the copy is complete and true, in the follower's job.
 
 It runs in a thread of the job, on connections of its own, so that the copy goes on meanwhile; it ends with the job, and
 the next one begins where this one was.
@@ -37,7 +37,7 @@ log = get_logger(__name__)
 
 @dataclass
 class _Task:
-    """What is done repeatedly; it returns the seconds until the next time."""
+    """A repeated task; it returns the seconds until the next time."""
 
     run: Callable[[], float]
     due: float = 0.0

@@ -48,7 +48,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """What to compare next; ``new``: blocks that became final since."""
+    """The next comparison; ``new``: blocks that became final since."""
 
     first: BlockNumber
     final: BlockNumber
@@ -143,7 +143,7 @@ def _blocks_of_one_log(ours: Rows) -> set[BlockNumber]:
 
 
 def _expected(logs: Iterable[Log], times: Mapping[BlockNumber, int]) -> Rows:
-    """What the copy would have of these logs; a block without a time here is one of which it has nothing."""
+    """The copy's rows for these logs; a block without a time here is one of which it has nothing."""
     found: Rows = {}
     for entry in logs:
         try:

@@ -33,7 +33,7 @@ def conduct_key(chain_id: ChainId) -> str:
 
 
 def conduct_of(endpoints: Endpoints) -> str:
-    """What is kept."""
+    """The kept values."""
     return json.dumps(
         [
             [each.place, each is endpoints.preferred, each.failures, each.lag, each.contradictions]
@@ -43,7 +43,7 @@ def conduct_of(endpoints: Endpoints) -> str:
 
 
 def read_conduct(redis: Redis, chain_id: ChainId) -> list[EndpointConduct]:
-    """What the follower reported last; empty when there is none, or Redis does not answer."""
+    """The follower's last report; empty when there is none, or Redis does not answer."""
     try:
         kept = redis.get(conduct_key(chain_id))
         counted = cast("dict[bytes, bytes]", redis.hgetall(_noted_key(chain_id)))

@@ -1,4 +1,4 @@
-"""What an endpoint answered contradicts a block header, or itself."""
+"""The error for an answer that contradicts a block header, or itself."""
 
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 

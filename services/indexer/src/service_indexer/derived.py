@@ -1,4 +1,4 @@
-"""What follows from the facts of the copy and is kept beside them: what all bounties come to, and the feed of changes.
+"""Values derived from the copy and kept beside it: the totals of all bounties, and the feed of changes.
 
 Both go on from their newest row, so that what a release before did not write is made up for by the next writer.
 """
@@ -81,7 +81,7 @@ def _count_on(connection: Connection) -> None:
 
 
 def _changes(table: Table) -> Select[Any]:
-    """What each row of a table adds to each count."""
+    """The share of each row of a table in each count."""
     c = table.c
     adds: dict[str, ColumnElement[Any]] = {name: literal(0, Numeric) for name in _COUNTS}
     if table is t.bounties:

@@ -108,7 +108,7 @@ def _common_ancestor(source: Source, writer: Writer, head: Head, tip: Tip) -> He
 
 
 def _already_read(source: Source, backfill: Backfill | None, ancestor: Header, final: BlockNumber) -> Stretch | None:
-    """What a backfill job read of the blocks above ``ancestor``, if it still is what the chain shows."""
+    """The blocks above ``ancestor`` that a backfill job read, if it still is what the chain shows."""
     if backfill is None or ancestor.number >= final:
         return None
     stretch = backfill.after(ancestor, final)
@@ -139,7 +139,7 @@ def _proven(
 
 
 def _begun(proofs: Proofs, writer: Writer, known: ProvenHead | None, ancestor: Header) -> Begun | None:
-    """What is proven of the block at which a stretch begins."""
+    """The proven state of the block at which a stretch begins."""
     if known is not None and known.proof.hash == ancestor.hash:
         return Begun(known.proof.since, known.proof.storage_root)
     above = writer.first_proof_above(ancestor.number)  # of a branch that is left: what is below was whole in it, too

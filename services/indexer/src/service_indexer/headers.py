@@ -36,7 +36,7 @@ _FIRST: Final = (
     "mixHash",
     "nonce",
 )
-"""What every header has, in the order in which it is hashed."""
+"""The fields of every header, in the order in which they are hashed."""
 _LATER: Final = (
     "baseFeePerGas",
     "withdrawalsRoot",
@@ -45,7 +45,7 @@ _LATER: Final = (
     "parentBeaconBlockRoot",
     "requestsHash",
 )
-"""What upgrades added behind that, each only where those before it are."""
+"""Fields that upgrades added behind those, each only where those before it are."""
 
 
 def parse_proven_header(answer: object) -> Header:

@@ -66,7 +66,7 @@ class Begun:
 
 
 class Proofs:
-    """What several endpoints prove of one Hub, and who of them showed which logs."""
+    """Proofs of several endpoints about one Hub, and which of them showed which logs."""
 
     def __init__(self, chain: ChainReader, hub: Address) -> None:
         self._chain, self._hub = chain, hub
@@ -173,7 +173,7 @@ class Proofs:
     def complete(
         self, known: Begun | None, headers: Sequence[Header], logs: Sequence[Log]
     ) -> tuple[StorageProof | None, list[Log]]:
-        """What is proven after the last block, and the logs with those that were found to be missing.
+        """The proof after the last block, and the logs with those that were found to be missing.
 
         ``known``: of the block before the first. Raises ``ChainUnavailable`` where something is missing and no endpoint
         shows it.

@@ -1,4 +1,4 @@
-"""What several RPC endpoints answer about the chain's tip, compared.
+"""Comparison of several RPC endpoints' answers about the chain's tip.
 
 A block is final only if ``quorum`` endpoints call it or a later block final and show the same header at its number. An
 endpoint that shows another one contradicts the quorum and is queried last for a while; one that lags is distinguished

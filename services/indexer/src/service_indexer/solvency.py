@@ -19,7 +19,7 @@ from sqlalchemy import Engine
 
 
 class SolvencyCollector(Collector):
-    """What the Hub owes and what it lacks of that, by each endpoint; only what can be read at this moment."""
+    """The Hub's debts and what it lacks of them, by each endpoint; only what can be read at this moment."""
 
     def __init__(self, engine: Engine, chain: ChainSettings) -> None:
         self._engine, self._chain = engine, chain

@@ -1,4 +1,4 @@
-"""What the indexer reads from the chain, and how it distrusts the answers.
+"""The indexer's reads from the chain, and its checks of the answers.
 
 Near the tip, logs are requested by block hash and only where the header's bloom filter admits one. Behind finality,
 logs come by range, as large as the endpoint allows: a refused range is requested in smaller parts. A header counts only
@@ -75,7 +75,7 @@ class Source(Protocol):
 
     @property
     def proofs(self) -> Proofs | None:
-        """What shows that no log is missing or false; None where nothing does."""
+        """The proof that no log is missing or false; None where nothing does."""
 
 
 class RpcSource:
@@ -104,7 +104,7 @@ class RpcSource:
         return Tip(latest, self._agreed)
 
     def distrust(self) -> None:
-        """What was read last did not fit together: query another endpoint first, where there is one."""
+        """Report that the last answers did not fit together: query another endpoint first, where there is one."""
         self._chain.rpc.distrust()
 
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
@@ -187,7 +187,7 @@ class RpcSource:
             self.proofs.blame(block, "it lists other logs of a final block")
 
     def _logs(self, place: dict[str, str], blocks: range) -> list[Log]:
-        """What ``quorum`` endpoints agree on; one that refuses, or answers more than is read, has no vote.
+        """The answer on which ``quorum`` endpoints agree; one that refuses, or answers more than is read, has no vote.
         ``TooManyLogs`` with a quorum of one that refuses, and where too few others list a range."""
         refusals = list[Exception]()
         votes = Votes[list[Log]](self._quorum)
@@ -249,7 +249,7 @@ class RpcSource:
 
 
 class Votes(Generic[T]):
-    """What endpoints answered to one query, until ``quorum`` of them answer the same."""
+    """The answers of endpoints to one query, until ``quorum`` of them answer the same."""
 
     def __init__(self, quorum: int) -> None:
         self._quorum = quorum

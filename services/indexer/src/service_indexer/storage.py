@@ -1,4 +1,4 @@
-"""What the Hub stores, worked out of the copy's own facts: each word with its place.
+"""The Hub's storage, worked out of the copy's own facts: each word with its place.
 
 The layout is the Hub's (``contracts/src/parts``; ``contracts/proofs/support/HubStorage.sol`` has it, too). Rows come
 from the database one after the other, in the order of their bounties, so that an index of any size needs the same

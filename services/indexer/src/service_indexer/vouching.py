@@ -37,7 +37,7 @@ class ComparisonStopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ComparedCopy:
-    """What came of comparing: up to which block, and whether the copy's facts give the proven root."""
+    """The result of a comparison: up to which block, and whether the copy's facts give the proven root."""
 
     number: BlockNumber
     equal: bool

@@ -25,7 +25,7 @@ RESERVED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class DailyCap:
-    """What one review takes its paid call from."""
+    """The budget from which one review takes its paid call."""
 
     engine: Engine
     cap: int

@@ -79,6 +79,6 @@ def _configured(environment: Environment) -> ReviewerConfig:
 
 
 def _checks(config: ReviewerConfig) -> dict[str, Check]:
-    """What readiness checks of this process's dependencies."""
+    """The readiness checks of this process's dependencies."""
     engine = make_engine(config.database_url, application="reviewer-health", pool_size=1)
     return {"database": lambda: check_database(engine), "redis": connect(config.redis_url).ping}

@@ -40,7 +40,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is kept of one review."""
+    """The kept record of one review."""
 
     poster: Address
     page: bytes | None

@@ -1,4 +1,4 @@
-"""What the WSGI server loads: ``service_reviewer.wsgi:application``. Liveness and the rubric; reviews are jobs."""
+"""The entry of the WSGI server: ``service_reviewer.wsgi:application``. Liveness and the rubric; reviews are jobs."""
 
 import os
 

@@ -66,7 +66,7 @@ get_health = public(_health, counted=False)
 
 
 def _install_templates(app: Flask, dependencies: Dependencies) -> None:
-    """What every template may use."""
+    """Names that every template may use."""
     texts = dependencies.config.texts
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = True

@@ -35,7 +35,7 @@ class RoundNotOut(Exception):
 
 
 class Rounds:
-    """What relays answer, verified and kept. Thread-safe."""
+    """The verified answers of relays, kept. Thread-safe."""
 
     def __init__(self, record: BeaconRecord, http: HttpGet, clock: Clock) -> None:
         self._record, self._http, self._clock = record, http, clock

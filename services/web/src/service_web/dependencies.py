@@ -26,7 +26,7 @@ _AT_ONCE: Final = 16
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What the pages of one process share. Thread-safe."""
+    """Dependencies shared by the pages of one process. Thread-safe."""
 
     config: PagesConfig
     api: Api

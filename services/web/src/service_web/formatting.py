@@ -23,7 +23,7 @@ _NOUNS: Final = {
     "bounty": marked_plural("%(count)s bounty", "%(count)s bounties"),
     "Submission": marked_plural("%(count)s Submission", "%(count)s Submissions"),
 }
-"""What pages count."""
+"""Units that pages count."""
 _MONTHS: Final = (
     *(marked("January"), marked("February"), marked("March"), marked("April"), marked("May"), marked("June")),
     *(marked("July"), marked("August"), marked("September"), marked("October"), marked("November"), marked("December")),

@@ -30,7 +30,7 @@ def _serve(environment: Environment) -> None:
 
 
 def _checks(config: PagesConfig) -> dict[str, Check]:
-    """What readiness checks: that the API answers at all. Pages are shown without it, as far as they can be."""
+    """The readiness check: that the API answers at all. Pages are shown without it, as far as they can be."""
     http = urllib3.PoolManager(maxsize=1, retries=False, timeout=urllib3.Timeout(connect=1.0, read=2.0))
 
     def api() -> None:

@@ -38,7 +38,7 @@ _CLASSES: Final = {"span": {"outside", "picture"}}
 
 
 class _Renderer(RendererHTML):
-    """What differs from the usual: links show where they lead, pictures are links to what was not loaded."""
+    """Differences from the usual renderer: links show where they lead, pictures are links to what was not loaded."""
 
     def link_open(self, tokens: Sequence[Token], index: int, _options: OptionsDict, env: EnvType) -> str:
         target = _target(tokens[index])

@@ -1,4 +1,4 @@
-"""What the pages count; nothing of it names a person, a bounty or an address."""
+"""Metrics of the pages; none names a person, a bounty or an address."""
 
 from enum import StrEnum
 from typing import Final

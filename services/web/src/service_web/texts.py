@@ -42,7 +42,7 @@ class _Catalogue(GNUTranslations):
     """The messages of a compiled catalogue, as they are shown in plain text."""
 
     _catalog: dict[str | tuple[str, int], str]
-    """What the standard library reads, and has no public name for: each text, a plural's by the number of its form."""
+    """The parsed catalogue, without a public name in the library: each text, a plural's by the number of its form."""
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__(file)

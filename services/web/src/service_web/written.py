@@ -29,7 +29,7 @@ class Written:
 
     @cached_property
     def parsed(self) -> WrittenVerdict | None:
-        """What they state; None where they are in no required form: a Guardian may record any commitment."""
+        """The parsed statements; None where they are in no required form: a Guardian may record any commitment."""
         try:
             return parse_verdict(self.content)
         except ServiceError:

@@ -1,4 +1,4 @@
-"""What the WSGI server loads: ``service_web.wsgi:application``."""
+"""The entry of the WSGI server: ``service_web.wsgi:application``."""
 
 import os
 

@@ -70,13 +70,13 @@ def _line(text: str) -> str:
 
 @dataclass(slots=True)
 class _Writer:
-    """What the tokens so far came to."""
+    """The lines made of the tokens so far."""
 
     done: list[Item] = field(default_factory=list)
     _lists: list[int | None] = field(default_factory=list)
     """The next number of each list that is open, None for one with bullets."""
     _marker: str = ""
-    """What the next line of the innermost list item begins with."""
+    """The prefix of the next line of the innermost list item."""
     _heading: int = 0
     _quotes: int = 0
     _cells: list[str] | None = None
@@ -173,7 +173,7 @@ _TAKING: Final = {
     "tr_close": _Writer.end_row,
     "table_close": _Writer.end_table,
 }
-"""What a token that is no text of its own does."""
+"""The effect of each token without text of its own."""
 _MARKS: Final = {
     "strong_open": "**",
     "strong_close": "**",

@@ -20,7 +20,7 @@ from service_cli.shell.text import NOTHING, About, FindAbout
 
 
 class Printer:
-    """What of a run's text is printed, and the rows that wait for their table to end."""
+    """Printer of a run's text, with the rows that wait for their table to end."""
 
     def __init__(self, screen: Callable[[About], Screen]) -> None:
         self._screen = screen
@@ -29,7 +29,7 @@ class Printer:
         self._begun = self._in_block = False
 
     def show(self, event: Event, about: FindAbout | None, as_json: Callable[[], str]) -> str:
-        """What is printed now of this event; ``as_json`` where it cannot be put into text."""
+        """The text of this event that is printed now; ``as_json`` where it cannot be put into text."""
         try:
             known = _found_out(about)
             screen = self._screen(known)
@@ -101,7 +101,7 @@ def _columns(stdout: TextIO) -> int | None:
 
 
 def _found_out(about: FindAbout | None) -> About:
-    """What the event is about; nothing where that cannot be found out, since the event has happened."""
+    """Context of the event; empty where it cannot be read, since the event has happened."""
     try:
         return NOTHING if about is None else about()
     except ServiceError:

@@ -38,28 +38,28 @@ def _columns(character: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What text is laid out for; ``columns`` is None where nothing has to be cut."""
+    """The terminal that text is laid out for; ``columns`` is None where nothing has to be cut."""
 
     columns: int | None
     colours: bool
     now: int
     about: About = NOTHING
-    """What is known beside the event that is shown."""
+    """Context of the event that is shown."""
 
     def strong(self, text: str) -> str:
-        """What counts most."""
+        """Style of the most important text."""
         return self._coded(text, 1)
 
     def quiet(self, text: str) -> str:
-        """What is read last."""
+        """Style of the least important text."""
         return self._coded(text, 2)
 
     def good(self, text: str) -> str:
-        """What went well, or holds."""
+        """Style of success."""
         return self._coded(text, 32)
 
     def bad(self, text: str) -> str:
-        """What did not, and what calls for attention."""
+        """Style of failures and warnings."""
         return self._coded(text, 31)
 
     def _coded(self, text: str, code: int) -> str:

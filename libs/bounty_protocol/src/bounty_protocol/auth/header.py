@@ -20,7 +20,7 @@ _HEX: Final = re.compile(r"0x(?:[0-9a-fA-F]{2})+")
 
 @dataclass(frozen=True, slots=True)
 class ApprovalHeader:
-    """What the header claims; nothing in it is proven yet."""
+    """The claims of the header; none is proven yet."""
 
     address: Address
     signature: bytes

@@ -23,7 +23,7 @@ class RequestToSign:
     audience: str
 
     def approval(self, block_number: BlockNumber, block_hash: Bytes32) -> Approval:
-        """What the signature will cover, bound to a recent block."""
+        """The message to sign, bound to a recent block."""
         return Approval(
             endpoint_id=endpoint_id(self.method, self.path),
             audience=self.audience,

@@ -30,7 +30,7 @@ Fields = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class SigningDomain:
-    """What separates one deployment's signatures from another's."""
+    """The signing domain, which separates one deployment's signatures from another's."""
 
     chain_id: ChainId
     hub_address: Address
@@ -38,7 +38,7 @@ class SigningDomain:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What one signature covers."""
+    """The message that one signature covers."""
 
     endpoint_id: str
     audience: str

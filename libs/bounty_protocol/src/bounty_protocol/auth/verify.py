@@ -39,7 +39,7 @@ class Refused(ServiceError):
 
 
 class WalletAnswer(Enum):
-    """What an account answers about a signature."""
+    """An account's answer about a signature."""
 
     ACCEPTED = auto()
     REFUSED = auto()
@@ -60,12 +60,12 @@ class WalletView(Protocol):
     """Accounts that are contracts. Raises for an unreachable chain and when there are too many calls at once."""
 
     def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
-        """What the account's own code answers about the signature (ERC-1271, before deployment ERC-6492)."""
+        """The answer of the account's own code about the signature (ERC-1271, before deployment ERC-6492)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """What one deployment's signatures must name: its signing domain, its one public host, its window in blocks."""
+    """The scope of one deployment's signatures: its signing domain, its one public host, its window in blocks."""
 
     domain: SigningDomain
     audience: str

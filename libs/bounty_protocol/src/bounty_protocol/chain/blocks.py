@@ -17,7 +17,7 @@ from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What identifies a block and places it in time.
+    """A block's identity and its time.
 
     The roots are of the chain's whole state after the block, and of the block's receipts: known only where the hash was
     computed from the header's fields.

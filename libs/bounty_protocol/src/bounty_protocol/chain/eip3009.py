@@ -40,7 +40,7 @@ def authorization_typed_data(
     valid_before: UnixSeconds,
     nonce: Bytes32,
 ) -> dict[str, object]:
-    """What the Poster's wallet shows and signs."""
+    """The typed data that the Poster's wallet shows and signs."""
     return {
         "types": {
             "EIP712Domain": [

@@ -81,7 +81,7 @@ class Endpoints:
         endpoint.rests_until = self._monotonic() + longest * (0.5 + self._jitter() / 2)
 
     def distrusted(self) -> None:
-        """What the preferred one answered cannot be used: another is preferred, also once it has rested."""
+        """Report an unusable answer of the preferred one: another is preferred, also once it has rested."""
         of_no_use = self._preferred
         self.failed(of_no_use)
         self._preferred = next((each for each in self.in_order() if each is not of_no_use), of_no_use)

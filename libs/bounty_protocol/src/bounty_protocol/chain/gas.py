@@ -1,4 +1,4 @@
-"""What this project's programs spend on gas at most: how much a call may take, and what is offered for a unit of it.
+"""Limits on gas of this project's programs: how much a call may take, and what is offered for a unit of it.
 
 An endpoint that estimates gas or suggests a price may be wrong on purpose, and a contract that is not the Hub may take
 any amount. So each call has a bound that follows from what the Hub was measured to take, and a tip has one that follows
@@ -24,14 +24,14 @@ _TIP_MULTIPLE: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class GasNeed:
-    """What a call takes, rounded up from ``contracts/snapshots/hub.gas.json``; ``further`` for each further claim."""
+    """The gas of a call, rounded up from ``contracts/snapshots/hub.gas.json``; ``further`` for each further claim."""
 
     used: int
     reaches_token: bool
     further: int = 0
 
     def usual(self, parts: int = 1) -> int:
-        """What a call with so many claims takes."""
+        """The gas of a call with so many claims."""
         return self.used + self.further * (parts - 1)
 
     def most(self, parts: int = 1) -> int:

@@ -1,4 +1,4 @@
-"""What never changes about a deployed Hub and its token, read from the chain once.
+"""The constants of a deployed Hub and its token, read from the chain once.
 
 Values are the contracts' own, checked for the chain id that the deployment names.
 """
@@ -16,7 +16,7 @@ from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, ChainId, TokenAmount, UnixSeconds
 
 _TEXT: Final = Function("text", (), (Parameter("", "string"),))
-"""What each of a token's texts is returned as."""
+"""The encoding of each of a token's texts."""
 BALANCE_OF: Final = "0x70a08231"
 MAX_DECIMALS: Final = 36
 """Twice those of ether, and more than any token in use has; with the 255 that a contract can return, any amount is
@@ -104,7 +104,7 @@ def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:
 
 
 def balance_of(rpc: JsonRpc, token: Address, account: Address, block: str = "latest") -> TokenAmount:
-    """What an account holds of a token, in its smallest units; ``ChainUnavailable`` for an answer that is no word."""
+    """An account's balance of a token, in its smallest units; ``ChainUnavailable`` for an answer that is no word."""
     answer = rpc.call("eth_call", {"to": token, "data": BALANCE_OF + account[2:].rjust(64, "0")}, block)
     try:
         word = hex_bytes(answer)

@@ -61,7 +61,7 @@ def is_signed(rpc: JsonRpc, notice: HubNotice) -> bool:
 
 
 def _answer(rpc: JsonRpc, account: Address, data: bytes) -> bytes:
-    """What an account answers to a call; nothing where it has no code, or reverts."""
+    """An account's answer to a call; nothing where it has no code, or reverts."""
     call = {"to": account, "data": "0x" + data.hex(), "gas": hex(_CALL_GAS)}
     try:
         return hex_bytes(rpc.call("eth_call", call, "latest"))

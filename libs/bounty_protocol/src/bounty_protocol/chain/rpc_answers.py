@@ -1,4 +1,4 @@
-"""What each JSON-RPC method may answer: how many bytes, and of which shape.
+"""The limits of each JSON-RPC method's answer: how many bytes, and of which shape.
 
 Most answers are a number or a few hundred bytes. A block names its transactions and a receipt lists its logs: of these
 only the fields are read that somebody uses, each within its own length, and the rest is passed over without being
@@ -138,7 +138,7 @@ _LOGS_OF_RANGE: Final = Expected(RANGE_BYTES, _Logs)
 
 
 def expected(method: str, params: Sequence[object]) -> Expected:
-    """What the answer to a call may be."""
+    """The limits of one call's answer."""
     if method == "eth_getLogs":
         place = params[0] if params and isinstance(params[0], dict) else {}
         of_block = "blockHash" in place or place.get("fromBlock", "") == place.get("toBlock")
@@ -165,7 +165,7 @@ def read_result(answer: RpcEnvelope, wanted: Expected) -> object:
 
 
 def read_error(answer: RpcEnvelope) -> object:
-    """What the endpoint answers in place of a result, as plain values, or None; the same errors."""
+    """The endpoint's error in place of a result, as plain values, or None; the same errors."""
     size = len(memoryview(answer.error))
     if size > PLAIN_BYTES:
         raise ValueError("an error that is too long")

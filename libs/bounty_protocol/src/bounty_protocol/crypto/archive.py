@@ -1,4 +1,4 @@
-"""What an artifact archive may contain, the same when it is made and when it is opened.
+"""The rules of an artifact archive's contents, the same when it is made and when it is opened.
 
 Every accepted name is relative, stays below its directory on every common file system, and differs from every other
 name by more than letter case. Refused (``archive_refused``) are absolute names and ``..``, control characters and

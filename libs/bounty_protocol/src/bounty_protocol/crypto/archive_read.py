@@ -33,12 +33,12 @@ _MAX_DIGITS: Final = 19
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """What an archive held."""
+    """The contents of an archive."""
 
     file_count: int
     byte_length: int
     binding: Binding | None = None
-    """What its global headers name as its bounty and Solver."""
+    """The bounty and Solver that its global headers name."""
     inert: tuple[str, ...] = ()
     """Paths, as they were laid out, whose last part got another name than the archive has."""
 

@@ -9,7 +9,7 @@ from bounty_protocol.domain.envelope import UNBOUND_VERSION, Envelope
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBinding:
-    """What must be inside; ``required`` is False where an older format may have left it out."""
+    """The binding that must be inside; ``required`` is False where an older format may have left it out."""
 
     binding: Binding
     required: bool
@@ -27,5 +27,5 @@ class ExpectedBinding:
 
 
 def expected_binding(envelope: Envelope) -> ExpectedBinding:
-    """What must be inside the seals of an envelope, which itself was compared with the chain."""
+    """The binding that must be inside the seals of an envelope, which itself was compared with the chain."""
     return ExpectedBinding(envelope.binding, required=envelope.version > UNBOUND_VERSION)

@@ -23,7 +23,7 @@ _PAIRING_OF_GENERATORS: Final = "300e47c99502f3af33ad2080847d528cabd90365a90ab98
 
 
 def round_message(number: int) -> bytes:
-    """What the beacon signs for a round: SHA-256 of the round as 8 bytes, big-endian."""
+    """The beacon's message for a round: SHA-256 of the round as 8 bytes, big-endian."""
     return hashlib.sha256(number.to_bytes(8, "big")).digest()
 
 

@@ -55,7 +55,7 @@ def seal_capsule(
 
 
 def check_capsule(capsule: bytes, policy: RevealPolicy) -> list[Issue]:
-    """What can be checked before the round: that the capsule is a timelock file for the policy's round and chain."""
+    """The checks before the round: that the capsule is a timelock file for the policy's round and chain."""
     try:
         lock = read_timelock(capsule)
     except SealedDataError as error:

@@ -13,7 +13,7 @@ from bounty_protocol.errors import Issue, ServiceError
 
 
 class Failure(StrEnum):
-    """What kind of thing is wrong; the value is the error's code."""
+    """The kind of failure; the value is the error's code."""
 
     KEY_INVALID = "key_invalid"
     AGE_MALFORMED = "age_malformed"

@@ -73,7 +73,7 @@ OBEYED: Final = (
         "file managers show other names and icons for them, and fetch these from the server that they name",
     ),
 )
-"""What is obeyed without being started."""
+"""Names of files that programs obey without being started."""
 
 _MARK: Final = "inert_"
 _CUT_MARK: Final = "inert~"

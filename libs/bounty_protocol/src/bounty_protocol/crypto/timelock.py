@@ -32,7 +32,7 @@ _CHAIN: Final = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class TimelockStanza:
-    """What a timelock file shows unencrypted: which round of which chain opens it."""
+    """The unencrypted part of a timelock file: which round of which chain opens it."""
 
     round: int
     chain_hash: Bytes32

@@ -48,7 +48,7 @@ def parse_binding(text: str) -> Binding:
 
 
 def take_comment(found: Binding | None, comment: str) -> Binding | None:
-    """What is known after one more comment: other comments change nothing, a second binding is a ValueError."""
+    """The binding after one more comment: other comments change nothing, a second binding is a ValueError."""
     if not comment.startswith(MARK):
         return found
     if found is not None:

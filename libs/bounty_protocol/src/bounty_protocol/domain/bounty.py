@@ -32,7 +32,7 @@ class Bounty:
 
     @property
     def terms(self) -> BountyCreated:
-        """What the Hub fixed at its creation."""
+        """The terms that the Hub fixed at its creation."""
         return self.created.event
 
     @property

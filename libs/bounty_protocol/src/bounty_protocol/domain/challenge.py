@@ -30,7 +30,7 @@ SECONDS_PATTERN: Final = "[1-9][0-9]{0,18}"
 
 @dataclass(frozen=True, slots=True)
 class ChallengePage:
-    """What a Poster wants and offers. The commitment is over the page's bytes, not over these fields."""
+    """A Poster's challenge and its terms. The commitment is over the page's bytes, not over these fields."""
 
     version: int
     title: str

@@ -16,7 +16,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 
 @dataclass(frozen=True, slots=True)
 class ExpectedEnvelope:
-    """What an envelope must state according to the chain and the deployment."""
+    """The values that an envelope must state, by the chain and the deployment."""
 
     chain_id: ChainId
     hub_address: Address

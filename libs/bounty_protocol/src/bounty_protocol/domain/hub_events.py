@@ -41,7 +41,7 @@ class Logged(Generic[E_co]):
 
 @dataclass(frozen=True, slots=True)
 class BountyTerms:
-    """What the Hub fixed at a bounty's creation, as its event and ``getBounty`` state it; amounts in smallest units."""
+    """A bounty's terms, fixed at its creation, as event and ``getBounty`` state them; amounts in smallest units."""
 
     poster: Address
     spec_commitment: Bytes32
@@ -133,7 +133,7 @@ class ProtocolFeeClaimed:
 
 @dataclass(frozen=True, slots=True)
 class HubConfig:
-    """What a deployment fixes, as the Hub's constructor takes it; fees in basis points, escrow in smallest units."""
+    """The constants of a Hub, as its constructor takes them; fees in basis points, escrow in smallest units."""
 
     token: Address
     owner: Address

@@ -27,7 +27,7 @@ _SIGNATURE: Final = re.compile(rf"0x(?:[0-9a-fA-F]{{2}}){{1,{MAX_SIGNATURE_BYTES
 
 
 class NoticeReason(StrEnum):
-    """What a notice states."""
+    """The statement of a notice."""
 
     HUB_FLAW = "hub_flaw"
     """The Hub's code has a flaw, or may have one."""
@@ -37,7 +37,7 @@ class NoticeReason(StrEnum):
     """The escrow token is paused, or cannot be relied on."""
     OTHER = "other"
     WITHDRAWN = "withdrawn"
-    """What the same account signed before is over."""
+    """Ends the same account's earlier notice."""
 
 
 STATES: Final[Mapping[NoticeReason, str]] = {
@@ -47,7 +47,7 @@ STATES: Final[Mapping[NoticeReason, str]] = {
     NoticeReason.OTHER: "something is wrong with the Hub",
     NoticeReason.WITHDRAWN: "what this account stated before is over",
 }
-"""What clients show of a reason: their own text, none of it the signer's."""
+"""The text that clients show for a reason: their own text, none of it the signer's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ class BountyStatus(StrEnum):
 
 
 class HubEnum(StrEnum):
-    """What the interface names and the Hub numbers: from 1, in the order of the members; 0 there means none yet."""
+    """Named by the interface and numbered by the Hub: from 1, in the order of the members; 0 there means none yet."""
 
     @property
     def number(self) -> int:
@@ -43,7 +43,7 @@ class Outcome(HubEnum):
 
 
 class VerdictKind(HubEnum):
-    """What a Guardian decided; same numbers as the outcome it supports."""
+    """A Guardian's decision; same numbers as the outcome it supports."""
 
     AWARDED = "awarded"
     NO_VALID_SUBMISSION = "no_valid_submission"

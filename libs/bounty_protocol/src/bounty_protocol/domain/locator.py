@@ -16,7 +16,7 @@ _LOCATOR: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class StorageLocation:
-    """What a locator names; ``str`` of it is the locator."""
+    """The object that a locator names; ``str`` of it is the locator."""
 
     chain_id: ChainId
     hub_address: Address

@@ -97,7 +97,7 @@ class FieldReader:
         return self.issues
 
     def _instead(self, name: str) -> str:
-        """What to do with a key that nobody reads: often it is a missing one, written in another way."""
+        """The hint for an unknown key: often it is a missing one, written in another way."""
         missing = [each for each in self._seen if each not in self._source]
         if len(name) > _LONGEST_NAME or not missing:  # comparing takes the product of both lengths
             return "remove it"

@@ -57,7 +57,7 @@ class SettlementTransaction:
 
 @dataclass(frozen=True, slots=True)
 class RosterVerdict:
-    """What one Guardian of the roster recorded at last; null where that is nothing."""
+    """The last Verdict of one Guardian of the roster; null where there is none."""
 
     guardian_address: Address
     kind: VerdictKind | None

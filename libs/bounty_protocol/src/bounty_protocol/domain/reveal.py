@@ -36,7 +36,7 @@ def reveal_policy(reveal_at: UnixSeconds, chain_hash: Bytes32, genesis_time: int
 
 
 def check_reveal_policy(policy: RevealPolicy, expected: RevealPolicy) -> list[Issue]:
-    """What differs from the policy that the bounty's reveal point and the deployment's beacon require."""
+    """Differences from the policy that the bounty's reveal point and the deployment's beacon require."""
     issues = []
     if policy.beacon_chain_hash != expected.beacon_chain_hash:
         issues.append(Issue("reveal_policy.beacon_chain_hash", "is not the beacon of this deployment"))

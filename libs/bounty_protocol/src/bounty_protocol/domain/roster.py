@@ -50,7 +50,7 @@ class Roster:
 
     @property
     def recipients_commitment(self) -> Bytes32:
-        """What an envelope sealed for this roster must carry."""
+        """The fields that an envelope sealed for this roster must carry."""
         return recipients_commitment(self.guardian_roster_hash, self.encryption_public_keys)
 
     def member(self, guardian: Address) -> RosterMember | None:

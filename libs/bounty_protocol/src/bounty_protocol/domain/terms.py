@@ -24,7 +24,7 @@ TERMS_TYPES: Final = ("bytes32", "bytes32", "uint256", "uint256", "uint256", "ui
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the Poster agrees to. Amounts in smallest units, times and windows in seconds."""
+    """The terms that the Poster agrees to. Amounts in smallest units, times and windows in seconds."""
 
     spec_commitment: Bytes32
     expected_roster_hash: Bytes32

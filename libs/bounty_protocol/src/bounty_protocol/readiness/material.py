@@ -1,4 +1,4 @@
-"""What a readiness review judges."""
+"""The material of a readiness review."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from bounty_protocol.types import UnixSeconds
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is judged: the parsed page, its exact bytes, when, and on which terms of the deployment.
+    """The material of one review: the parsed page, its exact bytes, when, and on which terms of the deployment.
 
     ``reveal_delay`` is None where it is not known; the token is the escrow token, as it describes itself.
     """

@@ -34,7 +34,7 @@ class Found:
 
     @property
     def words(self) -> str:
-        """What matched, as the author wrote it."""
+        """The matched text, as the author wrote it."""
         return self._text[self.start : self.end]
 
     @property
@@ -144,7 +144,7 @@ def _passage_as_read(text: str) -> str:
 
 
 class _Read(dict[int, str]):
-    """What each character is read as; filled as characters are met."""
+    """The reading of each character; filled as characters are met."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

@@ -26,7 +26,7 @@ MAX_PASSAGES: Final = 10_000
 MAX_LINES_AND_CELLS: Final = 40_000
 """Of a body, counted before it is parsed: the parser takes up to 2 KB of memory for each."""
 _CODE: Final = "``"
-"""What is in ``prose`` where the page has a code span."""
+"""The placeholder in ``prose`` of a code span."""
 _FULL_STOP: Final = Pattern(r"[.!?](?:\s|\z)")
 
 

@@ -34,7 +34,7 @@ RULES: Final[tuple[Rule, ...]] = (MEASURABLE, TIMES, PAYMENT, LIMITS, LEFTOVERS,
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the rules found; no issue means ready. ``withhold``: the page holds what looks like a secret, or nobody has
+    """The findings; no issue means ready. ``withhold``: the page holds what looks like a secret, or nobody has
     looked, so it must not be kept.
     """
 

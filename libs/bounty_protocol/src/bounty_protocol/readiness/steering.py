@@ -94,7 +94,7 @@ def _plain(passage: Passage) -> str:
 
 
 class _Shown(dict[int, str]):
-    """What each character looks like; filled as characters are met. A whole text's normal form can take long."""
+    """Look-alikes of each character; filled as characters are met. A whole text's normal form can take long."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)

@@ -29,7 +29,7 @@ def current_rubric() -> Rubric:
 
 @cache
 def known_rubrics() -> tuple[Rubric, ...]:
-    """What this release reviews by: its own rubric, and the one of the release before."""
+    """The rubrics of this release: its own rubric, and the one of the release before."""
     return current_rubric(), _read("former.md")
 
 

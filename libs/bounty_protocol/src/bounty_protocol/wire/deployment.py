@@ -1,4 +1,4 @@
-"""What a deployment publishes: its chain, its Hub, its keys and its rubric."""
+"""The facts that a deployment publishes: its chain, its Hub, its keys and its rubric."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -31,7 +31,7 @@ class CurrentFees:
 
 @dataclass(frozen=True, slots=True)
 class HubLimits:
-    """What the Hub and the service take at least and at most."""
+    """The limits of the Hub and of the service."""
 
     min_escrow_amount: TokenAmount
     min_judging_window_seconds: int
@@ -53,7 +53,7 @@ HubNotices = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What a client needs to know of this deployment."""
+    """The facts of this deployment that a client needs."""
 
     chain_id: ChainId
     hub_address: Address
@@ -100,7 +100,7 @@ class IndexPosition:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentTotals:
-    """What all bounties of the Hub come to, as of the newest indexed block."""
+    """Totals of all bounties of the Hub, as of the newest indexed block."""
 
     bounty_count: int
     open_count: int
@@ -134,7 +134,7 @@ class KeyAnnouncement:
 
 @dataclass(frozen=True, slots=True)
 class Announcements:
-    """What the Hub's owner announced and is not in effect yet; null where it announced nothing."""
+    """The announcements of the Hub's owner that are not in effect yet; null where it announced nothing."""
 
     guardian_roster: RosterAnnouncement | None
     delivery_key: KeyAnnouncement | None

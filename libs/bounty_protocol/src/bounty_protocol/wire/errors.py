@@ -10,7 +10,7 @@ from bounty_protocol.wire.values import Timestamp
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What went wrong, and what to do next."""
+    """An error, and the next step."""
 
     code: Annotated[str, Note("Machine-readable.")]
     message: Annotated[str, Note("For a person.")]
@@ -27,7 +27,7 @@ class Error:
 
 
 def error_body(error: ServiceError) -> ErrorBody:
-    """What an answer shows of an error."""
+    """The body of an error."""
     not_before = Timestamp(error.retry_not_before) if error.retry_not_before else None
     issues = tuple(shown_issues(error.issues))
     return ErrorBody(error.code, error.message, issues, error.next_action, not_before)

@@ -36,7 +36,7 @@ class ReviewReference:
 
 @dataclass(frozen=True, slots=True)
 class PreparedPublication:
-    """What the Poster's wallet sends to create the bounty of a stored page, in one of two ways."""
+    """The call that creates the bounty of a stored page, in one of two ways."""
 
     spec_commitment: Bytes32
     byte_length: int

@@ -17,6 +17,6 @@ class GraphqlRequest:
 
 @dataclass(frozen=True, slots=True)
 class GraphqlAnswer:
-    """What the query asked for."""
+    """The data that the query asked for."""
 
     data: dict[str, object] | None

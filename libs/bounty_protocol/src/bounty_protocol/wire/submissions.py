@@ -10,7 +10,7 @@ from bounty_protocol.wire.values import AbiArguments, Timestamp
 
 @dataclass(frozen=True, slots=True)
 class UploadTargetRequest:
-    """What the Solver is about to upload."""
+    """The description of the upload to come."""
 
     ciphertext_sha256: Bytes32
     ciphertext_byte_length: Annotated[int, Note(minimum=1)]
@@ -41,7 +41,7 @@ class SubmitTransaction:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSubmission:
-    """What a stored envelope commits to, and the call that records it."""
+    """A stored envelope's commitment, and the call that records it."""
 
     submission_commitment: Bytes32
     guardian_roster_hash: Bytes32

@@ -41,7 +41,7 @@ AbiArguments = NewType("AbiArguments", list[object])
 PublicKey = NewType("PublicKey", Bytes32)
 """An X25519 key that a caller chose."""
 TypedData = NewType("TypedData", dict[str, object])
-"""What a wallet signs by EIP-712."""
+"""Typed data that a wallet signs by EIP-712."""
 ChangeNumber = NewType("ChangeNumber", int)
 """Counts the changes of this deployment's index; numbers are skipped."""
 SearchText = NewType("SearchText", str)
@@ -71,7 +71,7 @@ class IndexState(StrEnum):
 
 
 class ChangeKind(StrEnum):
-    """What happened to the index."""
+    """A kind of change of the index."""
 
     EVENT = "event"
     RETRACTION = "retraction"
@@ -230,5 +230,5 @@ def form_of(kind: Any) -> ValueForm | None:
 
 
 def no_form(kind: object) -> TypeError:
-    """What is raised for the type of a field that nothing knows how to read."""
+    """The error for the type of a field that nothing knows how to read."""
     return TypeError(f"{kind} annotates a field and has no form: add it to VALUES in bounty_protocol/wire/values.py")

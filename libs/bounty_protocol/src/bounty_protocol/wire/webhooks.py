@@ -25,7 +25,7 @@ _FACTS_OF = "Facts that name this account, and of bounties in which it is Poster
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """What registers a webhook: an address, and exactly one of an account, a bounty, or all bounties."""
+    """The registration of a webhook: an address, and exactly one of an account, a bounty, or all bounties."""
 
     url: Annotated[str, Note("An https address without a user, a fragment or an IP address.", max_length=MAX_URL)]
     account_address: Annotated[Address | None, Note(_FACTS_OF)] = None
@@ -90,7 +90,7 @@ class FactsData:
 
 @dataclass(frozen=True, slots=True)
 class FactsMessage:
-    """What a receiver gets of new facts. ``timestamp`` is the time of the newest one's block."""
+    """The message of new facts. ``timestamp`` is the time of the newest one's block."""
 
     type: Literal["hub.facts"]
     timestamp: Timestamp
@@ -110,7 +110,7 @@ class MissedData:
 
 @dataclass(frozen=True, slots=True)
 class MissedMessage:
-    """What a receiver gets where it may have missed something: the index was restored from a backup."""
+    """The message to a receiver that may have missed something: the index was restored from a backup."""
 
     type: Literal["hub.missed"]
     timestamp: Timestamp
@@ -127,7 +127,7 @@ class ChallengeData:
 
 @dataclass(frozen=True, slots=True)
 class ChallengeMessage:
-    """What a receiver gets before anything else."""
+    """The first message, a challenge."""
 
     type: Literal["webhook.challenge"]
     timestamp: Timestamp
@@ -143,7 +143,7 @@ class TestData:
 
 @dataclass(frozen=True, slots=True)
 class TestMessage:
-    """What a receiver gets when its subscriber asks for a test."""
+    """The message of a test that a subscriber asks for."""
 
     type: Literal["webhook.test"]
     timestamp: Timestamp
@@ -156,6 +156,6 @@ WebhookMessage = FactsMessage | MissedMessage | ChallengeMessage | TestMessage
 
 @dataclass(frozen=True, slots=True)
 class ChallengeAnswer:
-    """What a receiver answers a challenge with: the same value."""
+    """A receiver's answer to a challenge: the same value."""
 
     challenge: str

@@ -70,7 +70,7 @@ class ContractWallets:
         return _OfClient(self, client)
 
     def ask(self, account: Address, digest: bytes, signature: bytes, client: str | None = None) -> WalletAnswer:
-        """What the account's code answers about the signature over ``digest`` at the newest known block."""
+        """The answer of the account's code about the signature over ``digest`` at the newest known block."""
         head = self._head()
         if not signature.endswith(_WRAPPED) and self._without_code.knows(account, head):
             return WalletAnswer.NO_CODE

@@ -60,7 +60,7 @@ challenge_summaries = Table(
     ),
     Index("challenge_summaries_words", "words", postgresql_using="gin"),
 )
-"""What lists show of a page and search in: written with the page, from bytes that hash to the commitment."""
+"""Summaries of pages for lists and search: written with the page, from bytes that hash to the commitment."""
 processed_approvals = Table(
     "processed_approvals",
     metadata,
@@ -141,7 +141,7 @@ defects = Table(
     _created_at("found_at"),
     _created_at("seen_at"),
 )
-"""What is kept of a bounty and is not what it should be, until an inspection finds it whole."""
+"""Damaged data of a bounty, until an inspection finds it whole."""
 hub_notices = Table(
     "hub_notices",
     metadata,

@@ -252,7 +252,7 @@ totals = _fact(
         for name in ("escrowed", "awards_paid", "refunds_paid", "guardian_fees_paid", "protocol_fees_paid")
     ),
 )
-"""What all bounties come to after each event that changes it; the newest row is the present."""
+"""Totals of all bounties after each event that changes them; the newest row is the present."""
 changes = Table(
     "changes",
     metadata,
@@ -262,7 +262,7 @@ changes = Table(
     Column("retracts_final", Boolean, nullable=False, server_default=false()),
     Index("changes_place", "block_number", "log_index", unique=True),
 )
-"""What the copy took in and took back, in the order in which it did: a log by its place, or without a ``log_index`` a
+"""Logs that the copy took in and took back, in that order: a log by its place, or without a ``log_index`` a
 reorg or a rebuild that took every log out that is above the block, where ``retracts_final`` even final ones. The
 numbers are this copy's own, so a replay has none."""
 

@@ -64,7 +64,7 @@ Row = RowMapping | Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What all bounties come to; amounts in smallest units. ``escrowed`` is what was ever paid in."""
+    """Totals of all bounties; amounts in smallest units. ``escrowed`` is what was ever paid in."""
 
     bounties: int
     awarded: int
@@ -85,7 +85,7 @@ class Totals:
 
     @property
     def held(self) -> int:
-        """What the Hub still holds."""
+        """The amount that the Hub still holds."""
         return self.escrowed - self.awards_paid - self.refunds_paid - self.guardian_fees_paid - self.protocol_fees_paid
 
 
@@ -299,7 +299,7 @@ def read_bounty_logs(
 
 
 def read_totals(connection: Connection) -> Totals:
-    """What all bounties come to at the newest indexed block."""
+    """Totals of all bounties at the newest indexed block."""
     c = t.totals.c
     newest = connection.execute(select(t.totals).order_by(c.block_number.desc(), c.log_index.desc()).limit(1))
     row = newest.mappings().first()

@@ -16,7 +16,7 @@ from service_common.jobs.queues import QueueName, open_queue
 
 _Series = tuple[str, tuple[tuple[str, str], ...]]
 _MOST: Final = 65_536
-"""What a pipe holds; a job changes a few series of a hundred bytes."""
+"""The size of a pipe; a job changes a few series of a hundred bytes."""
 
 
 class QueueCollector(Collector):
@@ -47,7 +47,7 @@ class QueueCollector(Collector):
 
 
 class Tally:
-    """What a job counts, brought to its worker: the job runs in a forked child, whose counters end with it.
+    """A job's counters, sent to its worker: the job runs in a forked child, whose counters end with it.
 
     A job counts with ordinary counters, as code does that answers requests. When it ends, its child sends what they
     rose by through a pipe, and the worker adds it to its own, which the internal port shows. A job that is killed takes

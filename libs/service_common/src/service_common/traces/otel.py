@@ -65,7 +65,7 @@ class OtelSpan:
 
 
 class Outage:
-    """What is known of a collector that takes no spans, shared by a process and the children it forks.
+    """The state of a collector that takes no spans, shared by a process and the children it forks.
 
     However many children find out, it is logged once in ``SILENT_SECONDS``; a child that ends waits for its last spans
     only where none of its siblings found the collector away in the last ``AVOID_SECONDS``. Two moments in memory that

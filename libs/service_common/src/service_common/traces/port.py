@@ -13,11 +13,11 @@ from typing import Final, Protocol
 
 Attributes = Mapping[str, str | int | bool]
 Carrier = Mapping[str, str]
-"""What continues a trace elsewhere: ``traceparent`` as W3C Trace Context has it, or nothing."""
+"""A trace's context for another process: ``traceparent`` as W3C Trace Context has it, or nothing."""
 
 
 class SpanKind(Enum):
-    """What a span is to the one it belongs to."""
+    """The role of a span in its trace."""
 
     SERVER = "server"
     CLIENT = "client"
@@ -51,7 +51,7 @@ class Tracer(Protocol):
         """The innermost open span."""
 
     def carrier(self) -> dict[str, str]:
-        """What continues the current trace elsewhere."""
+        """The current trace's context for another process."""
 
     def forked(self) -> "Tracer":
         """One for this process, which was forked from the one that this tracer sends from."""
@@ -128,7 +128,7 @@ def note(attributes: Attributes) -> None:
 
 
 def carrier() -> dict[str, str]:
-    """What continues the current trace elsewhere; empty where there is none."""
+    """The current trace's context for another process; empty where there is none."""
     return {} if used.tracer is None else used.tracer.carrier()
 
 

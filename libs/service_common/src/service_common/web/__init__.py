@@ -1,1 +1,1 @@
-"""What the Flask services share: the app factory, authentication at the edge, problems, health, the WSGI server."""
+"""Shared by the Flask services: the app factory, authentication at the edge, problems, health, the WSGI server."""

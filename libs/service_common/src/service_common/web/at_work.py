@@ -7,7 +7,7 @@ from threading import Condition
 
 
 class AtWork:
-    """What is in progress, counted by key."""
+    """Work in progress, counted by key."""
 
     def __init__(self) -> None:
         self._freed = Condition()

@@ -46,7 +46,7 @@ class Wallets(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """What an app verifies requests with."""
+    """The verifier of an app's requests."""
 
     authority: Authority
     chain: ChainView

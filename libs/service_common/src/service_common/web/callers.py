@@ -40,7 +40,7 @@ _NETWORK: Final = "service.network"
 
 @dataclass(frozen=True, slots=True)
 class CallerBudgets:
-    """What every caller of an app has; a route may add budgets of its own."""
+    """The budgets of every caller of an app; a route may add budgets of its own."""
 
     arrivals: Budget = Budget("arrivals", 2_000, 10)
     """Of a network address: signed requests, before anything of them is looked at."""
@@ -256,7 +256,7 @@ def callers() -> Callers | None:
 
 @lru_cache(maxsize=4_096)
 def client_network(address: str) -> Network:
-    """What counts as one client: an IPv4 address, or the /64 network that one subscriber has in IPv6."""
+    """The key of one client: an IPv4 address, or the /64 network that one subscriber has in IPv6."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

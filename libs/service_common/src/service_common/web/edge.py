@@ -55,13 +55,13 @@ SHED_SECONDS: Final = 0.004
 SLOWED_SECONDS: Final = 0.05
 """The pause of each refusal of a network address that is answered slowly."""
 _REFUSED: Final = frozenset({"400", "401", "403", "413", "415", "429", "503"})
-"""What counts as a refusal: the sender could know, or was informed before, that this is not answered."""
+"""Statuses that count as refusals: the sender could know, or was informed before, that this is not answered."""
 ROUTE: Final = "service.route"
 """Where the framework notes the route's template."""
 _IS_SHED: Final = "service.shed"
 _ALWAYS: Final = "/healthz"
 _ALL, _WITH_BODY = "all", "with a body"
-"""What is answered at a time, by kind."""
+"""Requests answered at a time, by kind."""
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9\-]{8,64}")
 _EVERYWHERE: Final = (
     ("Access-Control-Allow-Origin", "*"),
@@ -176,7 +176,7 @@ def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
 
 
 def _describe(span: traces.Span, environ: WSGIEnvironment, status: int, identifier: str) -> None:
-    """What an operator finds a request by; nothing of it that its caller wrote freely."""
+    """The fields by which an operator finds a request; none that its caller wrote freely."""
     method, route = _method(environ), environ.get(ROUTE, "none")
     span.rename(f"{method} {route}")
     span.note(

@@ -30,7 +30,7 @@ log = get_logger(__name__)
 
 
 class HubWitness:
-    """What one process saw of bounties that were final. Thread-safe."""
+    """One process's memory of bounties that were final. Thread-safe."""
 
     def __init__(self, rpc: JsonRpc, chain_id: ChainId, hub: Address) -> None:
         self._chain_id, self._address, self._hub = chain_id, hub, Hub(rpc, hub)

@@ -55,7 +55,7 @@ _RETRIED: Final = {429, 502, 503}
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a view declares beside its answers."""
+    """A view's declarations beside its answers."""
 
     errors: tuple[str, ...] = ()
     query: type | None = None
@@ -141,7 +141,7 @@ def operation_id(method: str, path: str) -> str:
 
 
 def _operation(view: Callable[..., object], method: str, path: str) -> Json:
-    """What the document states of a view beside the shapes of its answers."""
+    """A view's entry in the document beside the shapes of its answers."""
     access, body_type = getattr(view, "access", None), getattr(view, "body_type", None)
     counted, description = getattr(view, "counted", False), getattr(view, "description", Description())
     codes = dict.fromkeys(
@@ -231,7 +231,7 @@ def _ref(name: str | None) -> Json:
 
 
 def _schema(shape: Any) -> Any:
-    """What a shape is in the document: its schema, a reference to a value that has a name, or text."""
+    """A shape in the document: its schema, a reference to a value that has a name, or text."""
     if shape is None:
         return {"type": "string"}
     return _ref(VALUES[shape].name) if shape in VALUES else schema_of(shape)

@@ -63,7 +63,7 @@ def load_json(body: bytes, shape: type[T], *, code: str) -> T:
 
 
 def _issues(messages: object, path: str) -> Iterator[Issue]:
-    """What the schema reports of each key, by its path."""
+    """The schema's errors of each key, by its path."""
     if isinstance(messages, Mapping):
         for name, inner in messages.items():
             yield from _issues(inner, f"{path}.{name}" if path else str(name))
@@ -72,7 +72,7 @@ def _issues(messages: object, path: str) -> Iterator[Issue]:
 
 
 def _parser(part: Part) -> Callable[[str], object]:
-    """What reads a value of the query."""
+    """The parser of a value of the query."""
     if (form := form_of(part.kind)) is not None:
         return form.parse if form.schema["type"] == "string" else lambda text: form.parse(_int64(text))
     return {bool: _boolean, int: lambda text: _whole(text, part)}[part.kind]

@@ -1,4 +1,4 @@
-"""What a process that answers requests needs of its interpreter and of its C library.
+"""Settings of the interpreter and the C library for a process that answers requests.
 
 Most of it is about the answers that others wait for: a long computation, a collection of garbage or a burst of large
 bodies in one thread is felt by every request of the process. And it must hear that it is to end: it makes threads all

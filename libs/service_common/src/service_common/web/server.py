@@ -31,7 +31,7 @@ MAX_CONNECTIONS: Final = 4096
 """Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
 threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""
 CONNECTION_BUFFER_BYTES: Final = 64 * 1024
-"""What the server reads ahead of each connection, at least a whole header; it would be 400 KiB."""
+"""Bytes that the server reads ahead of each connection, at least a whole header; it would be 400 KiB."""
 
 log = get_logger(__name__)
 

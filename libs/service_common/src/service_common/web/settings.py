@@ -53,7 +53,7 @@ def client_address(peer: str, forwarded_for: str, hops: int) -> str | None:
 
 
 def stated_hops(forwarded_for: str, hops: int) -> list[str]:
-    """What our own proxies added to ``X-Forwarded-For``, the outermost first; nothing where a request did not pass
+    """The entries of our own proxies in ``X-Forwarded-For``, the outermost first; nothing where a request did not pass
     them."""
     named = [part.strip() for part in forwarded_for.split(",")] if forwarded_for else []
     return named[-hops:] if 0 < hops <= len(named) else []

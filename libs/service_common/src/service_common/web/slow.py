@@ -45,7 +45,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """What the kernel counts of one connection."""
+    """The kernel's counters of one connection."""
 
     is_unanswered: bool
     answered_bytes: int

@@ -17,7 +17,7 @@ MAX_RECIPIENTS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class StoringConfig:
-    """What storing a dump needs. Each of ``recipients`` alone opens it."""
+    """The settings for storing a dump. Each of ``recipients`` alone opens it."""
 
     storage: StorageSettings
     recipients: tuple[Bytes32, ...]
@@ -26,7 +26,7 @@ class StoringConfig:
 
 @dataclass(frozen=True, slots=True)
 class FetchingConfig:
-    """What fetching a dump needs. ``identities``: any that opens it is enough."""
+    """The settings for fetching a dump. ``identities``: any that opens it is enough."""
 
     storage: StorageSettings
     identities: tuple[Identity, ...] = field(repr=False)

@@ -35,7 +35,7 @@ Say = Callable[[str], None]
 
 
 class BackupFailed(Exception):
-    """What could not be done, for the operator; never with a signed address or a key in it."""
+    """The failure in words for the operator; never with a signed address or a key in it."""
 
 
 def store_dumps(made: Path, kept: Path, recipients: Sequence[Bytes32], store: ObjectStore, say: Say) -> None:

@@ -126,7 +126,7 @@ def _finite(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Size:
-    """What a selection comes to, its fragments written out."""
+    """A selection with its fragments written out."""
 
     fields: int = 0
     depth: int = 0

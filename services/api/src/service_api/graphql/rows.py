@@ -52,7 +52,7 @@ MAX_IN: Final = 500
 STATEMENT_SECONDS: Final = 2.0
 TOTAL_SECONDS: Final = 4.0
 _VALUE_BYTES: Final = 80
-"""What a value and its punctuation take in the answer: hashes are 66 characters."""
+"""The bytes of a value and its punctuation in the answer: hashes are 66 characters."""
 _MAX_BIGINT: Final = 2**63 - 1
 _ORDERED_AS: Final = {"time": "block_number"}
 """A block is later than its parent, so both orders are the same, and only one has indexes."""
@@ -95,7 +95,7 @@ class Fetch:
 
 @dataclass(slots=True)
 class RequestLimits:
-    """What one request may still take."""
+    """The rest of one request's limits."""
 
     rows: int = MAX_ROWS
     answer_bytes: int = MAX_ANSWER_BYTES
@@ -112,7 +112,7 @@ class RequestLimits:
 
 
 def plan(request: GraphQLRequest) -> tuple[Fetch, ...]:
-    """What the operation needs of the index; 400 where an argument is out of its range."""
+    """The operation's reads of the index; 400 where an argument is out of its range."""
     return _fetches(request, [request.operation.selection_set], None)
 
 

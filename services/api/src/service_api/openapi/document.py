@@ -32,7 +32,7 @@ ROOT: Final = {
     "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
     "components": {"securitySchemes": {"ServiceApproval": _AUTHORIZATION}},
 }
-"""What the document holds beside its routes."""
+"""The parts of the document beside its routes."""
 
 
 class Published:
@@ -64,5 +64,5 @@ def install_document(app: Flask, api: DocumentedApi) -> None:
 
 
 def published(app: Flask | None = None) -> Published:
-    """What ``app`` publishes, or the app that answers this request."""
+    """The document of ``app``, or of the app that answers this request."""
     return cast("Published", (app or current_app).extensions[EXTENSION])

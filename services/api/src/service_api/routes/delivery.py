@@ -29,7 +29,7 @@ _OF_SIGNED = (
     "submission_not_found",
     "solver_submission_content_invalid",
 )
-"""What the delivery service answers to a signed request, the envelope behind its commitment included."""
+"""The delivery service's answers to a signed request, the envelope behind its commitment included."""
 _COMMITMENT = "0x" + "1f" * 32
 
 

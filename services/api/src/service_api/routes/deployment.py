@@ -22,7 +22,7 @@ routes = Routes("deployment", __name__, url_prefix="/api/deployment", descriptio
 @described("bounty_projection_unavailable", "bounty_chain_state_unavailable")
 @public
 def get_deployment() -> Response:
-    """What a client needs to know of this deployment."""
+    """The facts of this deployment that a client needs."""
     read_query(allowed=frozenset())
     return versioned(lambda: json_version(to_json(_describe(dependencies()))))
 

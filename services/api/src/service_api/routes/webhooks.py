@@ -25,7 +25,7 @@ routes = Routes("webhooks", __name__, url_prefix="/api/webhooks", description="W
 
 MAX_BODY_BYTES: Final = 4_096
 _AWAY: Final = ("bounty_projection_unavailable", "bounty_chain_state_unavailable")
-"""What any route here answers while the database or the chain does not."""
+"""The codes of every route here while the database or the chain does not answer."""
 _EXAMPLE: Final = {"url": "https://receiver.example/bounties", "bounty_id": "7"}
 
 

@@ -56,7 +56,7 @@ _FAILURES: Final = (
     TimeoutError,
 )
 _MALFORMED: Final = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""What the library raises where an answer is JSON of another shape than the storage's."""
+"""Exceptions of the library for JSON of another shape than the storage's."""
 
 log = get_logger(__name__)
 

@@ -1,4 +1,4 @@
-"""What the services need of an object storage, and nothing else of it.
+"""The object storage as the services need it, and nothing else of it.
 
 Every implementation promises: an upload URL creates the object once (a second use is refused), takes exactly the stated
 number of bytes and expires; an object never changes under its generation; reading is bounded in memory; every failure
@@ -71,7 +71,7 @@ class ObjectStore(Protocol):
         """A download of this generation and no other, for ``lifetime`` seconds."""
 
     def stat(self, locator: str) -> ObjectInfo | None:
-        """What is stored there now, or None."""
+        """The stored object's facts now, or None."""
 
     def read(self, info: ObjectInfo) -> Iterator[bytes]:
         """The bytes of one generation in chunks of at most ``CHUNK_BYTES``; ``ObjectGone`` once it is replaced."""

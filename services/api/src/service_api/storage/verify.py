@@ -14,7 +14,7 @@ from service_api.storage.port import ObjectInfo, ObjectStore
 
 
 class Verification(Enum):
-    """What is known about one generation of an object."""
+    """The verified facts of one generation of an object."""
 
     MATCHES = "matches"
     DIFFERS = "differs"

@@ -1,1 +1,1 @@
-"""What the api does, one module per use case: plain functions of typed values, called by the routes."""
+"""The api's use cases, one module each: plain functions of typed values, called by the routes."""

@@ -85,7 +85,7 @@ class HashedObject:
 
 
 def known_good(deps: Dependencies, info: ObjectInfo) -> HashedObject | None:
-    """What this very generation was found to be when it was hashed; None where it never was."""
+    """The result of hashing this very generation; None where it never was."""
     v = t.verified_objects.c
     with reading(deps.engine) as connection:
         row = connection.execute(

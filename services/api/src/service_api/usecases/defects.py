@@ -1,4 +1,4 @@
-"""What the inspections found of what is kept: ``app.defects``, each with its bounty, until it is whole again."""
+"""The inspections' findings: ``app.defects``, each with its bounty, until it is whole again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Looked:
 
 
 def note(engine: Engine, name: Walk, batch: Sequence[Looked]) -> None:
-    """What was found, and how far the walk is."""
+    """The findings, and how far the walk is."""
     d, i = t.defects, t.inspections
     found = [each for each in batch if each.what is not None]
     whole = [each.subject for each in batch if each.what is None]

@@ -1,4 +1,4 @@
-"""What is kept is compared with what it came from, so that damage is noticed before a reader needs it.
+"""Comparison of kept data with its source, so that damage is noticed before a reader needs it.
 
 Each inspection walks over all rows of one kind in the order of their keys, a part in each run, and begins again a day
 or a week after it began. What it finds is a row of ``app.defects``, which names the bounty, until it is whole again.
@@ -46,7 +46,7 @@ AT_A_RUN: Final = 2_000
 _ROWS: Final = 100
 """That are read at a time."""
 _AWAY: Final = frozenset({"storage_unavailable", INDEX_UNAVAILABLE})
-"""What others watch: the other inspections go on without it."""
+"""Failures that others watch: the other inspections go on without it."""
 _MOST_BOUNTIES: Final = 100
 """That are named for one page which they share."""
 

@@ -197,7 +197,7 @@ _FILTERS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "deadline_after": lambda moment: t.bounties.c.submission_deadline > moment,
     "deadline_before": lambda moment: t.bounties.c.submission_deadline < moment,
 }
-"""What a filter of the query asks of a bounty, whatever the time and the rosters are."""
+"""The condition of each filter on a bounty that depends neither on time nor on rosters."""
 
 
 def _conditions(query: BountyQuery, now: UnixSeconds) -> list[ColumnElement[bool]]:

@@ -41,7 +41,7 @@ def delete_orphans(deps: Dependencies) -> int:
 
 
 def _objects(deps: Dependencies) -> Iterator[ObjectInfo]:
-    """What this deployment's bucket holds, each bounty's together."""
+    """The objects of this deployment's bucket, each bounty's together."""
     chain = deps.config.chain
     for info in deps.store.list(f"submissions/{chain.chain_id}/{chain.hub_address}/"):
         try:

@@ -1,4 +1,4 @@
-"""What is kept for accounts that have not paid for it yet: envelopes that the Hub does not record, unfunded pages.
+"""Data kept for accounts that have not paid for it yet: envelopes that the Hub does not record, unfunded pages.
 
 Accounts cost nothing, so that anyone can have the api keep such rows until the deadline of a bounty or page. All of one
 kind together take at most ``pending_bytes`` of the configuration. From half of it on, only accounts that the chain
@@ -24,14 +24,14 @@ _LATEST: Final = "latest"
 
 
 class Pending(StrEnum):
-    """What waits for its transaction."""
+    """Data that waits for its transaction."""
 
     ENVELOPES = "envelopes"
     PAGES = "pages"
 
     @property
     def next_action(self) -> str:
-        """What its sender can do where there is no more room."""
+        """The sender's next step where there is no more room."""
         return {
             Pending.ENVELOPES: "Record the Submission first (solver:submit --without-api), then prepare it: what is "
             "recorded has a place.",
@@ -45,7 +45,7 @@ class Pending(StrEnum):
 
 
 ROW_BYTES: Final = 4_096
-"""What a row is counted as beside its content: its keys, its indexes, the summary of a page."""
+"""The bytes of a row beside its content: its keys, its indexes, the summary of a page."""
 
 
 def require_room(deps: Dependencies, kind: Pending, account: Address) -> None:

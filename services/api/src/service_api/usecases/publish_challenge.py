@@ -44,7 +44,7 @@ from service_api.usecases.reviews import ReviewRequest, review
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What the Hub offers a bounty created now."""
+    """The Hub's offer to a bounty created now."""
 
     fees: FeePolicyChanged
     roster: Roster

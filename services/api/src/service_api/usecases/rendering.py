@@ -10,7 +10,7 @@ from bounty_protocol.wire.values import Finality
 from service_common.db.hub_reads import Head
 
 _TERMS = keys(Facts) & keys(BountyTerms)
-"""What the interface shows of a bounty's terms under the Hub's own names."""
+"""A bounty's terms that the interface shows under the Hub's own names."""
 
 
 def facts_of(bounty: Bounty, at: UnixSeconds) -> Facts:

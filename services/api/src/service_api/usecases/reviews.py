@@ -44,7 +44,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What the reviewer gets."""
+    """The reviewer's input."""
 
     poster: Address
     commitment: Bytes32
@@ -176,7 +176,7 @@ def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, 
 
 
 def _failure(deps: Dependencies, ending: ReviewEnding) -> ServiceError:
-    """What a review that ended without a judgement is to the Poster."""
+    """The Poster's answer for a review that ended without a judgement."""
     code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
     if code == "publication_review_limit_reached" and ending.retry_at is not None:
         reason = "The service's reviews for the last 24 hours are used up."

@@ -1,4 +1,4 @@
-"""What the worker knows of each webhook: read as a whole, written back as what came of attempts.
+"""The worker's state of each webhook: read as a whole, written back as results of attempts.
 
 Every write names the change up to which the webhook had heard when the attempt began, and changes nothing where another
 worker moved it meanwhile. Losing a write costs a message that is sent twice, with the same id.
@@ -87,7 +87,7 @@ class DueWebhook:
 
 @dataclass(frozen=True, slots=True)
 class SentFacts:
-    """What was sent to a webhook: facts, and where it is after them; without a ``cursor`` none. Or that it ``missed``
+    """The progress of a webhook: facts, and where it is after them; without a ``cursor`` none. Or that it ``missed``
     some."""
 
     due: DueWebhook

@@ -34,7 +34,7 @@ DELIVER: Final = "service_api.webhooks.jobs.deliver"
 JOB_SECONDS: Final = 600
 """How long one job sends until the next takes over."""
 DRAIN_SECONDS: Final = 30
-"""What is on its way at its end has ended after so long: two attempts' times, with the lookups of their names."""
+"""The longest time until attempts under way have ended: two attempts' times, with the lookups of their names."""
 PAUSE_SECONDS: Final = 0.1
 LOOK_SECONDS: Final = 0.25
 """How often a worker looks whether the next job is to be enqueued."""

@@ -42,7 +42,7 @@ REPEATED: Final = Lane("repeated", threads=16, places=16, seconds=10.0, of_accou
 
 @dataclass
 class Lanes:
-    """What is on its way."""
+    """Attempts under way."""
 
     proven: Lane = PROVEN
     new: Lane = NEW

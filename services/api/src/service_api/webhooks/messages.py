@@ -40,7 +40,7 @@ MAX_FACTS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a receiver is to get. ``challenge`` is what it has to answer with, where it has to."""
+    """A message to a receiver. ``challenge`` is what it has to answer with, where it has to."""
 
     message_id: str
     content: WebhookMessage
@@ -87,7 +87,7 @@ def signed(message: Message, keys: Sequence[bytes], now: UnixSeconds) -> Outgoin
 
 
 def _name(change: Change) -> str:
-    """What a fact is, whatever its number in this index."""
+    """The identity of a fact, whatever its number in this index."""
     event = change.event
     if event is None:
         return f"retraction/{change.number}/{change.last_block_number}"

@@ -1,4 +1,4 @@
-"""What the worker of the webhooks counts and shows; nothing of it names an account, a bounty or a receiver."""
+"""Metrics of the webhooks' worker; none names an account, a bounty or a receiver."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -40,7 +40,7 @@ class NotPublic(OSError):
 
 @dataclass(frozen=True, slots=True)
 class ReceiverRules:
-    """What a deployment allows. ``loopback``: http, and this machine; for the local network alone."""
+    """A deployment's rules for receivers. ``loopback``: http, and this machine; for the local network alone."""
 
     ports: frozenset[int] = frozenset({HTTPS_PORT})
     loopback: bool = False

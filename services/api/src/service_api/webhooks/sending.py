@@ -55,7 +55,7 @@ class AttemptEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """What came of an attempt: how it ended, the status of the answer, and the seconds it took."""
+    """The result of an attempt: how it ended, the status of the answer, and the seconds it took."""
 
     result: AttemptEnd
     status: int | None
@@ -131,7 +131,7 @@ class Sender:
 
 @dataclass(slots=True)
 class _Bounds:
-    """What is left of an attempt, in the thread that makes it."""
+    """The rest of an attempt, in the thread that makes it."""
 
     ends: float
     cpu_ends: float

@@ -1,4 +1,4 @@
-"""What a deployment sets for webhooks; the api and the worker read it from the same variables."""
+"""A deployment's settings for webhooks; the api and the worker read it from the same variables."""
 
 from dataclasses import dataclass
 from typing import Final

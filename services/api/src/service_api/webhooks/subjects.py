@@ -1,4 +1,4 @@
-"""What a webhook hears of: an account, a bounty, or all; and which changes of the index that is.
+"""The subject of a webhook, an account, a bounty, or all, and its changes of the index.
 
 A delivery is a reading of the feed of changes. A webhook of finalized facts gets each fact once, when its block is
 final; what was final is taken back by a rebuild alone, which found it wrong. One of unsafe facts gets each at once.
@@ -25,7 +25,7 @@ Involved = Collection[tuple[BountyId, Address]]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a webhook hears of; everything where neither is set."""
+    """The subject of a webhook; everything where neither is set."""
 
     account: Address | None = None
     bounty_id: BountyId | None = None
@@ -88,7 +88,7 @@ class FactsPosition:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a webhook hears of some changes, and its cursor after them."""
+    """A webhook's share of some changes, and its cursor after them."""
 
     changes: tuple[Change, ...]
     cursor: FactsPosition

@@ -268,7 +268,7 @@ class Deliverer:
 
 
 def _heard(due: DueWebhook, page: _Page) -> Heard:
-    """What a webhook hears next; after a failure the same facts as before, as far as they still hold."""
+    """A webhook's next message; after a failure the same facts as before, as far as they still hold."""
     again = [change for change in page.changes if due.until is not None and change.number <= due.until]
     heard = select_heard(due.subject, due.cursor, again, page.involved, MAX_FACTS)
     return heard if heard.changes else select_heard(due.subject, due.cursor, page.changes, page.involved, MAX_FACTS)

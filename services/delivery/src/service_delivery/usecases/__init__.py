@@ -1,1 +1,1 @@
-"""What the delivery service does, one module per use case."""
+"""The delivery service's use cases, one module each."""

@@ -30,7 +30,7 @@ _LONGEST_WAIT: Final = 600
 
 
 class KeyState(StrEnum):
-    """What a held key is by the Hub's publications; ``held`` was never in effect."""
+    """The standing of a held key by the Hub's publications; ``held`` was never in effect."""
 
     CURRENT = "current"
     ANNOUNCED = "announced"
@@ -47,7 +47,7 @@ class Pause:
     now: UnixSeconds
 
     def refusal(self) -> ServiceError:
-        """What those are answered who would wrap to it."""
+        """The answer to those who would wrap to it."""
         message = "A delivery key was withdrawn, and none that this service holds is in effect; deliveries pause"
         if self.until is None:
             return ServiceError("delivery_unavailable", f"{message}.", retry_after=_LONGEST_WAIT)
@@ -150,7 +150,7 @@ def _state(published: DeliveryKeys, key: Bytes32, current: Bytes32 | None) -> Ke
 
 
 def describe_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> list[dict[str, object]]:
-    """What an operator needs to know of each key before taking it out of the file; nothing secret."""
+    """The facts of each key that an operator needs before taking it out of the file; nothing secret."""
     counted = select(t.wraps.c.key_id, func.count()).group_by(t.wraps.c.key_id)
     wraps: dict[str, int] = {row[0]: row[1] for row in facts.connection.execute(counted)}
     described: list[dict[str, object]] = []

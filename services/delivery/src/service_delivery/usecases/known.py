@@ -1,4 +1,4 @@
-"""What the index shows of one bounty, for the requests about it that come within a moment.
+"""A short-lived cache of one bounty's index rows, for requests that come within a moment.
 
 Everything here is finalized, except that the ending may be reported as pending; it is at most two seconds old. A
 refusal is never kept. An envelope's public half is checked against the commitment once, and a hash does not change.
@@ -42,7 +42,7 @@ class KnownBounty:
 
 
 class KnownBounties:
-    """What one process knows. Thread-safe."""
+    """The cache of one process. Thread-safe."""
 
     def __init__(self, clock: Clock) -> None:
         self._bounties: Recent[BountyId, KnownBounty] = Recent(1.0, 512, clock)
@@ -78,5 +78,5 @@ def _look_up(deps: Dependencies, bounty_id: BountyId) -> KnownBounty:
 
 
 def known_bounties() -> KnownBounties:
-    """What the process that answers this request knows."""
+    """The cache of the process that answers this request."""
     return cast("KnownBounties", current_app.extensions[EXTENSION])

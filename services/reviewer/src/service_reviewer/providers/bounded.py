@@ -101,7 +101,7 @@ class BoundedRules:
 
 
 def _read(descriptor: int, ends: float) -> tuple[bytes, bool]:
-    """What comes until the other side is closed or the time is up, and whether it was closed."""
+    """All bytes until the other side is closed or the time is up, and whether it was closed."""
     pieces: list[bytes] = []
     while select.select([descriptor], [], [], max(0.0, ends - time.monotonic()))[0]:
         piece = os.read(descriptor, _CHUNK)

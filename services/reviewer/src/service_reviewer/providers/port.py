@@ -12,7 +12,7 @@ from service_common.reviews import ReviewEnding
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a provider found. No issue means ready. ``prompt`` and ``output`` are kept as hashes for repetition.
+    """A provider's findings. No issue means ready. ``prompt`` and ``output`` are kept as hashes for repetition.
 
     ``withhold`` means that the page must not be kept: it holds what looks like a secret.
     """
@@ -50,4 +50,4 @@ class PaidProvider(Protocol):
         """The judgement, or ``ProviderError``."""
 
     def objection(self, material: Material) -> Judgement | None:
-        """What can be found without paying: a page that it cannot take."""
+        """Findings without paying: a page that it cannot take."""

@@ -29,7 +29,7 @@ FEED_LENGTH: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class PersonRows:
-    """What the log has of an account, the newest first."""
+    """An account's events, the newest first."""
 
     posted: tuple[rows.BountyRow, ...]
     submitted: tuple[rows.SubmissionRow, ...]
@@ -165,7 +165,7 @@ class Api:
         return self._ask_rows(question, lambda data: read_rows(data, "verdicts", rows.VerdictRow))
 
     def recent(self) -> KeptAnswer[RecentRows]:
-        """What happened last."""
+        """The latest event."""
         newest = f"(orderBy: block_number, orderDirection: desc, first: {FEED_LENGTH})"
         question = rows.question(
             bounties=(newest, rows.BountyRow), verdicts=(newest, rows.VerdictRow), claims=(newest, rows.ClaimRow)

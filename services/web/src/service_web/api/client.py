@@ -36,7 +36,7 @@ CONNECT_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = 6.0
 """For a whole answer, however slowly its bytes come; the API itself may take ten for a statement of its database."""
 MAX_ANSWER_BYTES: Final = 2 * 1024 * 1024
-"""What a query may be answered with; the longest page with a thousand Submissions takes less than one MiB."""
+"""The limit of a query's answer; the longest page with a thousand Submissions takes less than one MiB."""
 MAX_AT_ONCE: Final = 32
 LARGE_BYTES: Final = 32 * 1024
 MAX_LARGE_AT_ONCE: Final = 2

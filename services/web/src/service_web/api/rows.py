@@ -80,9 +80,9 @@ class BountyRow:
     winner_solver_address: Address | None
     protocol_fee_recipient: Address
     refund: TokenAmount | None
-    """What the Poster gets; like the next one by the Hub's own figures, and None while the bounty is open."""
+    """The Poster's amount; like the next one by the Hub's own figures, and None while the bounty is open."""
     guardian_fee_each: TokenAmount | None
-    """What each Guardian with a recorded Verdict gets."""
+    """The reward of each Guardian with a recorded Verdict."""
     block_number: BlockNumber
     tx_hash: Bytes32
     time: UnixSeconds
@@ -90,7 +90,7 @@ class BountyRow:
 
 @dataclass(frozen=True, slots=True)
 class BountyActivity:
-    """What happened on chain beside a bounty's own facts."""
+    """Events on chain beside a bounty's own facts."""
 
     time: UnixSeconds
     tx_hash: Bytes32

@@ -37,7 +37,7 @@ _SCRIPTS: Final = {
 CONNECT_PATH: Final = next(path for path in _SCRIPTS if path.startswith("/assets/connect-"))
 """The only script that a page names; it loads the others when somebody presses its button."""
 SEALER_PATH: Final = next(path for path in _SCRIPTS if path.startswith("/assets/sealer-"))
-"""What runs in a worker, under a policy of its own."""
+"""Scripts that run in a worker, under a policy of their own."""
 _ASSETS: Final = {STYLE_PATH: _STYLE, ICON_PATH: _ICON} | _SCRIPTS
 
 
@@ -55,6 +55,6 @@ def get_asset(name: str) -> Response:
 @routes.get("/robots.txt")
 @public
 def get_robots() -> Response:
-    """What search engines may read: everything."""
+    """The robots.txt: search engines may read everything."""
     read_query(allowed=frozenset())
     return Response("User-agent: *\nAllow: /\n", mimetype="text/plain")

@@ -44,7 +44,7 @@ class Feed:
 @routes.get("/<any('feed.atom', 'feed.json'):name>")
 @public
 def get_feed(name: str) -> Response:
-    """What happened last, of all bounties."""
+    """The feed of all bounties."""
     read_query(allowed=frozenset())
 
     def make() -> Feed:
@@ -65,7 +65,7 @@ def get_feed(name: str) -> Response:
 @routes.get("/bounties/<bounty_id>/<any('feed.atom', 'feed.json'):name>")
 @public
 def get_bounty_feed(bounty_id: str, name: str) -> Response:
-    """What happened with one bounty."""
+    """The feed of one bounty."""
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
 
@@ -90,7 +90,7 @@ def get_bounty_feed(bounty_id: str, name: str) -> Response:
 @routes.get("/people/<account>/<any('feed.atom', 'feed.json'):name>")
 @public
 def get_person_feed(account: str, name: str) -> Response:
-    """What one account did, and what happened to what it did."""
+    """The feed of one account."""
     read_query(allowed=frozenset())
     address = parsed_account(account)
 

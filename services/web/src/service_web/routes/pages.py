@@ -122,7 +122,7 @@ def get_challenge(bounty_id: str) -> Response:
 @routes.get("/people/<account>")
 @public
 def get_person(account: str) -> Response | PlainResponse:
-    """What one account has done, and what waits for it."""
+    """The page of one account: its history and its next steps."""
     read_query(allowed=frozenset())
     address = parsed_account(account)
     if account != address:
@@ -158,7 +158,7 @@ def get_publish() -> Response:
 @routes.get("/deployment")
 @public
 def get_deployment() -> Response:
-    """What this deployment is, and how it is."""
+    """The page of this deployment's status."""
     read_query(allowed=frozenset())
 
     def make(fresh: Freshness) -> dict[str, object]:
@@ -181,7 +181,7 @@ def get_deployment() -> Response:
 @routes.get("/how-it-works")
 @public
 def get_how_it_works() -> Response:
-    """What happens with a bounty, for people who hear of it for the first time."""
+    """The introduction for people who hear of bounties for the first time."""
     read_query(allowed=frozenset())
     return static_page("how_it_works.html")
 

@@ -1,1 +1,1 @@
-"""What each page shows, worked out of the answers of the API; templates only lay it out."""
+"""The contents of each page, worked out of the answers of the API; templates only lay them out."""

@@ -1,4 +1,4 @@
-"""What happened, as entries of feeds.
+"""Events as entries of feeds.
 
 An entry's id is made of what the chain identifies (chain, Hub, bounty, kind, account), never of a block: when a reorg
 moves or replaces an event, the entry with the same id has another text or time, and a reader program shows the

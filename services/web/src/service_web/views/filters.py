@@ -1,4 +1,4 @@
-"""What a reader looks for in the list: the fields of its form, which are the query of its address.
+"""A reader's filters of the list: the fields of its form, which are the query of its address.
 
 Each value is read once, here, into what the API is asked. What cannot be read is shown beside its field and not asked.
 """
@@ -59,7 +59,7 @@ _NO_ADDRESS: Final = (
     marked("0x and 40 hexadecimal digits"),
     marked("the letters of this address do not match its EIP-55 checksum"),
 )
-"""What ``parse_address`` reports, for the catalogue."""
+"""The message of ``parse_address``, for the catalogue."""
 FOLDED: Final = ("min_award", "max_award", "from", "until", *ACCOUNTS)
 """The fields that a phone folds."""
 FIELDS: Final = ("search", *FOLDED)

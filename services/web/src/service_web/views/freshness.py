@@ -65,7 +65,7 @@ class Notice:
 def notices(
     freshness: Freshness, head: IndexHead | None, deployment: Deployment | None, now: int
 ) -> tuple[Notice, ...]:
-    """What is wrong at the moment, if anything."""
+    """The present fault, if any."""
     found = [] if deployment is None else _about_the_hub(deployment, now)
     if freshness.unconfirmed:
         since = moment(min(freshness.unconfirmed))

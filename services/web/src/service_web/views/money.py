@@ -45,12 +45,12 @@ class Payment:
 
 
 def award_of(facts: Facts) -> TokenAmount:
-    """What the winner gets: the escrow less both fees."""
+    """The winner's amount: the escrow less both fees."""
     return TokenAmount(facts.escrow_amount - facts.protocol_fee - facts.guardian_fee)
 
 
 def guardian_share(facts: Facts, roster_size: int) -> TokenAmount:
-    """What each Guardian with a recorded Verdict earns."""
+    """The reward of each Guardian with a recorded Verdict."""
     return TokenAmount(facts.guardian_fee // roster_size)
 
 
@@ -86,5 +86,5 @@ def payments(amounts: Sequence[AmountDue], claims: Sequence[ClaimRow]) -> tuple[
 
 
 def waiting_for(made: Sequence[Payment], account: Address) -> tuple[Payment, ...]:
-    """What this account has not pulled yet."""
+    """The amount that this account has not pulled yet."""
     return tuple(each for each in made if each.due.recipient == account and each.claim is None)

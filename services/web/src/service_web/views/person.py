@@ -1,4 +1,4 @@
-"""What the log has of one account: what it posted, submitted, judged and was paid, and what waits for it."""
+"""One account's history: what it posted, submitted, judged and was paid, and its next steps."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ def waiting_for(
     to_judge: Iterable[BountyId],
     now: UnixSeconds,
 ) -> tuple[WaitingAct, ...]:
-    """What waits for an account, the most urgent first."""
+    """An account's next steps, the most urgent first."""
     claimed = {(row.bounty_id, row.kind) for row in found.claimed}
     waiting = []
     for each in to_judge:

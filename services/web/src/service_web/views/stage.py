@@ -78,7 +78,7 @@ def stage_of(terms: HasTerms, now: int, *, has_submissions: bool) -> Stage:
 
 
 def next_deadline(terms: HasTerms, stage: Stage) -> Deadline | None:
-    """What happens next by the clock; nothing does once time is up."""
+    """The next event by the clock; none once time is up."""
     if stage is Stage.ACCEPTING:
         return Deadline(gettext("Submissions close"), terms.submission_deadline)
     if stage is Stage.SEALED:

@@ -45,7 +45,7 @@ _STATED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What all bounties come to. The first three counts are those of the list's filters."""
+    """Totals of all bounties. The first three counts are those of the list's filters."""
 
     held: TokenAmount
     paid: TokenAmount
@@ -59,7 +59,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What is known; None where it is not."""
+    """The status as far as it is known; None where it is not."""
 
     figures: Figures | None
     position: IndexPosition | None
@@ -72,7 +72,7 @@ NOTHING: Final = Status(None, None, None, None, None)
 
 
 def status_of(deps: Dependencies, deployment: Deployment, fresh: Freshness) -> Status:
-    """What the API states of this deployment. No page fails for the lack of it."""
+    """The API's facts of this deployment. No page fails for the lack of it."""
     try:
         stated = fresh.of(deps.api.status())
     except (ApiAbsent, ApiRefused, ApiUnavailable):

@@ -1,4 +1,4 @@
-"""What a page passes to its script, so that a wallet can act on it.
+"""The data that a page passes to its script, so that a wallet can act on it.
 
 Chain, Hub and beacon are this process's own configuration. What the API states about a bounty is passed on as such: the
 script compares it with the chain, through the wallet's own node, before anything is signed.

@@ -55,7 +55,7 @@ class Completion(BaseModel):
 
 
 def read_completion(body: bytes) -> Completion | None:
-    """What the endpoint sent, or None where it is not a chat completion."""
+    """The endpoint's text, or None where it is not a chat completion."""
     try:
         return Completion.model_validate_json(body)
     except ValidationError:

@@ -76,7 +76,7 @@ def repair(first: Messages, answer: str, problem: str) -> Messages:
 
 
 def prompt_bytes(first: Messages, model: str) -> bytes:
-    """What a record's ``prompt_hash`` is over."""
+    """The bytes that a record's ``prompt_hash`` is over."""
     return canonical_bytes({"model": model, "messages": first, "schema": SCHEMA})
 
 
