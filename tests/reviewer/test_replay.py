@@ -55,7 +55,7 @@ def test_record__of_a_review__holds_what_repeating_needs(configured: Database) -
     reviewed()
     with configured.engine("service_reviewer").connect() as connection:
         row = connection.execute(select(reviews)).one()
-    assert (row.page, row.circumstances, row.provider, row.model) == (PAGE, CIRCUMSTANCES, "rules", "rules-3")
+    assert (row.page, row.circumstances, row.provider, row.model) == (PAGE, CIRCUMSTANCES, "rules", "rules-4")
     assert row.input_hash == "0x" + keccak256(PAGE).hex()
     assert (row.rubric_version, row.rubric_hash) == (current_rubric().version, current_rubric().hash)
     assert row.prompt_hash == row.rubric_hash

@@ -1,8 +1,9 @@
 """Rubric 4, money and limits: what the page states is what its frontmatter fixes.
 
 The reward is what goes into escrow, paid once to one winner. An amount counts only in a sentence that is about the
-reward; prices, wages and amounts in examples are left alone. A limit that a criterion sets is not another one in the
-body: only limits on the same noun in the same direction are compared, and only where each side states exactly one.
+reward, and without a unit only where such a word states it: prices, wages, amounts in examples, ids, dates and counts
+are left alone. A limit that a criterion sets is not another one in the body: only limits on the same noun in the same
+direction are compared, and only where each side states exactly one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,12 @@ _REWARD: Final = Pattern(
     r"\b(rewards?|prizes?|bounty|escrow|award(s|ed)?|payouts?|winners?|bonus(es)?|we('ll| will)? pay|you('ll| will)? "
     r"(get|earn|receive)|receives?|pays? out|earns?|we('re| are)? (offer|offering)|you are paid|up for grabs|^pays?)\b",
 )
-_ABOUT_ESCROW: Final = Pattern(r"\b(escrow|reward|prize|bounty|pays?)\b[^.]{0,40}$")
+_STATES_AN_AMOUNT: Final = Pattern(
+    r"\b((escrow|rewards?|prize|bounty|award|payout)( (money|amount|sum|pool))?"
+    r"(:| (of|is|was|will be|amounts to|comes to|is worth|holds|contains|is funded with|pays( out)?))|pays?)"
+    r"( (about|exactly|only|up to|at least|at most))?:? $",
+)
+"""Directly before a number without a unit: otherwise it is an id, a date, a count, or anything else."""
 _RATE: Final = Pattern(r"\s{0,10}(an|a|per|each|/)\s?(hour|day|week|month|year|h\b|seat|user|node|gb)")
 _NET: Final = Pattern(r"\b(after|minus|less|net of|without|before) (the |all )?fees?\b|\bnet\b")
 _DOLLARS: Final = frozenset({"$", "usd", "usdc", "tusdc", "usdt", "dai", "dollar", "dollars"})
@@ -81,7 +87,7 @@ def _amounts(reading: Reading, passage: Passage, at: int, sentence: str) -> Iter
             )
     for found in _BASE_UNITS.each(sentence):
         value = decimal_of(found.words)
-        if _ABOUT_ESCROW.search(_before(sentence, found)) and value not in {Decimal(escrow), whole, None}:
+        if _STATES_AN_AMOUNT.search(_before(sentence, found)) and value not in {Decimal(escrow), whole, None}:
             yield passage.issue(
                 f"States an amount of {found.words} where the frontmatter's escrow_amount is {escrow}. "
                 "State it once, in the frontmatter.",
