@@ -176,6 +176,21 @@ def test_status__of_an_index_that_is_behind_or_halted_or_gone__says_so(service: 
         assert (starting["state"], starting["position"], starting["totals"]) == ("starting", None, None)
 
 
+@pytest.mark.attack
+def test_bounty__that_a_late_index_lacks__is_never_said_not_to_exist(service: Service) -> None:
+    """Seconds behind, the status says following; what was funded meanwhile may be there."""
+    world = service.world
+    world.finalize()
+    assert service.get("/api/bounties/987654").status_code == 404
+    world.advance_to(world.time() + 17)  # eight blocks of two seconds, and one
+    assert (service.get("/api/status").json or {})["state"] == "following"
+    answer = service.get("/api/bounties/987654")
+    assert (answer.status_code, answer.get_json()["error"]["code"]) == (503, "bounty_projection_unavailable")
+    assert 1 <= int(answer.headers["Retry-After"]) <= 10
+    world.index()
+    assert service.get("/api/bounties/987654").status_code == 404
+
+
 def test_status__without_a_database__is_answered(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = make_engine("postgresql://nobody@127.0.0.1:1/none", application="test")
     monkeypatch.setattr(service.dependencies, "engine", nowhere)

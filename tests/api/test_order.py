@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 from bounty_protocol.types import BountyId
+from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
 from tests.api.test_submissions import open_bounty
@@ -125,11 +126,32 @@ CASES = [
 def test_signed_route__of_several_mistakes__answers_the_first(
     service: Service, make: Callable[[Service, Wrong], Sent], wrong: Wrong, code: str
 ) -> None:
-    sent = make(service, wrong)
+    assert error_of(send(service, make(service, wrong), wrong))["code"] == code
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (upload_url, "bounty_projection_unavailable"),
+        (content, "bounty_submission_content_authority_unavailable"),
+        (verdict, "bounty_projection_unavailable"),
+    ],
+)
+def test_signed_route__about_a_bounty_that_a_late_index_lacks__is_to_be_asked_again(
+    service: Service, make: Callable[[Service, Wrong], Sent], code: str
+) -> None:
+    sent = make(service, Wrong(bounty=True))
+    service.world.advance_to(service.world.time() + 17)  # eight blocks of two seconds, and one
+    answer = send(service, sent, Wrong(bounty=True))
+    assert (answer.status_code, error_of(answer)["code"]) == (503, code)
+    assert 1 <= int(answer.headers["Retry-After"]) <= 10
+    service.world.index()
+
+
+def send(service: Service, sent: Sent, wrong: Wrong) -> TestResponse:
     headers = {} if sent.media_type is None else {"Content-Type": sent.media_type}
     if not wrong.unsigned:
         key = service.world.solver(3).private_key if wrong.signer else sent.own
         headers["Authorization"] = service.authorization(key, sent.method, sent.path, query=sent.query, body=sent.body)
     url = sent.path + (f"?{sent.query}" if sent.query else "")
-    answer = service.client.open(url, method=sent.method, data=sent.body or None, headers=headers)
-    assert error_of(answer)["code"] == code
+    return service.client.open(url, method=sent.method, data=sent.body or None, headers=headers)

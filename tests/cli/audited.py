@@ -150,7 +150,9 @@ def _details(ledger: Ledger, database: Database, ids: list[str]) -> dict[str, by
             pass
     engine = database.engine("service_api")
     clock = ChainClock(rpc)
-    reading = cast("Dependencies", Reading(engine, FactSource(engine, chain_id, clock), Recent(30.0, 64, clock), rpc))
+    reading = cast(
+        "Dependencies", Reading(engine, FactSource(engine, chain_id, clock, 10), Recent(30.0, 64, clock), rpc)
+    )
     return {bounty: json.dumps(to_json(show_bounty(reading, BountyId(int(bounty))))).encode() for bounty in ids}
 
 

@@ -117,7 +117,7 @@ class Dependencies:
     @property
     def facts(self) -> FactSource:
         """Indexed Hub state."""
-        return FactSource(self.engine, self.config.chain.chain_id, self.clock)
+        return FactSource.of(self.engine, self.config.chain, self.clock)
 
     @cached_property
     def witness(self) -> HubWitness:

@@ -32,7 +32,7 @@ class Dependencies:
     @property
     def facts(self) -> FactSource:
         """Indexed Hub state."""
-        return FactSource(self.engine, self.config.chain.chain_id, self.clock)
+        return FactSource.of(self.engine, self.config.chain, self.clock)
 
     @property
     def authority(self) -> Authority:

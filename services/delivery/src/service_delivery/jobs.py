@@ -66,6 +66,6 @@ def _indexed(application: str) -> Iterator[_Indexed]:
     """The database while the index answers."""
     config = read_config(os.environ)
     with engine_of_job(config.database_url, application=application) as engine:
-        with FactSource(engine, config.chain.chain_id, SystemClock()).open() as facts:
+        with FactSource.of(engine, config.chain, SystemClock()).open() as facts:
             head = facts.head
         yield _Indexed(config, engine, head.finalized_number, head.block_time)

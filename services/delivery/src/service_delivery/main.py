@@ -60,7 +60,7 @@ def _keys(environment: Environment) -> None:
     try:
         with (
             engine_of_job(config.database_url, application="delivery-keys") as engine,
-            FactSource(engine, config.chain.chain_id, SystemClock()).open() as facts,
+            FactSource.of(engine, config.chain, SystemClock()).open() as facts,
         ):
             for described in describe_keys(facts, config.keyring, config.key_grace_seconds):
                 print(json.dumps(described))  # noqa: T201  # what the command is for

@@ -4,7 +4,9 @@ What the deployment record of the chain knows need not be set; a missing value t
 name.
 """
 
+import math
 from dataclasses import dataclass, field
+from typing import Final
 from urllib.parse import urlsplit
 
 from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of, freshness_window
@@ -12,6 +14,9 @@ from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
 
 from service_common.config import EnvironmentReader
+
+_UNKNOWN_BLOCKS: Final = 8
+_LEAST_UNKNOWN_SECONDS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,11 @@ class ChainSettings:
     def freshness_window(self) -> int:
         """Five minutes in blocks of this chain."""
         return freshness_window(self.block_time_seconds)
+
+    @property
+    def unknown_after_seconds(self) -> int:
+        """The age of the index's newest block from which it may lack what exists: a few blocks, and their reading."""
+        return max(_LEAST_UNKNOWN_SECONDS, math.ceil(_UNKNOWN_BLOCKS * self.block_time_seconds))
 
     def rpc(self) -> JsonRpc:
         """A client of the chain."""

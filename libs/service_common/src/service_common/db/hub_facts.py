@@ -1,8 +1,9 @@
 """Facts that authorize: indexed, finalized, and not contradicted by anything later.
 
 A fact is returned only when the block that set it is at or behind the finalized block of the copy; otherwise the caller
-gets a 503, with a Retry-After from the finality lag as measured. An unknown bounty is 404 only while the copy is close
-behind the chain; a copy that lags or is halted answers 503 instead. Section "States and transitions" of the interface.
+gets a 503, with a Retry-After from the finality lag as measured. An unknown bounty is 404 only while the copy is a few
+blocks behind the chain; one that lags or is halted answers 503 instead. Section "States and transitions" of the
+interface.
 """
 
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, ChainId
 from sqlalchemy import Connection, Engine
 
+from service_common.chain.settings import ChainSettings
 from service_common.db.engine import DatabaseUnavailable, reading
 from service_common.db.hub_reads import (
     Head,
@@ -29,7 +31,8 @@ from service_common.db.hub_reads import (
 )
 
 MAX_LAG_SECONDS: Final = 60
-"""A copy whose newest block is older than this cannot show that something does not exist."""
+"""A copy whose newest block is older than this is behind the chain, as the status says it."""
+_ASK_AGAIN_SECONDS: Final = 5
 INDEX_UNAVAILABLE: Final = "bounty_projection_unavailable"
 _CHAIN_STATE: Final = "bounty_chain_state_unavailable"
 
@@ -41,7 +44,14 @@ class FactSource:
     engine: Engine
     chain_id: ChainId
     clock: Clock
-    max_lag_seconds: int = MAX_LAG_SECONDS
+    unknown_after_seconds: int
+    """A copy whose newest block is older than this cannot show that something does not exist
+    (``ChainSettings.unknown_after_seconds``)."""
+
+    @classmethod
+    def of(cls, engine: Engine, chain: ChainSettings, clock: Clock) -> "FactSource":
+        """As a deployment sets it."""
+        return cls(engine, chain.chain_id, clock, chain.unknown_after_seconds)
 
     @contextmanager
     def open(self) -> Iterator["HubFacts"]:
@@ -49,7 +59,7 @@ class FactSource:
         try:
             with reading(self.engine) as connection:
                 head = self.require_readable(read_head(connection, self.chain_id))
-                yield HubFacts(connection, head, self.is_behind(head))
+                yield HubFacts(connection, head, self.may_lack(head))
         except DatabaseUnavailable as error:
             raise unreadable() from error
 
@@ -60,8 +70,12 @@ class FactSource:
         return head
 
     def is_behind(self, head: Head) -> bool:
+        """Whether the copy lags so far that what it shows is old."""
+        return self.clock.now() - head.block_time > MAX_LAG_SECONDS
+
+    def may_lack(self, head: Head) -> bool:
         """Whether the copy lags so far that it cannot show that something does not exist."""
-        return self.clock.now() - head.block_time > self.max_lag_seconds
+        return self.clock.now() - head.block_time > self.unknown_after_seconds
 
 
 def unreadable() -> ServiceError:
@@ -69,10 +83,11 @@ def unreadable() -> ServiceError:
     return ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state cannot be read at the moment.")
 
 
-def no_such_bounty(is_behind: bool) -> ServiceError:
+def no_such_bounty(may_lack: bool) -> ServiceError:
     """404 for a bounty that the copy does not have, 503 while it is too far behind to know."""
-    if is_behind:
-        return ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state is behind the chain; the bounty may exist.")
+    if may_lack:
+        message = "The indexed Hub state is some blocks behind the chain; the bounty may exist."
+        return ServiceError(INDEX_UNAVAILABLE, message, retry_after=_ASK_AGAIN_SECONDS)
     return ServiceError("bounty_not_found", "This deployment's Hub has no such bounty.")
 
 
@@ -89,7 +104,8 @@ class HubFacts:
 
     connection: Connection
     head: Head
-    behind: bool
+    may_lack: bool
+    """Whether what it does not have may exist."""
 
     def bounty(self, bounty_id: BountyId) -> Bounty:
         """A bounty whose creation is finalized; its ending may not be, and ``ending`` looks at that."""
@@ -105,7 +121,7 @@ class HubFacts:
         """A bounty as far as the copy knows it, finalized or not: for display, never for authorization."""
         bounty = read_bounty(self.connection, bounty_id)
         if bounty is None:
-            raise no_such_bounty(self.behind)
+            raise no_such_bounty(self.may_lack)
         return bounty
 
     def roster(self, bounty: Bounty) -> Roster:

@@ -53,7 +53,7 @@ def _read(deps: Dependencies, bounty_id: BountyId) -> tuple[Head, IndexedBounty]
         raise unreadable() from error
     head = deps.facts.require_readable(head)
     if found is None:
-        raise no_such_bounty(deps.facts.is_behind(head))
+        raise no_such_bounty(deps.facts.may_lack(head))
     return head, found
 
 
