@@ -24,7 +24,7 @@ from sqlalchemy import Engine
 
 TEMPLATE = "template_of_tests"
 _VERSIONS = Path(service_common.__file__).parent / "db/migrations/versions"
-NEWEST = max(file.stem for file in _VERSIONS.glob("0*.py")).partition("_")[0]
+NEWEST = max(file.stem for file in _VERSIONS.glob("*.sql")).partition("_")[0]
 """This release's schema."""
 _INDEX_BYTES: LiteralString = (
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "

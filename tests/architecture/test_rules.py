@@ -28,22 +28,6 @@ def test_queues__all_of_them__have_exactly_one_worker() -> None:
     assert set(served) <= set(QueueName.__members__)
 
 
-def test_migrations__as_a_history__have_one_head() -> None:
-    versions = TOP / "libs/service_common/src/service_common/db/migrations/versions"
-    parents, revisions = set(), set()
-    for path in versions.glob("0*.py"):
-        values = {
-            target.id: node.value.value
-            for node in ast.parse(path.read_text()).body
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-        revisions.add(values["revision"])
-        parents.add(values["down_revision"])
-    assert len(revisions - parents) == 1
-
-
 def test_verified_requests__are_made__in_one_place_only() -> None:
     makers = [path for path in SOURCES if re.search(r"\bVerifiedRequest\(", path.read_text())]
     assert [path.name for path in makers] == [Path(verify.__file__).name]

@@ -1,8 +1,12 @@
 """A migration while the service goes on: nobody queues behind it, and it gets its way when a table is free."""
 
 import secrets
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
 
 import psycopg
@@ -118,6 +122,17 @@ def test_migration__of_an_index_with_open_bounties__gives_each_its_times(former:
     with psycopg.connect(former) as reader:
         kept = reader.execute("SELECT * FROM hub_index.open_bounties ORDER BY bounty_id").fetchall()
     assert kept == [(1, 1_001, 1_002, 1_003), (3, 3_001, 3_002, 3_003)]
+
+
+def test_wheel__of_the_package__holds_every_migration(tmp_path: Path) -> None:
+    source = Path(__file__).parents[3] / "libs/service_common"
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=60)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        found = {name.rpartition("/")[2] for name in archive.namelist() if "/migrations/versions/" in name}
+    assert found == {each.name for each in (source / "src/service_common/db/migrations/versions").glob("*.sql")}
+    assert found
 
 
 _BOUNTY = (

@@ -1,20 +1,21 @@
 """Bringing a database to the newest schema.
 
-All services share one history. It is run by the migrator's role, is safe to start twice at once (an advisory lock), and
-has nothing to do when the schema is current. A migration is backward compatible for one release, and online: each is a
-transaction of its own, takes as long as it needs, and gives up a table that it cannot lock at once, so that nobody
-queues behind it; then it tries again.
+All services share one history: each ``migrations/versions/NUMBER_name.sql`` is a revision, on top of the one with the
+number before. It is run by the migrator's role, is safe to start twice at once (an advisory lock), and has nothing to
+do when the schema is current. A migration is backward compatible for one release, and online: each is a transaction of
+its own, takes as long as it needs, and gives up a table that it cannot lock at once, so that nobody queues behind it;
+then it tries again.
 """
 
-from importlib.resources import as_file, files
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.resources import files
+from types import ModuleType
+from typing import Any, Final
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from bounty_protocol.clock import Clock, SystemClock
+from alembic.runtime.migration import MigrationContext, RevisionStep
+from alembic.script import Script
+from alembic.script.revision import RevisionMap
 from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
@@ -28,6 +29,7 @@ PATIENCE_SECONDS: Final = 300.0
 """How long it tries: a dump or an operator's query may hold a table for minutes."""
 _PAUSE_SECONDS: Final = 1.0
 _LOCK: Final = 0x5EC0_DB00
+_VERSION_TABLE: Final = "schema_version"
 _CLOCK: Final = SystemClock()
 
 log = get_logger(__name__)
@@ -65,20 +67,31 @@ def _apply(url: str, revision: str) -> str:
             "options": f"-c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC",
         },
     )
-    with engine.connect() as connection, as_file(files(__package__)) as folder:
+    with engine.connect() as connection:
         connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": _LOCK})
         connection.commit()
-        config = Config()
-        config.set_main_option("script_location", str(folder / "migrations"))
-        config.attributes["connection"] = connection
         found = current_revision(connection)
         connection.commit()
-        if found is not None and found not in _known(folder):
+        if found is not None and found not in _known():
             log.warning("the schema is of a newer release and stays as it is", revision=found)
             return found
-        command.upgrade(config, revision)
+        _upgrade(connection, revision)
         connection.commit()
         return current_revision(connection) or ""
+
+
+def _upgrade(connection: Connection, target: str) -> None:
+    """Run what is missing up to a revision. What one locks is free again before the next starts."""
+
+    def missing(current: Any, _: MigrationContext) -> list[RevisionStep]:
+        above = _history().iterate_revisions(target, current, implicit_base=True)
+        return [RevisionStep(_history(), each, True) for each in reversed([*above])]  # type: ignore[arg-type]
+
+    context = MigrationContext.configure(
+        connection, opts={"version_table": _VERSION_TABLE, "transaction_per_migration": True, "fn": missing}
+    )
+    with context.begin_transaction():
+        context.run_migrations(connection=connection)
 
 
 def await_schema(url: str, *, clock: Clock, seconds: float) -> str:
@@ -88,8 +101,8 @@ def await_schema(url: str, *, clock: Clock, seconds: float) -> str:
     migrations are backward compatible for one release.
     """
     ends, found = clock.monotonic() + seconds, None
-    with engine_of_job(url, application="await-schema") as engine, as_file(files(__package__)) as folder:
-        known, reported = _known(folder), ""
+    with engine_of_job(url, application="await-schema") as engine:
+        known, reported = _known(), ""
         while clock.monotonic() < ends:
             try:
                 with engine.connect() as connection:
@@ -107,11 +120,35 @@ def await_schema(url: str, *, clock: Clock, seconds: float) -> str:
     raise SchemaBehind(f"{reported or 'no time was left to look'}: reach the database, then run the migration")
 
 
-def _known(folder: Path) -> list[str]:
+@cache
+def _history() -> RevisionMap:
+    """The SQL files as Alembic's revisions, each with the number before its own as the one it builds on."""
+    return RevisionMap(_revisions)
+
+
+def _revisions() -> Iterator[Script]:
+    folder = files(__package__) / "migrations" / "versions"
+    former: str | None = None
+    for file in sorted((each for each in folder.iterdir() if each.name.endswith(".sql")), key=lambda each: each.name):
+        number, _, name = file.name.removesuffix(".sql").partition("_")
+        revision = ModuleType(name)
+        vars(revision).update(down_revision=former, upgrade=_runs(file.read_text(encoding="utf-8")))
+        yield Script(revision, number, str(file))
+        former = number
+
+
+def _runs(sql: str) -> Callable[[Connection], None]:
+    def upgrade(connection: Connection) -> None:
+        connection.execute(text(sql))
+
+    return upgrade
+
+
+def _known() -> list[str]:
     """This release's revisions, the newest first."""
-    return [each.revision for each in ScriptDirectory(str(folder / "migrations")).walk_revisions()]
+    return [each.revision for each in _history().iterate_revisions("heads", "base")]
 
 
 def current_revision(connection: Connection) -> str | None:
     """The revision the schema is at."""
-    return MigrationContext.configure(connection, opts={"version_table": "schema_version"}).get_current_revision()
+    return MigrationContext.configure(connection, opts={"version_table": _VERSION_TABLE}).get_current_revision()

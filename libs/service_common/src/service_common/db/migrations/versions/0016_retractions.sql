@@ -1,3 +1,5 @@
+-- Retractions of what was final, and webhooks that lost count of what they sent.
+
 ALTER TABLE hub_index.changes ADD COLUMN retracts_final boolean NOT NULL DEFAULT false;
 ALTER TABLE hub_index_scratch.changes ADD COLUMN retracts_final boolean NOT NULL DEFAULT false;
 ALTER TABLE webhooks.deliveries ADD COLUMN missed_block bigint;
