@@ -27,14 +27,13 @@ from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.web3_provider import Web3, make_web3
 
 from local_stack.ports import HOST
-from local_stack.process import Child, StopRule, minimal_environment
 from local_stack.runtime import Runtime, shared_or_own
+from local_stack.server import RESTART_SECONDS, HttpServer
 from local_stack.toolbox import ensure_anvil
 
 LOCAL_CHAIN_ID: Final = 31_337
 ETHER: Final = 10**18
 Mining = Literal["interval", "automine", "manual"]
-_RULE: Final = StopRule(ask=signal.SIGTERM, grace=10.0)
 _SAVE_SECONDS: Final = 0.5
 _SAVE_SHARE: Final = 4
 """Pauses between saves are so many times as long as a save: the node has most of its time for others."""
@@ -44,23 +43,17 @@ _ANSWER_BYTES: Final = 1 << 26
 _PROBE_TIMEOUT: Final = urllib3.Timeout(2.0)
 
 
-class AnvilServer:
+class AnvilServer(HttpServer):
     """A running node. ``kept`` is where a durable one's state is kept."""
 
     def __init__(
         self, runtime: Runtime, directory: Path, program: Path, options: list[str], chain_id: int, kept: Path | None
     ) -> None:
-        self._runtime, self._directory, self._program, self._options = runtime, directory, program, options
+        super().__init__(runtime, directory)
+        self._program, self._options = program, options
         self.chain_id = chain_id
         self.kept = kept
         self._saving = threading.Lock()
-        self.child: Child | None = None
-        self.port = 0
-
-    @property
-    def url(self) -> str:
-        """``http://127.0.0.1:port``."""
-        return f"http://{HOST}:{self.port}"
 
     @cached_property
     def rpc(self) -> JsonRpc:
@@ -90,21 +83,14 @@ class AnvilServer:
         if self.child is not None:
             self.child.send(signal.SIGCONT)
 
-    def kill(self) -> None:
-        """SIGKILL, as a crash."""
-        if self.child is not None:
-            self._runtime.family.end([self.child], kill=True)
-
     def stop(self) -> None:
         """Regular shutdown; ``restart`` brings it back."""
-        if self.child is None:
-            return
-        if self.kept is not None:
+        if self.child is not None and self.kept is not None:
             with suppress(ChainUnavailable, RpcRefused):  # a node that does not answer is ended all the same
                 self.rpc.call("evm_setIntervalMining", 0)
                 self.rpc.call("evm_setAutomine", False)
                 self.save()
-        self._runtime.family.end([self.child])
+        super().stop()
 
     def save(self) -> None:
         """Keep a durable node's state as it is now; ``ChainUnavailable`` when the node does not answer it whole."""
@@ -122,11 +108,7 @@ class AnvilServer:
         """Start again on the same port; the chain is the old one only where the server is durable."""
         with self._saving:  # what the node answered before it ended is kept first
             self.child = self._spawn(self.port)
-        self._runtime.family.wait(self.child, lambda: self._answers(self.port), timeout=30.0)
-
-    def launch(self, timeout: float) -> None:
-        """First start, on a free port."""
-        self.child, self.port = self._runtime.start_listening(self._spawn, self._answers, timeout)
+        self._runtime.family.wait(self.child, lambda: self._answers(self.port), timeout=RESTART_SECONDS)
 
     @contextmanager
     def saved(self) -> Iterator[None]:
@@ -150,18 +132,12 @@ class AnvilServer:
                 self.save()
             pause = max(_SAVE_SECONDS, _SAVE_SHARE * (time.monotonic() - started))
 
-    def _spawn(self, port: int) -> Child:
+    def _command(self, port: int) -> list[str | Path]:
         state: list[str] = []
         if self.kept is not None and self.kept.exists():
             _keep_first_genesis(self.kept)
             state = ["--load-state", str(self.kept)]
-        return self._runtime.family.spawn(
-            self._directory.name,
-            [self._program, "--host", HOST, "--port", str(port), *self._options, *state],
-            environment=minimal_environment(self._directory),
-            cwd=self._directory,
-            rule=_RULE,
-        )
+        return [self._program, "--host", HOST, "--port", str(port), *self._options, *state]
 
     def _answers(self, port: int) -> bool:
         try:

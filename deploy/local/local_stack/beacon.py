@@ -11,30 +11,25 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from beacon import LocalBeacon, make_local_beacon
 
 from local_stack.ports import HOST
-from local_stack.process import Child, StopRule, minimal_environment
+from local_stack.process import StopRule
 from local_stack.runtime import Runtime, shared_or_own
+from local_stack.server import HttpServer
 from local_stack.toolbox import LOCAL
 
-_RULE: Final = StopRule(grace=5.0)
 
+class RunningBeacon(HttpServer):
+    """A running beacon; ``url`` is the value of SERVICE_BEACON_URLS."""
 
-class RunningBeacon:
-    """A running beacon."""
+    rule = StopRule(grace=5.0)
+    python_path = LOCAL
 
     def __init__(self, runtime: Runtime, directory: Path, chain: LocalBeacon) -> None:
-        self._runtime, self._directory, self.chain = runtime, directory, chain
-        self.child: Child | None = None
-        self.port = 0
-
-    @property
-    def url(self) -> str:
-        """``http://127.0.0.1:port``, the value of SERVICE_BEACON_URLS."""
-        return f"http://{HOST}:{self.port}"
+        super().__init__(runtime, directory)
+        self.chain = chain
 
     @property
     def chain_hash(self) -> str:
@@ -46,32 +41,12 @@ class RunningBeacon:
         """The chain's key, the value of SERVICE_BEACON_PUBLIC_KEY."""
         return self.chain.info.public_key
 
-    def kill(self) -> None:
-        """SIGKILL, as an outage of every relay."""
-        if self.child is not None:
-            self._runtime.family.end([self.child], kill=True)
-
-    def restart(self) -> None:
-        """Start the same chain again on the same port."""
-        self.child = self._spawn(self.port)
-        self._runtime.family.wait(self.child, lambda: self._answers(self.port), timeout=30.0)
-
-    def launch(self, timeout: float) -> None:
-        """First start, on a free port."""
-        self.child, self.port = self._runtime.start_listening(self._spawn, self._answers, timeout)
-
-    def _spawn(self, port: int) -> Child:
+    def _command(self, port: int) -> list[str | Path]:
         info = self.chain.info
-        return self._runtime.family.spawn(
-            self._directory.name,
-            [
-                *(sys.executable, "-m", "beacon", "--port", str(port), "--seed-file", self._directory / "seed"),
-                *("--genesis", str(info.genesis_time), "--period", str(info.period_seconds)),
-            ],
-            environment=minimal_environment(self._directory) | {"PYTHONPATH": str(LOCAL)},
-            cwd=self._directory,
-            rule=_RULE,
-        )
+        return [
+            *(sys.executable, "-m", "beacon", "--port", str(port), "--seed-file", self._directory / "seed"),
+            *("--genesis", str(info.genesis_time), "--period", str(info.period_seconds)),
+        ]
 
     def _answers(self, port: int) -> bool:
         connection = http.client.HTTPConnection(HOST, port, timeout=2)

@@ -15,65 +15,41 @@ from typing import Final
 from gcs_twin.keys import make_service_account
 
 from local_stack.ports import HOST
-from local_stack.process import Child, StopRule, minimal_environment
+from local_stack.process import StopRule
 from local_stack.runtime import Runtime, shared_or_own
+from local_stack.server import HttpServer
 from local_stack.toolbox import LOCAL
 
 BUCKET: Final = "local-stack"
-_RULE: Final = StopRule(grace=5.0)
 _CORS: Final = LOCAL.parent / "storage" / "cors.json"
 """The rules that a deployment's bucket gets; here every origin has them."""
 
 
-class GcsServer:
-    """A running local storage."""
+class GcsServer(HttpServer):
+    """A running local storage; ``url`` is the value of SERVICE_STORAGE_ENDPOINT."""
+
+    rule = StopRule(grace=5.0)
+    python_path = LOCAL
 
     def __init__(self, runtime: Runtime, directory: Path) -> None:
-        self._runtime, self._directory = runtime, directory
+        super().__init__(runtime, directory)
         self.bucket = BUCKET
         self.credentials_file = directory / "service-account.json"
-        self.child: Child | None = None
-        self.port = 0
         self._cors_file = directory / "cors.json"
         rules = json.loads(_CORS.read_text(encoding="utf-8"))
         local = [rule | {"origin": ["*"]} for rule in rules]  # the pages' port is chosen later
         self._cors_file.write_text(json.dumps(local), encoding="utf-8")
 
-    @property
-    def url(self) -> str:
-        """``http://127.0.0.1:port``, the value of SERVICE_STORAGE_ENDPOINT."""
-        return f"http://{HOST}:{self.port}"
-
-    def kill(self) -> None:
-        """SIGKILL, as an outage."""
-        if self.child is not None:
-            self._runtime.family.end([self.child], kill=True)
-
-    def restart(self) -> None:
-        """Start again on the same objects and port."""
-        self.child = self._spawn(self.port)
-        self._runtime.family.wait(self.child, lambda: self._answers(self.port), timeout=30.0)
-
-    def launch(self, timeout: float) -> None:
-        """First start, on a free port."""
-        self.child, self.port = self._runtime.start_listening(self._spawn, self._answers, timeout)
-
-    def _spawn(self, port: int) -> Child:
+    def _command(self, port: int) -> list[str | Path]:
         # The token's audience names the port, so the account is made when the port is known.
         if port != self.port:
             make_service_account(self._directory, f"http://{HOST}:{port}/token")
         account = self._directory / "service-account.public.json"
-        return self._runtime.family.spawn(
-            self._directory.name,
-            [
-                *(sys.executable, "-m", "gcs_twin", "--port", str(port), "--bucket", self.bucket),
-                *("--root", self._directory / "objects", "--credentials-file", account),
-                *("--cors-file", self._cors_file),
-            ],
-            environment=minimal_environment(self._directory) | {"PYTHONPATH": str(LOCAL)},
-            cwd=self._directory,
-            rule=_RULE,
-        )
+        return [
+            *(sys.executable, "-m", "gcs_twin", "--port", str(port), "--bucket", self.bucket),
+            *("--root", self._directory / "objects", "--credentials-file", account),
+            *("--cors-file", self._cors_file),
+        ]
 
     def _answers(self, port: int) -> bool:
         connection = http.client.HTTPConnection(HOST, port, timeout=2)

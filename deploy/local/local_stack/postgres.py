@@ -21,13 +21,13 @@ import psycopg
 from psycopg import sql
 
 from local_stack.ports import HOST
-from local_stack.process import Child, StackError, StopRule, User, minimal_environment
+from local_stack.process import StackError, StopRule, User, minimal_environment
 from local_stack.runtime import Runtime, shared_or_own
+from local_stack.server import Server
 
 SUPERUSER: Final = "stack"
 _VERSION_FOLDER: Final = "pginstall18"
 _NEEDED: Final = ("bin/postgres", "bin/initdb", "lib/postgresql", "share/postgresql")
-_RULE: Final = StopRule(ask=signal.SIGINT, grace=20.0, death_signal=signal.SIGQUIT)
 _SETTINGS: Final = {
     "listen_addresses": HOST,
     "unix_socket_directories": "",
@@ -43,13 +43,14 @@ _NOT_DURABLE: Final = {"fsync": "off", "full_page_writes": "off"}
 """Commits still reach the operating system before they return, so that a killed server loses none."""
 
 
-class PostgresServer:
+class PostgresServer(Server):
     """A running server and its superuser."""
 
+    rule = StopRule(ask=signal.SIGINT, grace=20.0, death_signal=signal.SIGQUIT)
+
     def __init__(self, runtime: Runtime, directory: Path, programs: Path, password: str) -> None:
-        self._runtime, self._directory, self._programs, self._password = runtime, directory, programs, password
-        self.child: Child | None = None
-        self.port = 0
+        super().__init__(runtime, directory, user=runtime.user)
+        self._programs, self._password = programs, password
 
     def url(self, database: str = "postgres", *, user: str = SUPERUSER, password: str | None = None) -> str:
         """``postgresql://user:password@127.0.0.1:port/database``; without ``user``, the superuser's."""
@@ -77,37 +78,10 @@ class PostgresServer:
         self._execute(statement.format(sql.Identifier(name), sql.Literal(password)))
         return password
 
-    def kill(self) -> None:
-        """SIGKILL, as a crash."""
-        if self.child is not None:
-            self._runtime.family.end([self.child], kill=True)
+    def _command(self, port: int) -> list[str | Path]:
+        return [self._programs / "bin" / "postgres", "-D", self._directory / "data", "-p", str(port)]
 
-    def stop(self) -> None:
-        """Fast, regular shutdown; ``restart`` brings it back."""
-        if self.child is not None:
-            self._runtime.family.end([self.child])
-
-    def restart(self) -> None:
-        """Start again on the same data and port."""
-        self.child = self._spawn(self.port)
-        self._runtime.family.wait(self.child, lambda: self._accepts(self.port), timeout=30.0)
-
-    def launch(self, timeout: float) -> None:
-        """First start, on a free port."""
-        accepts = self._accepts
-        self.child, self.port = self._runtime.start_listening(self._spawn, accepts, timeout)
-
-    def _spawn(self, port: int) -> Child:
-        return self._runtime.family.spawn(
-            self._directory.name,
-            [self._programs / "bin" / "postgres", "-D", self._directory / "data", "-p", str(port)],
-            environment=minimal_environment(self._directory),
-            cwd=Path("/"),
-            rule=_RULE,
-            user=self._runtime.user,
-        )
-
-    def _accepts(self, port: int) -> bool:
+    def _answers(self, port: int) -> bool:
         try:
             with psycopg.connect(
                 host=HOST, port=port, user=SUPERUSER, password=self._password, dbname="postgres", connect_timeout=2

@@ -5,57 +5,38 @@ most a second lost), and never evicts. The password is in a configuration file o
 """
 
 import secrets
-import signal
 import socket
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from local_stack.ports import HOST
-from local_stack.process import Child, StackError, StopRule, minimal_environment
+from local_stack.process import StackError
 from local_stack.runtime import Runtime, shared_or_own
+from local_stack.server import Server
 
-_RULE: Final = StopRule(ask=signal.SIGTERM, grace=10.0)
 
-
-class ValkeyServer:
+class ValkeyServer(Server):
     """A running server."""
 
     def __init__(self, runtime: Runtime, directory: Path, program: Path) -> None:
-        self._runtime, self._directory, self._program = runtime, directory, program
+        super().__init__(runtime, directory)
+        self._program = program
         self._password = secrets.token_urlsafe(24)
-        self.child: Child | None = None
-        self.port = 0
 
     def url(self, database: int = 0) -> str:
         """``redis://:password@127.0.0.1:port/database``."""
         return f"redis://:{self._password}@{HOST}:{self.port}/{database}"
-
-    def kill(self) -> None:
-        """SIGKILL, as a crash."""
-        if self.child is not None:
-            self._runtime.family.end([self.child], kill=True)
-
-    def stop(self) -> None:
-        """Regular shutdown; ``restart`` brings it back."""
-        if self.child is not None:
-            self._runtime.family.end([self.child])
 
     def restart(self, *, empty: bool = False) -> None:
         """Start again on the same port; ``empty`` loses every key first, as a cache that was replaced."""
         if empty:
             for path in sorted((self._directory / "data").rglob("*"), reverse=True):
                 path.rmdir() if path.is_dir() else path.unlink()
-        self.child = self._spawn(self.port)
-        self._runtime.family.wait(self.child, lambda: self._answers(self.port), timeout=30.0)
+        super().restart()
 
-    def launch(self, timeout: float) -> None:
-        """First start, on a free port."""
-        self.child, self.port = self._runtime.start_listening(self._spawn, self._answers, timeout)
-
-    def _spawn(self, port: int) -> Child:
+    def _command(self, port: int) -> list[str | Path]:
         configuration = self._directory / "valkey.conf"
         configuration.unlink(missing_ok=True)
         lines = [
@@ -67,13 +48,7 @@ class ValkeyServer:
             *("maxmemory-policy noeviction", "databases 64", "loglevel warning"),
         ]
         self._runtime.secret(f"{self._directory.name}/valkey.conf", "\n".join(lines) + "\n")
-        return self._runtime.family.spawn(
-            self._directory.name,
-            [self._program, configuration],
-            environment=minimal_environment(self._directory),
-            cwd=self._directory,
-            rule=_RULE,
-        )
+        return [self._program, configuration]
 
     def _answers(self, port: int) -> bool:
         try:
