@@ -23,7 +23,7 @@ from psycopg import sql
 from local_stack.ports import HOST
 from local_stack.process import StackError, StopRule, User, minimal_environment
 from local_stack.runtime import Runtime, shared_or_own
-from local_stack.server import Server
+from local_stack.server import LocalServer
 
 SUPERUSER: Final = "stack"
 _VERSION_FOLDER: Final = "pginstall18"
@@ -43,7 +43,7 @@ _NOT_DURABLE: Final = {"fsync": "off", "full_page_writes": "off"}
 """Commits still reach the operating system before they return, so that a killed server loses none."""
 
 
-class PostgresServer(Server):
+class PostgresServer(LocalServer):
     """A running server and its superuser."""
 
     rule = StopRule(ask=signal.SIGINT, grace=20.0, death_signal=signal.SIGQUIT)

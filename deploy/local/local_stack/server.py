@@ -16,7 +16,7 @@ from local_stack.runtime import Runtime
 RESTART_SECONDS: Final = 30.0
 
 
-class Server(ABC):
+class LocalServer(ABC):
     """A server in a directory of a runtime, which is also its process's name."""
 
     rule: ClassVar = StopRule()
@@ -68,7 +68,7 @@ class Server(ABC):
         """Whether it serves on this port by now."""
 
 
-class HttpServer(Server):
+class HttpServer(LocalServer):
     """One that is reached over HTTP."""
 
     @property

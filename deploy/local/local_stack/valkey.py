@@ -14,10 +14,10 @@ from pathlib import Path
 from local_stack.ports import HOST
 from local_stack.process import StackError
 from local_stack.runtime import Runtime, shared_or_own
-from local_stack.server import Server
+from local_stack.server import LocalServer
 
 
-class ValkeyServer(Server):
+class ValkeyServer(LocalServer):
     """A running server."""
 
     def __init__(self, runtime: Runtime, directory: Path, program: Path) -> None:
