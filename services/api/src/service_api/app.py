@@ -3,7 +3,7 @@
 from flask import Flask
 from service_common.chain.block_cache import BlockCache
 from service_common.chain.contract_wallets import ContractWallets
-from service_common.web.app import create_app
+from service_common.web.app import create_api
 from service_common.web.authentication import Authentication
 from service_common.web.versions import install_versions
 
@@ -49,7 +49,7 @@ def make_app(dependencies: Dependencies) -> Flask:
     )
     wallets = ContractWallets(dependencies.rpc, cache.head, dependencies.clock)
     authentication = Authentication(dependencies.authority, cache, wallets)
-    app, api = create_app("service_api", TITLE, ROUTES, authentication, dependencies.callers, ROOT)
+    app, api = create_api("service_api", TITLE, ROUTES, authentication, dependencies.callers, ROOT)
     attach(app, dependencies)
     install_versions(app, dependencies.clock)
     install_document(app, api)

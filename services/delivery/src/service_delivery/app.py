@@ -3,7 +3,7 @@
 from flask import Flask
 from service_common.chain.block_cache import BlockCache
 from service_common.chain.contract_wallets import ContractWallets
-from service_common.web.app import create_app
+from service_common.web.app import create_api
 from service_common.web.authentication import Authentication
 
 from service_delivery.dependencies import EXTENSION, Dependencies
@@ -19,7 +19,7 @@ def make_app(dependencies: Dependencies) -> Flask:
     )
     wallets = ContractWallets(dependencies.rpc, cache.head, dependencies.clock)
     authentication = Authentication(dependencies.authority, cache, wallets)
-    app, _ = create_app("service_delivery", "Bounty Escrow Service: delivery", [delivery.routes], authentication)
+    app, _ = create_api("service_delivery", "Bounty Escrow Service: delivery", [delivery.routes], authentication)
     app.extensions[EXTENSION] = dependencies
     app.extensions[known.EXTENSION] = known.KnownBounties(dependencies.clock)
     return app

@@ -6,7 +6,7 @@ from bounty_protocol.rubric import current_rubric
 from flask import Flask, Response, jsonify
 from service_common import log
 from service_common.traces.setup import start_traces
-from service_common.web.app import create_app
+from service_common.web.app import create_api
 from service_common.web.authentication import public
 from service_common.web.process import freeze_start, prepare_process
 from service_common.web.slow import end_slow_connections
@@ -16,7 +16,7 @@ from service_reviewer.config import read_config
 
 def make_app() -> Flask:
     """The reviewer's small app."""
-    app, _ = create_app("service_reviewer", "Bounty Escrow Service: reviewer", [], None)
+    app, _ = create_api("service_reviewer", "Bounty Escrow Service: reviewer", [], None)
 
     @public
     def rubric() -> Response:

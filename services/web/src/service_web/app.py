@@ -7,10 +7,7 @@ from bounty_protocol.errors import ServiceError
 from flask import Flask, Response, render_template, request
 from jinja2 import StrictUndefined
 from service_common.log import correlation_id, get_logger
-from service_common.web.app import PlainFlask
-from service_common.web.authentication import public
-from service_common.web.callers import install_callers
-from service_common.web.edge import ROUTE, Edge
+from service_common.web.app import create_app, health
 from service_common.web.settings import stated_hops
 from service_common.web.versions import install_versions
 from werkzeug.exceptions import HTTPException
@@ -32,37 +29,23 @@ log = get_logger(__name__)
 
 def make_app(dependencies: Dependencies) -> Flask:
     """An app that answers with these dependencies."""
-    app = PlainFlask("service_web", static_folder=None)
-    app.url_map.strict_slashes = True
-    app.url_map.merge_slashes = False
+    blueprints = (
+        *(pages.routes, drawings.routes, feeds.routes, calendars.routes, assets.routes, beacon.routes),
+        health,
+    )
+    app = create_app("service_web", blueprints, dependencies.callers, _install_problems)
     app.extensions[EXTENSION] = dependencies
     install_texts(app, dependencies.config.texts)
     _install_templates(app, dependencies)
-    install_callers(app, dependencies.callers)
     hops = dependencies.config.web.forwarded_hops
 
-    def begin() -> None:
-        if request.url_rule is not None:
-            request.environ[ROUTE] = request.url_rule.rule
+    def forward() -> None:
         forwarded_for.set(", ".join(stated_hops(request.environ.get("HTTP_X_FORWARDED_FOR", ""), hops)))
 
-    app.before_request(begin)
-    _install_problems(app)
-    for routes in (pages.routes, drawings.routes, feeds.routes, calendars.routes, assets.routes, beacon.routes):
-        app.register_blueprint(routes)
-    app.add_url_rule("/healthz", view_func=get_health)
-    app.wsgi_app = Edge(app.wsgi_app, dependencies.callers)  # type: ignore[method-assign]
+    app.before_request(forward)
     install_versions(app, dependencies.clock)
     app.wsgi_app = Policy(app.wsgi_app, dependencies.config)  # type: ignore[method-assign]
     return app
-
-
-def _health() -> Response:
-    """Liveness."""
-    return Response("ok\n", mimetype="text/plain")
-
-
-get_health = public(_health, counted=False)
 
 
 def _install_templates(app: Flask, dependencies: Dependencies) -> None:

@@ -1,8 +1,9 @@
 """The app factory that every Flask service starts from.
 
-It adds correlation ids in and out, the error envelope for every error, the liveness route, metrics of each request,
-CORS for any origin without credentials, and accepts no path but plain ones: any character outside unreserved ones, and
-two slashes in a row, are 404. The server decodes percent-encoding before anything here sees the path.
+It adds correlation ids in and out, an answer to every error, the callers' budgets, and metrics of each request. One
+that programs call (``create_api``) also has the error envelope, the liveness route, a document and CORS for any origin
+without credentials, and accepts no path but plain ones: any character outside unreserved ones, and two slashes in a
+row, are 404. The server decodes percent-encoding before anything here sees the path.
 """
 
 import re
@@ -10,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from bounty_protocol.errors import ServiceError
-from flask import Flask, Request, Response, request
+from flask import Blueprint, Flask, Request, Response, request
 from flask.sessions import SecureCookieSession, SessionInterface, SessionMixin
 
 from service_common.web.authentication import EXTENSION, Authentication, public
@@ -46,33 +46,49 @@ class PlainFlask(Flask):
 
 def create_app(
     name: str,
+    routes: Sequence[Blueprint],
+    callers: Callers | None = None,
+    problems: Callable[[Flask], None] = install_problems,
+) -> Flask:
+    """An app with these routes behind its edge, whose errors ``problems`` answers.
+
+    Without ``callers`` nobody has a budget: for a service that only others of its deployment reach.
+    """
+    app = PlainFlask(name, static_folder=None)
+    app.url_map.strict_slashes = True
+    app.url_map.merge_slashes = False
+    if callers is not None:
+        install_callers(app, callers)
+    app.before_request(_name_route)
+    problems(app)
+    app.wsgi_app = Edge(app.wsgi_app, callers)  # type: ignore[method-assign]
+    for each in routes:
+        app.register_blueprint(each)
+    return app
+
+
+def create_api(
+    name: str,
     title: str,
     routes: Sequence[Routes],
     authentication: Authentication | None,
     callers: Callers | None = None,
     document: Mapping[str, object] | None = None,
 ) -> tuple[Flask, DocumentedApi]:
-    """An app with these routes, and the registry that knows them.
+    """An app whose documented routes programs call, and the registry that knows them.
 
-    Without ``callers`` nobody has a budget: for a service that only others of its deployment reach. ``document`` is
-    what its OpenAPI document holds beside its routes.
+    ``document`` is what its OpenAPI document holds beside its routes.
     """
-    app = PlainFlask(name, static_folder=None)
+    app = create_app(name, (), callers)
     app.config.update(
         API_TITLE=title,
         API_VERSION="1",
         OPENAPI_VERSION="3.1.0",
     )
-    app.url_map.strict_slashes = True
-    app.url_map.merge_slashes = False
     if authentication is not None:
         app.extensions[EXTENSION] = authentication
-    if callers is not None:
-        install_callers(app, callers)
-    api = DocumentedApi(app, **(document or {}))
     app.before_request(_begin)
-    install_problems(app)
-    app.wsgi_app = Edge(app.wsgi_app, callers)  # type: ignore[method-assign]
+    api = DocumentedApi(app, **(document or {}))
     for each in (*routes, health):
         api.register_blueprint(each)
     return app, api
@@ -89,9 +105,12 @@ def get_health() -> Response:
     return Response("ok\n", mimetype="text/plain")
 
 
-def _begin() -> Response | None:
+def _name_route() -> None:
     if request.url_rule is not None:
         request.environ[ROUTE] = request.url_rule.rule
+
+
+def _begin() -> Response | None:
     if _PLAIN_PATH.fullmatch(request.environ.get("PATH_INFO", "")) is None:
         raise ServiceError("route_not_found", "There is no such route.")
     if request.method == "OPTIONS":

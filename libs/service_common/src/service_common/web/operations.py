@@ -116,6 +116,9 @@ class DocumentedApi(Api):  # type: ignore[misc]
     DEFAULT_ERROR_RESPONSE_NAME = None
     ERROR_SCHEMA = schema_of(Error)
 
+    def _register_error_handlers(self) -> None:
+        """None of its own: ``service_common.web.problems`` answers errors."""
+
     def __init__(self, app: Any, **options: Any) -> None:
         plugin = MarshmallowPlugin(schema_name_resolver=_component)  # type: ignore[arg-type]  # None: none
         plugin.Converter = _Converter
