@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
-from unittest.mock import MagicMock
 
 from flask import Flask
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
-from service_api.app import make_app
 from service_api.openapi.document import published
 from werkzeug.test import TestResponse
+
+from tests import offline
 
 NOWHERE = {"route_not_found", "method_not_allowed"}
 """Of a path or a method that is no operation."""
@@ -26,9 +26,7 @@ Json = Mapping[str, Any]
 @cache
 def openapi_document() -> Json:
     """The document that the api publishes, whatever it is connected to."""
-    dependencies = MagicMock()
-    dependencies.config.chain.freshness_window = 150
-    found: Json = json.loads(published(make_app(dependencies)).json.body)
+    found: Json = json.loads(published(offline.api()).json.body)
     return found
 
 

@@ -1,13 +1,11 @@
 """Every route is decided: signed or public, and this is the list."""
 
-from collections.abc import Iterator
-from unittest.mock import MagicMock
+from collections.abc import Callable, Iterator
 
 import pytest
 from flask import Flask
-from service_api.app import make_app as make_api
-from service_delivery.app import make_app as make_delivery
-from service_web.app import make_app as make_web
+
+from tests import offline
 
 API = {
     "DELETE /api/webhooks/<webhook_id>": "signed",
@@ -78,12 +76,9 @@ def decided(app: Flask) -> Iterator[tuple[str, str | None]]:
             yield f"{method} {rule.rule}", access
 
 
-@pytest.mark.parametrize(("make", "expected"), [(make_api, API), (make_delivery, DELIVERY), (make_web, WEB)])
-def test_routes__of_a_service__are_each_signed_or_public(make: object, expected: dict[str, str]) -> None:
-    dependencies = MagicMock()
-    dependencies.config.chain.freshness_window = 150
-    app = make(dependencies)  # type: ignore[operator]
-    found = dict(decided(app))
+@pytest.mark.parametrize(("make", "expected"), [(offline.api, API), (offline.delivery, DELIVERY), (offline.web, WEB)])
+def test_routes__of_a_service__are_each_signed_or_public(make: Callable[[], Flask], expected: dict[str, str]) -> None:
+    found = dict(decided(make()))
     undecided = {route: access for route, access in found.items() if access is None or access != expected.get(route)}
     assert undecided == {}, "decide in this file whether it is public or signed, and mark its view so"
     assert set(expected) == set(found)

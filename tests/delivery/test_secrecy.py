@@ -1,7 +1,6 @@
 """Who may get what, and what nobody is told: replays, hostile keys, other people's bounties, the Guardian's name."""
 
 import json
-from unittest.mock import MagicMock
 
 import pytest
 from bounty_protocol.crypto import sealed_box
@@ -117,15 +116,22 @@ def test_wrap__once_the_hub_changed_but_not_finally__waits(delivery: Delivery) -
     assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
 
 
+class Recorder:
+    """A log that keeps what is written to it, at each level."""
+
+    def __init__(self, written: list[str]) -> None:
+        def keep(*words: object, **fields: object) -> None:
+            written.append(f"{words} {fields}")
+
+        self.debug = self.info = self.warning = self.error = self.exception = keep
+
+
 def test_guardian_who_delivered__in_status_answers_logs_metrics_and_rows__is_not_to_be_found(
     delivery: Delivery, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
     for module in (edge, problems):  # what is logged at whatever level, however the process is configured
-        recorder = MagicMock()
-        for level in ("debug", "info", "warning", "error", "exception"):
-            getattr(recorder, level).side_effect = lambda *words, **fields: written.append(f"{words} {fields}")
-        monkeypatch.setattr(module, "log", recorder)
+        monkeypatch.setattr(module, "log", Recorder(written))
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
     good = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))

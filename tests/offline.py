@@ -1,0 +1,60 @@
+"""Apps of the services with the dependencies of a real process, of which none is reached before the first request."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import service_api.app
+import service_api.config
+import service_api.dependencies
+import service_delivery.app
+import service_delivery.config
+import service_delivery.dependencies
+import service_web.app
+import service_web.config
+import service_web.dependencies
+from flask import Flask
+from gcs_twin.keys import make_service_account
+from service_common.crypto.x25519 import Identity, recipient_text
+
+_NOWHERE = "http://127.0.0.1:9"
+_CHAIN = {
+    "SERVICE_CHAIN_ID": "8453",
+    "SERVICE_HUB_ADDRESS": "0x" + "22" * 20,
+    "SERVICE_RPC_URLS": _NOWHERE,
+    "SERVICE_PUBLIC_HOST": "bounties.example",
+    "SERVICE_DATABASE_URL": "postgresql://service@127.0.0.1:9/service",
+    "SERVICE_REDIS_URL": "redis://127.0.0.1:9/0",
+    "SERVICE_STORAGE_BUCKET": "sealed-work",
+}
+
+
+def api() -> Flask:
+    """The api's."""
+    with tempfile.TemporaryDirectory() as folder:
+        make_service_account(Path(folder), f"{_NOWHERE}/token")
+        credentials = (Path(folder) / "service-account.json").read_text(encoding="utf-8")
+    more = {
+        "SERVICE_DELIVERY_URL": _NOWHERE,
+        "SERVICE_STORAGE_CREDENTIALS": credentials,
+        "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(Identity.generate().public_key),
+    }
+    config = service_api.config.read_config({**_CHAIN, **more})
+    return service_api.app.make_app(service_api.dependencies.make_dependencies(config))
+
+
+def delivery() -> Flask:
+    """The delivery service's."""
+    with tempfile.TemporaryDirectory() as folder:
+        keys = Path(folder) / "keys.json"
+        keys.touch(mode=0o600)
+        keys.write_text(json.dumps([Identity.generate().to_text()]), encoding="utf-8")
+        config = service_delivery.config.read_config({**_CHAIN, "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys)})
+    return service_delivery.app.make_app(service_delivery.dependencies.make_dependencies(config))
+
+
+def web() -> Flask:
+    """That of the pages."""
+    more = {"SERVICE_API_URL": _NOWHERE, "SERVICE_PAGES_URL": "https://bounties.example"}
+    config = service_web.config.read_config({**_CHAIN, **more})
+    return service_web.app.make_app(service_web.dependencies.make_dependencies(config))
