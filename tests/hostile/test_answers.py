@@ -20,6 +20,12 @@ from service_api.webhooks.sending import AttemptEnd, Outgoing, Sender
 from service_cli import api as cli_api
 from service_cli import storage as cli_storage
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+from service_common.clock import SystemClock
+from service_common.crypto.beacon import Beacon, BeaconClient
+from service_common.crypto.beacon_http import Urllib3Get
+from service_common.crypto.failures import SealedDataError
+from service_common.foreign_json import read_object
 from service_web.api import client as web_api
 
 from tests.hostile.answers import rpc_answer
@@ -82,7 +88,7 @@ def test_client_of_the_api__over_malformed_answers__says_which_peer_is_wrong(mon
 
 def test_pages__over_malformed_answers__have_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     def parse(body: bytes) -> None:
-        if web_api.parse_json(body).get("chain") != 1:
+        if read_object(body).get("chain") != 1:
             raise ValueError("not the answer")
 
     def client(seconds: float) -> Ask:

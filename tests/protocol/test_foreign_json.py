@@ -1,7 +1,7 @@
 """JSON of somebody else: as many values as are taken, and one more."""
 
 import pytest
-from bounty_protocol.foreign_json import TooManyValues, read_json
+from service_common.foreign_json import TooManyValues, read_json, read_object
 
 
 @pytest.mark.attack
@@ -20,3 +20,25 @@ def test_text__of_more_values_than_are_taken__is_not_read(text: bytes, most: int
 def test_text__that_is_no_json__is_refused(text: bytes) -> None:
     with pytest.raises(ValueError):  # the library's own words
         read_json(text)
+
+
+def test_object__with_text_of_every_kind__is_read() -> None:
+    text = b'{"a": "\\ud83d\\ude00", "b": ["\xc3\xa9"], "c": 1}'
+    assert read_object(text) == {"a": "\U0001f600", "b": ["\u00e9"], "c": 1}
+    assert read_object('{"a": 1}'.encode("utf-16")) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[]",
+        b"null",
+        b'{"a": "\\ud83d"}',
+        b'{"\\ude00": 1}',
+        b'{"a": "\xed\xa0\xbd"}',
+        '{"a": "\\ud83d"}'.encode("utf-16"),
+    ],
+)
+def test_object__that_is_none_or_has_half_a_character__is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError):  # the library's own words
+        read_object(text)

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import pytest
 import urllib3
-from bounty_protocol.errors import ServiceError
-from bounty_protocol.foreign_json import MOST_VALUES
-from bounty_protocol.timely import AnswerTooLong, HttpAnswer, TimelyHttp
+from service_common.errors import ServiceError
+from service_common.foreign_json import MOST_VALUES, read_object
+from service_common.timely import AnswerTooLong, HttpAnswer, TimelyHttp
 from service_web.api import client as module
-from service_web.api.client import ApiAbsent, ApiReader, ApiRefused, ApiUnavailable, Question, parse_json
+from service_web.api.client import ApiAbsent, ApiReader, ApiRefused, ApiUnavailable, Question
 
 from tests.raw_server import raw_server
 from tests.web.conftest import VARIABLES, OwnClock, Pages
@@ -50,14 +50,14 @@ def silent(*_: object) -> tuple[int, bytes]:
 
 def test_answer__with_an_etag__is_asked_for_again_with_it() -> None:
     client, scripted = client_of(answer(ETag='"a"', body=b'{"x": 1}'), answer(304, b""), answer(body=b'{"x": 2}'))
-    first, second, third = (client.ask(QUESTION, parse_json).value for _ in range(3))
+    first, second, third = (client.ask(QUESTION, read_object).value for _ in range(3))
     assert (first, second, third) == ({"x": 1}, {"x": 1}, {"x": 2})
     assert [each.get("If-None-Match") for each in scripted.headers] == [None, '"a"', '"a"']
 
 
 def test_answer__kept_for_a_moment__is_not_asked_for_again() -> None:
     client, _ = client_of(answer(body=b'{"x": 1}'), clock=OwnClock(step=0.01))
-    assert [client.ask(QUESTION, parse_json).value for _ in range(3)] == [{"x": 1}] * 3
+    assert [client.ask(QUESTION, read_object).value for _ in range(3)] == [{"x": 1}] * 3
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_answer__kept_for_a_moment__is_not_asked_for_again() -> None:
 def test_answer__that_cannot_be_used__has_its_error(given: object, raised: type[Exception]) -> None:
     client, _ = client_of(given)
     with pytest.raises(raised):
-        client.ask(QUESTION, parse_json)
+        client.ask(QUESTION, read_object)
 
 
 @pytest.mark.parametrize("at_once", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"], ids=["head", "body"])
@@ -96,7 +96,7 @@ def test_answer__whose_bytes_never_end__is_given_up(monkeypatch: pytest.MonkeyPa
         yield from itertools.repeat(b"x")
 
     with raw_server(pieces, pause=0.05) as endless, pytest.raises(ApiUnavailable):
-        ApiReader(endless.url, OwnClock()).ask(QUESTION, parse_json)
+        ApiReader(endless.url, OwnClock()).ask(QUESTION, read_object)
     assert endless.hung_up.wait(10)
 
 
@@ -105,10 +105,10 @@ def test_failure__is_remembered__so_that_others_do_not_wait_for_the_same() -> No
     client, scripted = client_of(ConnectionResetError(), answer(body=b'{"x": 1}'), clock=clock)
     for path in ("/a", "/b", "/c"):
         with pytest.raises(ApiUnavailable):
-            client.ask(Question(path), parse_json)
+            client.ask(Question(path), read_object)
     assert len(scripted.headers) == 1
     clock.ticks += 2
-    assert client.ask(Question("/d"), parse_json).value == {"x": 1}
+    assert client.ask(Question("/d"), read_object).value == {"x": 1}
 
 
 def test_failure__of_one_question_while_others_are_answered__is_not_remembered_for_them() -> None:
@@ -117,39 +117,39 @@ def test_failure__of_one_question_while_others_are_answered__is_not_remembered_f
 
     def slow(*_: object, **__: object) -> None:
         scripted.exchange = answering  # type: ignore[method-assign]
-        assert client.ask(Question("/fast"), parse_json).value == {"x": 1}
+        assert client.ask(Question("/fast"), read_object).value == {"x": 1}
         raise urllib3.exceptions.ReadTimeoutError(cast("Any", None), "", "silent")
 
     answering, scripted.exchange = scripted.exchange, slow  # type: ignore[method-assign,assignment]
     scripted.answers += [answer(body=b'{"x": 1}'), answer(body=b'{"x": 2}'), answer(body=b'{"x": 3}')]
     for _ in range(3):  # asked once, and remembered for itself
         with pytest.raises(ApiUnavailable):
-            client.ask(Question("/slow"), parse_json)
-    assert client.ask(Question("/other"), parse_json).value == {"x": 2}
+            client.ask(Question("/slow"), read_object)
+    assert client.ask(Question("/other"), read_object).value == {"x": 2}
     clock.ticks += 2
-    assert client.ask(Question("/slow"), parse_json).value == {"x": 3}
+    assert client.ask(Question("/slow"), read_object).value == {"x": 3}
 
 
 def test_good_answer__of_a_silent_api__is_shown_with_its_age_and_not_for_ever() -> None:
     clock = OwnClock()
     failures = [ConnectionResetError() for _ in range(2)]
     client, _ = client_of(answer(body=b'{"x": 1}'), *failures, clock=clock)
-    assert not client.ask(QUESTION, parse_json).is_stale
+    assert not client.ask(QUESTION, read_object).is_stale
     clock.at += 60
-    found = client.ask(QUESTION, parse_json)
+    found = client.ask(QUESTION, read_object)
     assert (found.value, found.is_stale, found.good_at) == ({"x": 1}, True, NOW)
     clock.ticks += 601
     with pytest.raises(ApiUnavailable):
-        client.ask(QUESTION, parse_json)
+        client.ask(QUESTION, read_object)
 
 
 def test_good_answer__of_what_is_gone__is_not_shown() -> None:
     client, _ = client_of(answer(body=b'{"x": 1}'), answer(404), ConnectionResetError())
-    client.ask(QUESTION, parse_json)
+    client.ask(QUESTION, read_object)
     with pytest.raises(ApiAbsent):
-        client.ask(QUESTION, parse_json)
+        client.ask(QUESTION, read_object)
     with pytest.raises(ApiUnavailable):
-        client.ask(QUESTION, parse_json)
+        client.ask(QUESTION, read_object)
 
 
 def test_pages__of_an_api_that_never_answered__say_so_and_stay_up(pages: Pages) -> None:

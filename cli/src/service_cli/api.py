@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
-from bounty_protocol.chain.json_rpc import host_of, unreachable
-from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
-from bounty_protocol.foreign_json import read_json
-from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp
-from bounty_protocol.types import BlockNumber, BountyId
+from service_common.chain.json_rpc import host_of, unreachable
+from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
+from service_common.foreign_json import read_object
+from service_common.timely import AnswerRefused, HttpAnswer, TimelyHttp
+from service_common.types import BlockNumber, BountyId
 
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of
@@ -52,6 +52,8 @@ RESTART_SECONDS: Final = 60.0
 """For how long an API that is not there is asked again: as long as one takes to start anew."""
 RESTART_PAUSE_SECONDS: Final = 2.0
 MAX_UNAUTHORIZED: Final = 3
+MAX_WAIT_SECONDS: Final = 600
+"""Of what Retry-After may name."""
 ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
@@ -96,15 +98,11 @@ class Answer:
     peer: Peer = API
 
     def json(self) -> dict[str, object]:
-        """The body as a JSON object, each of whose texts is UTF-8: half a surrogate pair is no character."""
+        """The body as a JSON object."""
         try:
-            value = read_json(self.body)
-            json.dumps(value, ensure_ascii=False).encode()
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            raise self.peer.malformed(f" answered {self.status} without a JSON object.")
-        return value
+            return read_object(self.body)
+        except (ValueError, RecursionError) as error:
+            raise self.peer.malformed(f" answered {self.status} without a JSON object.") from error
 
     def read(self, shape: type[T]) -> T:
         """The body as the interface defines it."""
@@ -295,14 +293,14 @@ def pause(seconds: float) -> None:
 
 
 def _wait(response: HttpAnswer) -> int | None:
-    text = response.headers.get("Retry-After", "")
-    return min(int(text), 600) if len(text) < 10 and text.isascii() and text.isdigit() else None
+    seconds = response.retry_after
+    return None if seconds is None else min(seconds, MAX_WAIT_SECONDS)
 
 
 def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFailed:
     """The API's own error envelope; anything else is an answer this client does not know."""
     try:
-        error = object_of(object_of(read_json(data))["error"])
+        error = object_of(read_object(data)["error"])
         code, message, next_action = (
             printable(error[name], MAX_ISSUE_MESSAGE) for name in ("code", "message", "next_action")
         )

@@ -5,7 +5,7 @@ so counting those bounds how many values a text can have before any of them is m
 """
 
 import json
-from typing import Final
+from typing import Any, Final
 
 MOST_VALUES: Final = 1 << 17
 """Five times what the longest honest answers have; together at most some 35 MB beside their text."""
@@ -23,3 +23,13 @@ def read_json(text: bytes, most_values: int = MOST_VALUES) -> object:
     if sum(map(text.count, (b",", b"[", b"{"))) > most_values:
         raise TooManyValues(f"more than {most_values} values")
     return json.loads(text)
+
+
+def read_object(text: bytes) -> dict[str, Any]:
+    """The same for a JSON object, each of whose texts is UTF-8; raises ``ValueError`` for anything else."""
+    value = read_json(text)
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")
+    if not text.isascii() or b"\\u" in text or b"\0" in text:  # else no half of a surrogate pair can be in it
+        json.dumps(value, ensure_ascii=False).encode()
+    return value

@@ -53,6 +53,12 @@ class HttpAnswer:
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
 
+    @property
+    def retry_after(self) -> int | None:
+        """The seconds of Retry-After; None where it has none, or a date, or more digits than seconds need."""
+        text = self.headers.get("Retry-After", "")
+        return int(text) if len(text) < 10 and text.isascii() and text.isdigit() else None
+
 
 @dataclass(slots=True)
 class AnswerLimits:

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
-from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.types import Address, BountyId, Bytes32
-from bounty_protocol.wire.bounties import BountyDetail, BountyList
-from bounty_protocol.wire.delivery import DeliveryKey
-from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
-from bounty_protocol.wire.reading import read
+from service_common.domain.commitments import report_commitment
+from service_common.foreign_json import read_object
+from service_common.types import Address, BountyId, Bytes32
+from service_common.wire.bounties import BountyDetail, BountyList
+from service_common.wire.delivery import DeliveryKey
+from service_common.wire.deployment import Deployment, DeploymentStatus
+from service_common.wire.reading import read
 
 from service_web.api import rows
-from service_web.api.client import ApiReader, ApiUnavailable, KeptAnswer, Question, parse_json
+from service_web.api.client import ApiReader, ApiUnavailable, KeptAnswer, Question
 from service_web.api.rows import HEAD, IndexHead, read_rows
 
 T = TypeVar("T")
@@ -76,7 +77,7 @@ class Api:
         """One bounty; its roster hashes to what it pinned."""
 
         def parse(body: bytes) -> BountyDetail:
-            found = read(BountyDetail, parse_json(body))
+            found = read(BountyDetail, read_object(body))
             roster = found.guardian_roster
             computed = roster.compute_hash(found.chain_id, found.hub_address)
             if not (found.bounty_id == bounty_id and computed == found.facts.guardian_roster_hash):
@@ -181,7 +182,7 @@ class Api:
 
     def _ask_rows(self, question: Question, parse: Callable[[Mapping[str, Any]], T]) -> KeptAnswer[T]:
         def take(body: bytes) -> T:
-            data = parse_json(body).get("data")
+            data = read_object(body).get("data")
             if not isinstance(data, dict):
                 raise ValueError("an answer without data")
             try:
@@ -193,7 +194,7 @@ class Api:
 
 
 def _shape(shape: type[T]) -> Callable[[bytes], T]:
-    return lambda body: read(shape, parse_json(body))
+    return lambda body: read(shape, read_object(body))
 
 
 __all__ = ["Api", "ApiUnavailable", "PersonRows", "RecentRows"]

@@ -8,7 +8,7 @@ many questions wait at a time: a silent API holds few threads, and pages that ne
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -16,13 +16,11 @@ from threading import BoundedSemaphore, Lock
 from typing import Any, Final, Generic, TypeVar, cast
 
 import urllib3
-from bounty_protocol.clock import Clock
-from bounty_protocol.errors import ServiceError
-from bounty_protocol.foreign_json import read_json
-from bounty_protocol.timely import TimelyHttp
-from bounty_protocol.types import UnixSeconds
+from service_common.clock import Clock
+from service_common.errors import ServiceError
 from service_common.log import correlation_id, get_logger
 from service_common.recent import Recent
+from service_common.timely import HttpAnswer, TimelyHttp
 from service_common.traces import port as traces
 
 from service_web.metrics import ANSWERS, ApiAnswer
@@ -135,7 +133,7 @@ class ApiReader:
             raise ApiUnavailable
         good_at, good_since = self._clock.now(), self._clock.monotonic()
         try:
-            status, headers, body = self._exchange(question, None if known is None else known.etag)
+            answer = self._exchange(question, None if known is None else known.etag)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self._failed.get(question, lambda: True)
             if self._answered_at < good_since:  # else the API answers, and only this question is too much for it
@@ -146,22 +144,22 @@ class ApiReader:
         finally:
             self._places.release()
         self._answered_at = self._clock.monotonic()
-        if status == 304 and known is not None:
+        if answer.status == 304 and known is not None:
             ANSWERS.labels(ApiAnswer.UNCHANGED).inc()
             return replace(known, good_at=good_at, good_since=good_since, is_stale=False)
-        _raise_for(status, headers)
+        _raise_for(answer)
         try:
-            with self._large if len(body) > LARGE_BYTES else nullcontext():
-                value = parse(body)
+            with self._large if len(answer.body) > LARGE_BYTES else nullcontext():
+                value = parse(answer.body)
         except (ValueError, RecursionError) as error:
             ANSWERS.labels(ApiAnswer.MALFORMED).inc()
             log.warning("an answer of the API cannot be read", path=question.path, reason=str(error)[:200])
             raise ApiUnavailable from error
         ANSWERS.labels(ApiAnswer.NEW).inc()
-        return KeptAnswer(value, headers.get("ETag"), len(body), good_at, good_since)
+        return KeptAnswer(value, answer.headers.get("ETag"), len(answer.body), good_at, good_since)
 
-    def _exchange(self, question: Question, etag: str | None) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, header fields and body; a slow or endless answer is given up."""
+    def _exchange(self, question: Question, etag: str | None) -> HttpAnswer:
+        """What is answered; a slow or endless answer is given up."""
         method = "GET" if question.body is None else "POST"
         headers = {"X-Correlation-Id": correlation_id.get() or "web-pages", "Accept-Encoding": "identity"}
         headers |= {"Content-Type": "application/json"} if question.body is not None else {}
@@ -177,7 +175,7 @@ class ApiReader:
                 headers=headers,
             )
             span.note({"http.response.status_code": answer.status})
-        return answer.status, answer.headers, answer.body
+        return answer
 
     def _keep(self, question: Question, found: KeptAnswer[T]) -> None:
         with self._lock:
@@ -196,14 +194,14 @@ class ApiReader:
             self._good_bytes -= former.size
 
 
-def _raise_for(status: int, headers: Mapping[str, str]) -> None:
+def _raise_for(answer: HttpAnswer) -> None:
+    status = answer.status
     if status == 200:
         return
     if status == 429:
         ANSWERS.labels(ApiAnswer.SPENT).inc()
-        wait = headers.get("Retry-After", "")
-        seconds = int(wait) if wait.isascii() and wait.isdigit() and len(wait) < 6 else None
-        raise ServiceError("rate_limit_reached", "The reader's budget at the API is used up.", retry_after=seconds)
+        message = "The reader's budget at the API is used up."
+        raise ServiceError("rate_limit_reached", message, retry_after=answer.retry_after)
     if status == 404:
         ANSWERS.labels(ApiAnswer.ABSENT).inc()
         raise ApiAbsent
@@ -212,11 +210,3 @@ def _raise_for(status: int, headers: Mapping[str, str]) -> None:
         raise ApiRefused
     log.warning("the API refuses", status=status)
     raise ApiUnavailable
-
-
-def parse_json(body: bytes) -> Mapping[str, Any]:
-    """A JSON object; ``ValueError`` for anything else."""
-    found = read_json(body)
-    if not isinstance(found, dict):
-        raise ValueError("not a JSON object")
-    return found
