@@ -26,7 +26,7 @@ from service_common.db.hub_reads import Head, read_head
 from service_common.log import get_logger
 from sqlalchemy import Engine, bindparam, func, select
 
-from service_api.usecases.list_changes import read_changes
+from service_api.changes import read_changes
 from service_api.webhooks.deliveries import (
     DueWebhook,
     Ended,

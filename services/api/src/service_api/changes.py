@@ -1,0 +1,72 @@
+"""The changes of the index in their order, as its readers get them: the feed and the webhooks.
+
+The numbers come from the one writer, so nothing appears later with a lower number than what was read. A log that a
+reorg took out is not listed any more: who has not read it has nothing to take back.
+"""
+
+from service_common.chain.events import Log, decode_log
+from service_common.db import hub_index as t
+from service_common.db.hub_reads import Head
+from service_common.domain.hub_events import bounty_of
+from service_common.shapes import to_json
+from service_common.types import BlockNumber, Bytes32, UnixSeconds
+from service_common.wire.changes import Change, ChangeEvent
+from service_common.wire.values import AnyObject, ChangeKind, ChangeNumber, Finality
+from sqlalchemy import Connection, RowMapping, func, select
+
+
+def read_changes(
+    connection: Connection, head: Head, after: ChangeNumber, limit: int, *, only_final: bool = False
+) -> list[Change]:
+    """The changes after a number, in order. With ``only_final`` only those that concern what is final: what is not yet
+    comes after them."""
+    c, logs = t.changes.c, t.logs
+    placed = (logs.c.block_number == c.block_number) & (logs.c.log_index == c.log_index)
+    columns = (c.number, c.block_number.label("at_block"), c.log_index.label("at_log"), *logs.c)
+    found = select(*columns).select_from(t.changes.outerjoin(logs, placed)).where(c.number > after)
+    if only_final:
+        is_final = c.log_index.is_not(None) & (c.block_number <= head.finalized_number)
+        found = found.where(is_final | c.retracts_final)
+    rows = connection.execute(found.order_by(c.number).limit(limit)).mappings()
+    return [_change(head, row) for row in rows]
+
+
+def newest_change(connection: Connection, final: BlockNumber | None = None) -> ChangeNumber:
+    """The number of the newest change, or of the newest final event; 0 where there is none."""
+    c = t.changes.c
+    newest = select(func.max(c.number))
+    if final is not None:
+        newest = newest.where(c.log_index.is_not(None), c.block_number <= final)
+    return ChangeNumber(connection.execute(newest).scalar() or 0)
+
+
+def _change(head: Head, row: RowMapping) -> Change:
+    number = ChangeNumber(row["number"])
+    if row["at_log"] is None:
+        return Change(number, ChangeKind.RETRACTION, None, BlockNumber(row["at_block"]))
+    return Change(number, ChangeKind.EVENT, _event(head, row), None)
+
+
+def _event(head: Head, row: RowMapping) -> ChangeEvent:
+    log = Log(
+        address=head.hub_address,
+        block_number=BlockNumber(row["block_number"]),
+        block_hash=Bytes32(row["block_hash"]),
+        log_index=row["log_index"],
+        tx_hash=Bytes32(row["tx_hash"]),
+        topics=tuple(Bytes32(topic) for topic in row["topics"]),
+        data=bytes(row["data"]),
+    )
+    event = decode_log(log)
+    is_final = head.is_finalized(log.block_number)
+    return ChangeEvent(
+        name=type(event).__name__,
+        bounty_id=bounty_of(event),
+        fields=AnyObject(to_json(event)),
+        block_number=log.block_number,
+        block_hash=log.block_hash,
+        log_index=log.log_index,
+        tx_hash=log.tx_hash,
+        time=UnixSeconds(row["time"]),
+        finality=Finality.FINALIZED if is_final else Finality.UNSAFE,
+    )
