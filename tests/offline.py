@@ -13,9 +13,9 @@ import service_delivery.dependencies
 import service_web.app
 import service_web.config
 import service_web.dependencies
+from bounty_protocol.crypto.x25519 import Identity, recipient_text
 from flask import Flask
 from gcs_twin.keys import make_service_account
-from service_common.crypto.x25519 import Identity, recipient_text
 
 _NOWHERE = "http://127.0.0.1:9"
 _CHAIN = {

@@ -15,17 +15,12 @@ from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.foreign_json import read_object
 from service_api.webhooks.receivers import Receiver, ReceiverRules
 from service_api.webhooks.sending import AttemptEnd, Outgoing, Sender
 from service_cli import api as cli_api
 from service_cli import storage as cli_storage
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
-from service_common.clock import SystemClock
-from service_common.crypto.beacon import Beacon, BeaconClient
-from service_common.crypto.beacon_http import Urllib3Get
-from service_common.crypto.failures import SealedDataError
-from service_common.foreign_json import read_object
 from service_web.api import client as web_api
 
 from tests.hostile.answers import rpc_answer

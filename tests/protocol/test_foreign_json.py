@@ -1,7 +1,7 @@
 """JSON of somebody else: as many values as are taken, and one more."""
 
 import pytest
-from service_common.foreign_json import TooManyValues, read_json, read_object
+from bounty_protocol.foreign_json import TooManyValues, read_json, read_object
 
 
 @pytest.mark.attack

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 import urllib3
-from service_common.errors import ServiceError
-from service_common.foreign_json import MOST_VALUES, read_object
-from service_common.timely import AnswerTooLong, HttpAnswer, TimelyHttp
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.foreign_json import MOST_VALUES, read_object
+from bounty_protocol.timely import AnswerTooLong, HttpAnswer, TimelyHttp
 from service_web.api import client as module
 from service_web.api.client import ApiAbsent, ApiReader, ApiRefused, ApiUnavailable, Question
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
-from service_common.chain.json_rpc import host_of, unreachable
-from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
-from service_common.foreign_json import read_object
-from service_common.timely import AnswerRefused, HttpAnswer, TimelyHttp
-from service_common.types import BlockNumber, BountyId
+from bounty_protocol.chain.json_rpc import host_of, unreachable
+from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
+from bounty_protocol.foreign_json import read_object
+from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp
+from bounty_protocol.types import BlockNumber, BountyId
 
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of

@@ -4,14 +4,14 @@ The numbers come from the one writer, so nothing appears later with a lower numb
 reorg took out is not listed any more: who has not read it has nothing to take back.
 """
 
-from service_common.chain.events import Log, decode_log
+from bounty_protocol.chain.events import Log, decode_log
+from bounty_protocol.domain.hub_events import bounty_of
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
+from bounty_protocol.wire.changes import Change, ChangeEvent
+from bounty_protocol.wire.values import AnyObject, ChangeKind, ChangeNumber, Finality
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import Head
-from service_common.domain.hub_events import bounty_of
-from service_common.shapes import to_json
-from service_common.types import BlockNumber, Bytes32, UnixSeconds
-from service_common.wire.changes import Change, ChangeEvent
-from service_common.wire.values import AnyObject, ChangeKind, ChangeNumber, Finality
 from sqlalchemy import Connection, RowMapping, func, select
 
 

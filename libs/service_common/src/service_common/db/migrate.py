@@ -16,6 +16,7 @@ from typing import Any, Final
 from alembic.runtime.migration import MigrationContext, RevisionStep
 from alembic.script import Script
 from alembic.script.revision import RevisionMap
+from bounty_protocol.clock import Clock, SystemClock
 from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError, ProgrammingError

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from bounty_protocol.errors import ServiceError
 from flask import Blueprint, Flask, Request, Response, request
 from flask.sessions import SecureCookieSession, SessionInterface, SessionMixin
 

@@ -1,9 +1,9 @@
 """The feed of changes: what the index took in and took back, in the order in which it did."""
 
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.wire.changes import ChangeList, ChangeQuery
+from bounty_protocol.wire.values import ChangeNumber
 from service_common.db.hub_facts import HubFacts
-from service_common.errors import Issue, ServiceError
-from service_common.wire.changes import ChangeList, ChangeQuery
-from service_common.wire.values import ChangeNumber
 
 from service_api.changes import newest_change, read_changes
 from service_api.dependencies import Dependencies

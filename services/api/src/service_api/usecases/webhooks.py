@@ -23,6 +23,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service_api.changes import newest_change
 from service_api.dependencies import Dependencies
+from service_api.webhooks import tables as t
 from service_api.webhooks.receivers import parse_receiver
 from service_api.webhooks.secrets import make_secret, seal, secret_text
 from service_api.webhooks.subjects import Subject, parse_subject

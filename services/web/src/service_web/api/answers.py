@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
-from service_common.domain.commitments import report_commitment
-from service_common.foreign_json import read_object
-from service_common.types import Address, BountyId, Bytes32
-from service_common.wire.bounties import BountyDetail, BountyList
-from service_common.wire.delivery import DeliveryKey
-from service_common.wire.deployment import Deployment, DeploymentStatus
-from service_common.wire.reading import read
+from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.foreign_json import read_object
+from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.bounties import BountyDetail, BountyList
+from bounty_protocol.wire.delivery import DeliveryKey
+from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
+from bounty_protocol.wire.reading import read
 
 from service_web.api import rows
 from service_web.api.client import ApiReader, ApiUnavailable, KeptAnswer, Question

@@ -16,11 +16,12 @@ from threading import BoundedSemaphore, Lock
 from typing import Any, Final, Generic, TypeVar, cast
 
 import urllib3
-from service_common.clock import Clock
-from service_common.errors import ServiceError
+from bounty_protocol.clock import Clock
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.timely import HttpAnswer, TimelyHttp
+from bounty_protocol.types import UnixSeconds
 from service_common.log import correlation_id, get_logger
 from service_common.recent import Recent
-from service_common.timely import HttpAnswer, TimelyHttp
 from service_common.traces import port as traces
 
 from service_web.metrics import ANSWERS, ApiAnswer
