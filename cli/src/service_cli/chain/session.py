@@ -39,7 +39,6 @@ from service_cli.shell.text import clock_off, printable
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
     from bounty_protocol.chain.hub_constants import EscrowToken
 
-    from service_cli.api import ApiClient
 
 _BLOCK = "the newest block"
 S = TypeVar("S", bound=Signer)
@@ -214,7 +213,7 @@ class ChainClient:
 
 @dataclass(frozen=True)
 class Session(Generic[S_co]):
-    """An account at work on one deployment: its signer, the chain, and the API where that is needed."""
+    """An account at work on one deployment: its signer and the chain."""
 
     chain: ChainClient
     signer: S_co
@@ -231,13 +230,6 @@ class Session(Generic[S_co]):
     @property
     def account(self) -> Address:
         return self.signer.address
-
-    @cached_property
-    def api(self) -> "ApiClient":
-        """The deployment's API; its address is needed only by those who call it."""
-        from service_cli.api import api_of
-
-        return api_of(self.settings, self.chain)
 
     def journal(self, *names: str) -> AbstractContextManager[Journal]:
         """The journal of one piece of work on this Hub, held by this process alone."""

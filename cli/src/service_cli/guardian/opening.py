@@ -36,9 +36,10 @@ from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 
 from service_cli.api import ApiClient, api_of
+from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import RecordedSubmission
 from service_cli.chain.journal import note_done, opened_name, was_done
-from service_cli.chain.session import ChainClient, Session, chain_errors
+from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
 from service_cli.config.acceptance import require_accepted
 from service_cli.config.settings import Settings
@@ -182,7 +183,7 @@ def guardian_open(
         submission, identity = open_from_folder(settings, Folder(source), bounty_id, (solver, commitment))
     else:
         signer, keyring = local_signer(settings, ACCOUNT_KEY), keyring_of(settings)
-        session = Session.open(settings, signer)
+        session = ApiSession.open(settings, signer)
         submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
     emit(VerifiedSubmission(*submission.names()))
     opened = OpenedWork(settings.chain_id, settings.hub_address(), bounty_id, solver, commitment)
@@ -205,7 +206,7 @@ def guardian_open(
 
 
 def open_as_guardian(
-    session: Session[LocalSigner], keyring: tuple[Identity, ...], bounty_id: BountyId, pair: tuple[Address, Bytes32]
+    session: ApiSession[LocalSigner], keyring: tuple[Identity, ...], bounty_id: BountyId, pair: tuple[Address, Bytes32]
 ) -> tuple[Submission, Identity]:
     """The checked Submission and its content key, by this Guardian's encryption keys."""
     opening = _Opening.begin(session.chain, bounty_id, pair)
@@ -220,7 +221,7 @@ def open_from_folder(
     """The same with what a folder holds of it; only what is missing is read from the API, with a signed request."""
 
     def fetch() -> Submission:
-        session = Session(opening.chain, local_signer(settings, ACCOUNT_KEY))
+        session = ApiSession(opening.chain, local_signer(settings, ACCOUNT_KEY))
         return fetch_submission(session.api, session.signer, bounty_id, pair)
 
     keyring = keyring_of(settings)
@@ -421,7 +422,7 @@ class _Listed:
         """Read and show the list; what would keep every Submission closed is refused here, once."""
         keyring_of(settings)
         if with_api:
-            session = Session.open(settings, local_signer(settings, ACCOUNT_KEY))
+            session = ApiSession.open(settings, local_signer(settings, ACCOUNT_KEY))
             chain = session.chain
             _require_guardian(session, bounty_id)
         else:
@@ -442,7 +443,7 @@ class _Listed:
         return _Listed(chain, found, listed.api_agrees)
 
 
-def _require_guardian(session: Session[LocalSigner], bounty_id: BountyId) -> None:
+def _require_guardian(session: ApiSession[LocalSigner], bounty_id: BountyId) -> None:
     if session.account not in session.chain.pinned_roster(session.chain.bounty(bounty_id)).accounts:
         message = f"{session.account} is not on the roster that bounty {bounty_id} pinned."
         raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")

@@ -39,11 +39,12 @@ from bounty_protocol.types import (
 )
 
 from service_cli.api import ApiClient, api_of, bounty_detail
+from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal, event_entry, journals_below, opened_name, was_done
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
-from service_cli.chain.session import ChainClient, Session, chain_errors
+from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, require_affordable, simulate
 from service_cli.config.keys import check_document
@@ -107,12 +108,18 @@ def record_verdict(
     settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant, body: bytes, *, replace: bool
 ) -> None:
     """The command ``guardian:verdict`` with the reasons as ``body``."""
-    session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = ApiSession.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     record(session, bounty_id, kind, meant, body, replace=replace)
 
 
 def record(
-    session: Session[LocalSigner], bounty_id: BountyId, kind: VerdictKind, meant: Meant, body: bytes, *, replace: bool
+    session: ApiSession[LocalSigner],
+    bounty_id: BountyId,
+    kind: VerdictKind,
+    meant: Meant,
+    body: bytes,
+    *,
+    replace: bool,
 ) -> None:
     """Publish these reasons and record the Verdict, once; then show how the Guardians stand.
 
@@ -146,7 +153,7 @@ def record(
     _finish(session, verdict, done)
 
 
-def _earlier_nonces(session: Session[LocalSigner], verdict: Verdict) -> Iterator[int | None]:
+def _earlier_nonces(session: ApiSession[LocalSigner], verdict: Verdict) -> Iterator[int | None]:
     """The last nonces of this Guardian's other Verdicts on the bounty that were signed on this machine."""
     chain, names = session.chain, ("verdict", str(verdict.bounty_id), session.account)
     for *_, report in journals_below(chain.chain_id, chain.hub.address, *names):
@@ -155,7 +162,7 @@ def _earlier_nonces(session: Session[LocalSigner], verdict: Verdict) -> Iterator
                 yield _STEP.last_nonce(journal)
 
 
-def require_recordable(session: Session[LocalSigner], bounty_id: BountyId, named: Named, *, replace: bool) -> None:
+def require_recordable(session: ApiSession[LocalSigner], bounty_id: BountyId, named: Named, *, replace: bool) -> None:
     """Refuse, before any reasons are written, what would be refused with them."""
     _require_pinned(session, bounty_id)
     _require_active(session.chain, bounty_id, named)
@@ -164,7 +171,7 @@ def require_recordable(session: Session[LocalSigner], bounty_id: BountyId, named
         _refuse_second(session.chain, bounty_id, session.account)
 
 
-def _finish(session: Session[LocalSigner], verdict: Verdict, done: AnchoredVerdict) -> None:
+def _finish(session: ApiSession[LocalSigner], verdict: Verdict, done: AnchoredVerdict) -> None:
     """How many Guardians recorded the same, which is for people to know and decides nothing here; then the Verdict."""
     chain = session.chain
     about = about_sent(chain, session.account, done.tx_hash, verdict.bounty_id)
@@ -254,7 +261,7 @@ def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -
         )
 
 
-def _require_pinned(session: Session[LocalSigner], bounty_id: BountyId) -> None:
+def _require_pinned(session: ApiSession[LocalSigner], bounty_id: BountyId) -> None:
     """Accounts outside the pinned roster are refused before anything is sent."""
     chain = session.chain
     if session.account not in chain.pinned_roster(chain.bounty(bounty_id)).accounts:
@@ -276,7 +283,7 @@ def _require_active(chain: ChainClient, bounty_id: BountyId, named: Named) -> No
 
 
 def _written(
-    session: Session[LocalSigner], bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes
+    session: ApiSession[LocalSigner], bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes
 ) -> WrittenVerdict:
     """The document this Guardian signs."""
     chain = session.chain
@@ -299,7 +306,7 @@ def _written(
     )
 
 
-def _publish(session: Session[LocalSigner], verdict: Verdict, document: bytes) -> None:
+def _publish(session: ApiSession[LocalSigner], verdict: Verdict, document: bytes) -> None:
     """Store the document, and read it back by its commitment."""
     api, bounty_id = session.api, verdict.bounty_id
     terms_of(session.chain, bounty_id, api)
@@ -345,7 +352,7 @@ def record_from_editor(
 ) -> None:
     """``guardian:verdict`` without a file: refuse what the Hub would refuse, then have the reasons written."""
     named = None if meant is None else meant.value
-    session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = ApiSession.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     draft_names = ("draft", str(bounty_id), session.account, kind.value, named[1] if named else "none")
     with session.journal(*draft_names) as journal, _kept(draft := journal.folder / "reasons.md"):
         if draft.exists():  # perhaps of a Verdict that is on its way: recording goes on with that one
@@ -412,7 +419,7 @@ def _page(api: ApiClient, bounty: BountyView, bounty_id: BountyId) -> ChallengeP
 
 
 def _write_draft(
-    session: Session[LocalSigner], draft: Path, bounty_id: BountyId, kind: VerdictKind, named: Named
+    session: ApiSession[LocalSigner], draft: Path, bounty_id: BountyId, kind: VerdictKind, named: Named
 ) -> None:
     page = _page(session.api, session.chain.bounty(bounty_id), bounty_id)
     try:

@@ -29,11 +29,12 @@ from bounty_protocol.types import (
     parse_bytes32,
 )
 
+from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal, JournalEntry, event_entry
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.sender import send
-from service_cli.chain.session import ChainClient, Session
+from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.token import (
     AuthorizationState,
@@ -134,7 +135,7 @@ AUTHORIZATION: Final = JournalEntry("authorization", Authorization.to_json, Auth
 class Funding:
     """One page being funded by one account."""
 
-    session: Session[LocalSigner]
+    session: ApiSession[LocalSigner]
     page: ChallengePage
     commitment: Bytes32
     journal: Journal

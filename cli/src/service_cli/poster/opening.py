@@ -13,9 +13,10 @@ from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey
 
+from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import check_detail, wait_finalized
 from service_cli.chain.journal import note_done, was_done, winning_work_name
-from service_cli.chain.session import ChainClient, Session
+from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
@@ -29,7 +30,7 @@ def open_winning_submission(
     settings: Settings, bounty_id: BountyId, output_dir: Path | None, *, original_names: bool
 ) -> None:
     """The command ``poster:open-winning-submission``."""
-    session = Session.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
+    session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     chain = session.chain
     bounty = chain.bounty(bounty_id)
     if bounty.outcome is not Outcome.AWARDED:
@@ -85,7 +86,7 @@ def _with_guardians(
 
 
 def _retrieve(
-    session: Session[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: Identity
+    session: ApiSession[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: Identity
 ) -> str:
     """The content key sealed to a fresh key; the answer must name the contract's winner."""
     answer = session.api.signed(

@@ -21,11 +21,12 @@ from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32
 
+from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import require_agreement
 from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
-from service_cli.chain.session import ChainClient, Session, chain_errors
+from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import most_cost, require_balance, require_means
 from service_cli.config.keys import check_document
@@ -55,7 +56,7 @@ _DISAGREES: Final = "Do not fund: the API and this client disagree. Check the co
 def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, again: bool = False) -> None:
     """The command ``poster:publish-fund``."""
     challenge, commitment = _checked_page(settings, page)
-    session = Session.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
+    session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     with _journal(session, commitment, again=again) as journal:
         if (done := journal.get(FUNDED)) is not None:
             if _is_there(session, done):
@@ -101,7 +102,7 @@ def _fund(funding: Funding, page: bytes, *, yes: bool, again: bool) -> FundedBou
     return _funded(session, funding.run(vouched, known), commitment)
 
 
-def _is_there(session: Session[LocalSigner], done: FundedBounty) -> bool:
+def _is_there(session: ApiSession[LocalSigner], done: FundedBounty) -> bool:
     """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
 
     def has(chain: ChainClient) -> bool:
@@ -112,7 +113,7 @@ def _is_there(session: Session[LocalSigner], done: FundedBounty) -> bool:
     return agreed(session.chain, Fact.DONE, has)
 
 
-def _show_funded(session: Session[LocalSigner], done: FundedBounty) -> None:
+def _show_funded(session: ApiSession[LocalSigner], done: FundedBounty) -> None:
     emit(done, about_sent(session.chain, session.account, done.tx_hash, done.bounty_id))
 
 
@@ -192,7 +193,7 @@ def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes
 
 
 @contextmanager
-def _journal(session: Session[LocalSigner], commitment: Bytes32, *, again: bool) -> Iterator[Journal]:
+def _journal(session: ApiSession[LocalSigner], commitment: Bytes32, *, again: bool) -> Iterator[Journal]:
     """This page's journal; with ``again`` the first one that has not led to a bounty, so that it can be continued."""
     for number in itertools.count(1):
         names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
@@ -203,7 +204,7 @@ def _journal(session: Session[LocalSigner], commitment: Bytes32, *, again: bool)
 
 
 def _publish(
-    session: Session[LocalSigner],
+    session: ApiSession[LocalSigner],
     page: bytes,
     commitment: Bytes32,
     challenge: ChallengePage,
@@ -228,7 +229,7 @@ def _publish(
 
 
 def _expected(
-    session: Session[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
+    session: ApiSession[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
 ) -> dict[str, object]:
     """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
     terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))
@@ -264,7 +265,7 @@ def _expected(
     }
 
 
-def _funded(session: Session[LocalSigner], receipt: Receipt, commitment: Bytes32) -> FundedBounty:
+def _funded(session: ApiSession[LocalSigner], receipt: Receipt, commitment: Bytes32) -> FundedBounty:
     """The bounty that the transaction created, as the Hub itself has it."""
     created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
     if created is None:
@@ -272,7 +273,7 @@ def _funded(session: Session[LocalSigner], receipt: Receipt, commitment: Bytes32
     return _on_the_hub(session, FundedBounty(receipt.tx_hash, receipt.block_number, created.bounty_id, commitment))
 
 
-def _on_the_hub(session: Session[LocalSigner], done: FundedBounty) -> FundedBounty:
+def _on_the_hub(session: ApiSession[LocalSigner], done: FundedBounty) -> FundedBounty:
     view = session.chain.bounty(done.bounty_id)
     if (view.poster, view.spec_commitment) != (session.account, done.spec_commitment):
         raise _not_created(done.tx_hash)

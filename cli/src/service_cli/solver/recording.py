@@ -9,12 +9,13 @@ from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.domain.hub_events import SubmissionRecorded
 from bounty_protocol.types import ZERO_BYTES32, Bytes32, to_bytes
 
+from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import require_after, send
-from service_cli.chain.session import ChainClient, Session, chain_errors
+from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate
 from service_cli.errors import CommandFailed, CommandRefused
@@ -88,7 +89,7 @@ def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -
     if recorded:
         say(f"Submission {commitment} is recorded already")
     if isinstance(signer, LocalSigner) and (step.was_attempted(journal) or not recorded):
-        session = Session(work.chain, signer)
+        session = ApiSession(work.chain, signer)
         if not step.was_attempted(journal):
             others = [_step(one).last_nonce(journal) for one in journal.get(MADE) or () if one != commitment]
             require_after(session, others, "another Submission of yours")

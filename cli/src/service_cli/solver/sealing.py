@@ -22,8 +22,9 @@ from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_enve
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, parse_bytes32
 
+from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal, JournalEntry, text_entry
-from service_cli.chain.session import ChainClient, Session
+from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.disk import sync_file
 from service_cli.json_values import list_of, text_of, whole_of
@@ -70,7 +71,7 @@ MADE: Final = JournalEntry("made_here", list, lambda kept: tuple(parse_bytes32(t
 class Work:
     """One Solver's Submission to one bounty, as far as the chain determines it."""
 
-    session: Session[Signer]
+    session: ApiSession[Signer]
     bounty_id: BountyId
     bounty: BountyView
     roster: Roster

@@ -17,9 +17,9 @@ from bounty_protocol.domain.lifecycle import BountyStatus, Schedule
 from bounty_protocol.types import ZERO_BYTES32, BountyId, to_bytes
 
 from service_cli.api import ApiClient
+from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import check_page
 from service_cli.chain.journal import Journal
-from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
     HubCall,
@@ -136,7 +136,7 @@ def submit(
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
     """The bounty and its roster, as the checked chain has them."""
-    session = Session.open(settings, signer)
+    session = ApiSession.open(settings, signer)
     bounty = agreed_bounty(session.chain, bounty_id)
     return Work(session, bounty_id, bounty, session.chain.pinned_roster(bounty))
 

@@ -12,9 +12,9 @@ from bounty_protocol.types import Address
 from bounty_protocol.wire.submissions import UploadTarget
 
 from service_cli.api import ApiClient
+from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import require_agreement
 from service_cli.chain.journal import Journal
-from service_cli.chain.session import Session
 from service_cli.chain.signer import Signer
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import emit, say
@@ -50,7 +50,7 @@ def upload_late(work: Work, api: ApiClient, envelope: Envelope, journal: Journal
     """Only the storage itself knows whether it has the bytes: it takes them, or not."""
     signer = _ObservedSigner(work.session.signer)
     try:
-        if not _upload(replace(work, session=Session(work.chain, signer)), api, envelope, journal):
+        if not _upload(replace(work, session=ApiSession(work.chain, signer)), api, envelope, journal):
             say("the storage holds the sealed bytes already")
     except CommandRefused as refusal:
         if not signer.signed:

@@ -224,11 +224,11 @@ def remove(settings: "Settings", webhook_id: "WebhookId") -> None:
 
 
 def _signed(settings: "Settings", method: str, path: str, summary: str, body: bytes = b"") -> "Answer":
-    from service_cli.chain.session import Session
+    from service_cli.api_session import ApiSession
     from service_cli.chain.signer import local_signer
 
     signer = local_signer(settings, "SERVICE_SUBSCRIBER_PRIVATE_KEY")
-    session: Session[LocalSigner] = Session.open(settings, signer)
+    session: ApiSession[LocalSigner] = ApiSession.open(settings, signer)
     media_type = "application/json" if body else None
     makes_new = method == "POST"  # another registration, secret or delivery each time
     return session.api.signed(
