@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from email.utils import formatdate
 from pathlib import Path
 from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 import urllib3
 from service_cli import api as api_module
+from service_cli.chain.signer import LocalSigner
 
 from tests import raw_server as raw
 from tests.cli.api_twin import ApiTwin, refusal
@@ -118,6 +120,34 @@ def test_signed_request__always_unauthorized__gives_up_after_three_signatures(
     ran = poster.run("poster:publish-fund", str(page), code=1)
     assert (ran.last["event"], ran.last["code"]) == ("publish_fund.failed", "unauthorized")
     assert len(api.approvals()) == len(set(api.approvals())) == 3
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [refusal(401, "unauthorized", "The block is too old.")],
+        [refusal(503, "service_overloaded", "Busy.", **{"Retry-After": "1"})] * 2,
+    ],
+    ids=["stale", "busy"],
+)
+def test_signed_request__by_a_wallet_that_takes_longer_than_all_patience__is_signed_again(
+    api: ApiTwin, poster: Terminal, page: Path, monkeypatch: pytest.MonkeyPatch, replies: list[Reply]
+) -> None:
+    """A device or a Safe's owners may need five minutes for each signature; the service is not waited for meanwhile."""
+    passed = [0.0]
+    sign = LocalSigner.sign_typed_data
+
+    def slowly(self: LocalSigner, value: dict[str, object], summary: str) -> bytes:
+        passed[0] += 320.0
+        return sign(self, value, summary)
+
+    monkeypatch.setattr(LocalSigner, "sign_typed_data", slowly)
+    clock = SimpleNamespace(time=time.time, sleep=time.sleep, monotonic=lambda: time.monotonic() + passed[0])
+    monkeypatch.setattr(api_module, "time", clock)
+    script(api, *replies)
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.last["event"] == "publish_fund.bounty_created"
+    assert len(api.approvals()) == len(replies) + 1
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])

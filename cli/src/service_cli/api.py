@@ -8,8 +8,8 @@ Answers are bounded in length and time and must have the shape of the route.
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -85,6 +85,32 @@ class _NotThere(CommandFailed):
     """Whether the request may have been carried out."""
 
 
+class _Patience:
+    """Whether there is time for another attempt: from the first answer, or the first failure, on.
+
+    The time that a wallet or a person takes to sign is no time of the service's.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._ends = seconds, 0.0
+
+    def begin(self) -> None:
+        self._ends = self._ends or time.monotonic() + self._seconds
+
+    def end(self) -> None:
+        self._ends = 0.0
+
+    def has_time_for(self, wait: float) -> bool:
+        return time.monotonic() + wait <= self._ends
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        if self._ends:
+            self._ends += time.monotonic() - began
+
+
 T = TypeVar("T")
 API: Final = Peer("The API", "SERVICE_API_BASE_URL")
 
@@ -138,7 +164,8 @@ class ApiClient:
         return self._read(lambda: self._request("POST", path, {}, data, headers), patient)
 
     def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
-        return self._settle(attempt, (503,)) if patient else self._settle(attempt, (), restart=0.0)
+        patience, restart = _Patience(PATIENCE_SECONDS), _Patience(RESTART_SECONDS if patient else 0.0)
+        return self._settle(attempt, (503,) if patient else (), patience, restart)
 
     def signed(
         self,
@@ -163,16 +190,18 @@ class ApiClient:
 
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
         used: set[BlockNumber] = set()
+        patience, restart = _Patience(PATIENCE_SECONDS), _Patience(RESTART_SECONDS)
 
         def attempt() -> HttpAnswer:
             if used and isinstance(signer, ExternalSigner):
                 say("the wallet is asked for another signature: each is good for one attempt, and moves nothing")
-            headers = {"Authorization": self._approve(signer, request, used, summary)}
+            with patience.paused(), restart.paused():
+                headers = {"Authorization": self._approve(signer, request, used, summary)}
             if media_type is not None:
                 headers["Content-Type"] = media_type
             return self._request(method, path, query or {}, body, headers)
 
-        return self._settle(attempt, retry=(401, *retry), once=once)
+        return self._settle(attempt, (401, *retry), patience, restart, once=once)
 
     def _approve(self, signer: "Signer", request: "RequestToSign", used: set[BlockNumber], summary: str) -> str:
         from bounty_protocol.auth.sign import approval_header
@@ -226,13 +255,15 @@ class ApiClient:
         self,
         attempt: Callable[[], HttpAnswer],
         retry: tuple[int, ...],
+        patience: _Patience,
+        restart: _Patience,
         *,
         once: bool = False,
-        restart: float | None = None,
     ) -> Answer:
-        ends, refused = time.monotonic() + PATIENCE_SECONDS, 0
+        refused = 0
         while True:
-            response = self._answered(attempt, once, RESTART_SECONDS if restart is None else restart)
+            response = self._answered(attempt, restart, once=once)
+            patience.begin()
             self._name_clock(response)
             if 200 <= response.status < 300:
                 return Answer(response.status, response.body, self.peer)
@@ -240,24 +271,29 @@ class ApiClient:
             refused += response.status == 401
             wait = _wait(response)
             retriable = response.status in retry and (response.status != 502 or wait is not None)
-            if not retriable or refused >= MAX_UNAUTHORIZED or time.monotonic() + (wait or 1) > ends:
+            if not retriable or refused >= MAX_UNAUTHORIZED or not patience.has_time_for(wait or 1):
                 raise error
             say(f"{self.peer.name} answers {error.code}: {error.message} Trying again in {wait or 1} s.")
             pause(wait or 1)
 
-    def _answered(self, attempt: Callable[[], HttpAnswer], once: bool, seconds: float) -> HttpAnswer:
+    def _answered(self, attempt: Callable[[], HttpAnswer], restart: _Patience, *, once: bool) -> HttpAnswer:
         """The answer, within the seconds that a restart may take; each attempt signs anew what is signed."""
-        ends, is_said = time.monotonic() + seconds, False
+        is_said = False
         while True:
             try:
-                return attempt()
+                response = attempt()
             except _NotThere as away:
-                if (once and away.was_sent) or time.monotonic() + RESTART_PAUSE_SECONDS > ends:
+                restart.begin()
+                if (once and away.was_sent) or not restart.has_time_for(RESTART_PAUSE_SECONDS):
                     raise
                 if not is_said:
-                    say(f"{away} It may be starting anew: it is asked again for {seconds:.0f} s. Ctrl-C ends that.")
+                    again = f"it is asked again for {RESTART_SECONDS:.0f} s"
+                    say(f"{away} It may be starting anew: {again}. Ctrl-C ends that.")
                 is_said = True
                 pause(RESTART_PAUSE_SECONDS)
+            else:
+                restart.end()
+                return response
 
 
 def api_of(settings: "Settings", chain: "ChainClient | None" = None) -> ApiClient:
