@@ -1,9 +1,11 @@
 """Rules that hold across parts, read off the tree itself."""
 
 import ast
+import os
 import re
 import subprocess
 from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from bounty_protocol.auth import verify
@@ -89,3 +91,26 @@ def test_class_names__public_ones__mean_one_thing() -> None:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert {name for name, count in named.items() if count > 1} == OF_EACH_SERVICE
+
+
+def modules_of_typescript() -> dict[str, set[str]]:
+    """Each module of the TypeScript client and the pages' actions, with those that it imports, types included."""
+    top = TOP / "clients/typescript"
+    paths = [path for folder in ("src", "actions") for path in (top / folder).rglob("*.ts")]
+    names = {path.relative_to(top).with_suffix("").as_posix(): path for path in paths}
+    return {
+        name: {
+            os.path.normpath((path.parent / found).relative_to(top).with_suffix(""))
+            for found in re.findall(r'(?:from|import\()\s*"(\.[^"]*)\.js"', path.read_text(encoding="utf-8"))
+        }
+        for name, path in names.items()
+    }
+
+
+def test_typescript__no_module__reaches_itself_or_an_upper_folder() -> None:
+    modules = modules_of_typescript()
+    assert len(modules) > 40
+    TopologicalSorter(modules).prepare()  # CycleError names the circle
+    assert [
+        name for name, found in modules.items() if name.startswith("src/") and any("actions/" in x for x in found)
+    ] == []

@@ -6,7 +6,7 @@
 import { answerOf } from "../src/api.js";
 import type { Schemas } from "../src/api.js";
 import { ServiceError } from "../src/errors.js";
-import type { Issue } from "../src/errors.js";
+import { refuseDifferences, typed } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import type { Fact, Stage } from "./stage.js";
@@ -57,11 +57,6 @@ export async function detailOf(context: Context, stage: Stage, bounty: Bounty): 
   }
 }
 
-/** An answer under its name in the OpenAPI document, of which openapi-fetch makes a type with lists that are none. */
-export function typed<Name extends keyof Schemas>(_name: Name, answer: Promise<unknown>): Promise<Schemas[Name]> {
-  return answer as Promise<Schemas[Name]>;
-}
-
 function requireAgreement(detail: Schemas["BountyDetail"], { settings }: Context, bounty: Bounty): void {
   const { facts } = detail;
   const pairs: [string, unknown, unknown][] = [
@@ -77,21 +72,6 @@ function requireAgreement(detail: Schemas["BountyDetail"], { settings }: Context
     ["guardian_roster_hash", facts.guardian_roster_hash, bounty.guardianRosterHash],
   ];
   refuseDifferences("read_model_mismatch", pairs);
-}
-
-/** Raises where the API's values differ from what was derived here. */
-export function refuseDifferences(code: string, pairs: readonly (readonly [string, unknown, unknown])[]): void {
-  const issues: Issue[] = pairs
-    .filter(([, theirs, ours]) => theirs !== ours)
-    .map(([path, theirs, ours]) => ({
-      path,
-      message: `the service states ${String(theirs)}; here it is ${String(ours)}`,
-    }));
-  if (issues.length === 0) return;
-  throw new ServiceError(code, "The service states something else than what this page derived itself.", {
-    issues,
-    nextAction: "Sign nothing more here, and report it to the operator.",
-  });
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Schemas } from "../src/api.js";
 import { pageTerms } from "../src/challenge.js";
 import { commitmentOf } from "../src/commitments.js";
 import { ServiceError } from "../src/errors.js";
-import { refuseDifferences } from "./api.js";
+import { refuseDifferences } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 
 /** Refuses a bounty whose page does not hash to the commitment, or states other terms: anyone can fund any page. */

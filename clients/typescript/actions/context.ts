@@ -6,7 +6,7 @@ import { answerOf, createApi } from "../src/api.js";
 import type { Api, Schemas } from "../src/api.js";
 import { hubAbi } from "../src/generated/hub.js";
 import type { ApprovalTypedData, BlockReader } from "../src/requests.js";
-import { refuseDifferences, typed } from "./api.js";
+import { refuseDifferences, typed } from "./answers.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";
 import type { Settings } from "./settings.js";

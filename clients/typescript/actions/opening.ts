@@ -8,7 +8,8 @@ import { answerOf } from "../src/api.js";
 import { commitmentOf } from "../src/commitments.js";
 import type { Envelope } from "../src/envelope.js";
 import { ServiceError } from "../src/errors.js";
-import { detailOf, refuseDifferences, repeated, requireBucket, signed, typed } from "./api.js";
+import { refuseDifferences, typed } from "./answers.js";
+import { detailOf, repeated, requireBucket, signed } from "./api.js";
 import { AWARDED } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -16,8 +17,8 @@ import { element, labelled } from "./dom.js";
 import type { Offer, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { recordedOf } from "./verdict.js";
-import type { Recorded } from "./verdict.js";
 import { finalWinner } from "./witnesses.js";
+import type { Recorded } from "./witnesses.js";
 
 const MOST_LISTED = 200;
 const INERT =

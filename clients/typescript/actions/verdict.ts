@@ -16,18 +16,13 @@ import type { Fact, Offer, Stage } from "./stage.js";
 import { moment } from "./text.js";
 import { hubCall, perform } from "./transactions.js";
 import { activeOf } from "./witnesses.js";
+import type { Recorded } from "./witnesses.js";
 
 const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
 const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
 const AGE_KEY = /AGE-SECRET-KEY-1/i;
 const MAX_BYTES = 256 * 1024;
 const AT_ONCE = 25;
-
-/** A Submission that the Hub records. */
-export interface Recorded {
-  readonly solver: Address;
-  readonly commitment: Hex;
-}
 
 /** What a Guardian decides, and why. */
 interface Decision {

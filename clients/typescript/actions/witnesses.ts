@@ -14,12 +14,18 @@ import {
   requireRecordedDelay,
   requireRevealPoint,
 } from "../src/witnesses.js";
-import { detailOf, refuseDifferences, repeated, typed } from "./api.js";
+import { refuseDifferences, typed } from "./answers.js";
+import { detailOf, repeated } from "./api.js";
 import { requireFinal } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import type { Stage } from "./stage.js";
-import type { Recorded } from "./verdict.js";
+
+/** A Submission that the Hub records. */
+export interface Recorded {
+  readonly solver: Address;
+  readonly commitment: Hex;
+}
 
 /** A node may be some blocks behind the API. */
 const LAG_TRIES = 4;

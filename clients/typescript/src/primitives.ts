@@ -1,10 +1,4 @@
-/**
- * The two primitives through which every byte passes that is sealed. WebAssembly runs them about four times as fast as
- * JavaScript; where it is missing or a page's policy forbids it, they are noble's.
- */
-
-import { chacha20poly1305 } from "@noble/ciphers/chacha.js";
-import { sha256 } from "@noble/hashes/sha2.js";
+/** The two primitives through which every byte passes that is sealed. */
 
 /** An incremental SHA-256. */
 export interface Digest {
@@ -18,27 +12,4 @@ export interface Primitives {
   encrypt(key: Uint8Array, nonce: Uint8Array, plaintext: Uint8Array): Uint8Array;
   /** Of nothing yet. */
   readonly sha256: Digest;
-}
-
-const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
-
-/** The fastest that may run here. */
-export async function fastest(): Promise<Primitives> {
-  return mayCompile() ? (await import("./compiled.js")).compiled() : interpreted();
-}
-
-function mayCompile(): boolean {
-  try {
-    return new WebAssembly.Module(EMPTY_MODULE) instanceof WebAssembly.Module;
-  } catch {
-    return false;
-  }
-}
-
-function interpreted(): Primitives {
-  const state = sha256.create();
-  return {
-    encrypt: (key, nonce, plaintext) => chacha20poly1305(key, nonce).encrypt(plaintext),
-    sha256: { update: (data) => void state.update(data), digest: () => state.digest() },
-  };
 }

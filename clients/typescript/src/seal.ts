@@ -18,7 +18,7 @@ import { envelopeBytes, storageLocator } from "./envelope.js";
 import type { Envelope, PinnedBounty } from "./envelope.js";
 import { DEFAULT_LIMITS } from "./names.js";
 import type { ArchiveLimits } from "./names.js";
-import { fastest } from "./primitives.js";
+import { fastest } from "./fastest.js";
 
 /** The bounty as the Hub pins it, the Solver, and the deployment's beacon. */
 export interface SealFor {

@@ -11,7 +11,7 @@ import { inertPath } from "../dist/inert.js";
 import { openCapsule, readCapsule } from "../dist/capsule.js";
 import { canonicalJson, parseCanonicalJson } from "../dist/canonical.js";
 import { plaintextOf } from "../dist/open.js";
-import { fastest } from "../dist/primitives.js";
+import { fastest } from "../dist/fastest.js";
 import { failureOf, load } from "./shared.mjs";
 
 /** Each file's cases; run by vectors-in-node.mjs and by page.mjs. */
