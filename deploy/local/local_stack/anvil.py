@@ -36,7 +36,7 @@ ETHER: Final = 10**18
 Mining = Literal["interval", "automine", "manual"]
 _SAVE_SECONDS: Final = 0.5
 _SAVE_SHARE: Final = 4
-"""Pauses between saves are so many times as long as a save: the node has most of its time for others."""
+"""How many times longer than a save the pause after it is: the node has most of its time for others."""
 _SAVE_TIMEOUT: Final = urllib3.Timeout(60.0)
 _SAVE_BYTES: Final = 1 << 30
 _ANSWER_BYTES: Final = 1 << 26

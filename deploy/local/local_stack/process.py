@@ -57,8 +57,8 @@ class User:
 class StopRule:
     """How a child is stopped, how long it may take, and the signal it gets when its owner dies.
 
-    ``ask_again`` sends the first signal again, each so many seconds until the child ends: job workers drop the running
-    job at the second they hear, and two that arrive before a busy one looks are one to it.
+    ``ask_again`` repeats the first signal at this interval, in seconds, until the child ends: job workers drop the
+    running job at the second signal, and two that arrive before a busy one looks are one to it.
     """
 
     ask: int = signal.SIGTERM

@@ -99,7 +99,7 @@ class Report:
     ) -> None:
         check = Check(name, subject, result, detail, tuple(differences))
         self.checks.append(check)
-        if not is_text():  # people read what it comes to first
+        if not is_text():  # people read the result first
             check.show()
 
 

@@ -33,7 +33,7 @@ def _read(option: str, reader: Callable[[str], int], text: str | None) -> str | 
 @click.option("--deadline-after", metavar="MOMENT", help="Only submission deadlines after it.")
 @click.option("--sort", type=click.Choice(["newest", "deadline", "award"]), help="The order; default newest.")
 @click.option(
-    "--limit", type=click.IntRange(1, 10_000), metavar="COUNT", default=20, show_default=True, help="At most so many."
+    "--limit", type=click.IntRange(1, 10_000), metavar="COUNT", default=20, show_default=True, help="At most this many."
 )
 def bounty_list(
     status: str | None,

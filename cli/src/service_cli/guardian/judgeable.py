@@ -54,7 +54,7 @@ query Owed($skip: Int!, $first: Int!) {
 
 
 def submissions_query(count: int) -> str:
-    """The next Submissions of so many bounties, ``$b0`` after the Solver ``$a0`` and so on."""
+    """The next Submissions of several bounties, ``$b0`` after the Solver ``$a0`` and so on."""
     lists = "".join(
         f"  s{n}: submissions(where: {{bounty_id: $b{n}, solver_address_gt: $a{n}}}, orderBy: solver_address,"
         " first: $first) { solver_address submission_commitment }\n"

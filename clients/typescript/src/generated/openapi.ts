@@ -1252,7 +1252,7 @@ export interface components {
         readonly ETag: string;
         /** @description The state of the budgets of this request, such as "reads";r=1180;t=43: what is left, and the seconds until there is more. Absent from an answer that was kept. */
         readonly RateLimit: string;
-        /** @description The budgets of this request, such as "reads";q=1200;w=60: an amount in so many seconds. */
+        /** @description The budgets of this request, such as "reads";q=1200;w=60: an amount in a number of seconds. */
         readonly "RateLimit-Policy": string;
         /** @description Seconds after which the same request may be answered. */
         readonly "Retry-After": number;

@@ -62,12 +62,12 @@ class HttpAnswer:
 
 @dataclass(slots=True)
 class AnswerLimits:
-    """The allowance of one answer: until a moment, and so many bytes off the connection."""
+    """The allowance of one answer: an end in time, and a number of bytes off the connection."""
 
     seconds: float
     bytes_left: int
     least_rate: int | None = None
-    """Each so many bytes that came are another second."""
+    """Bytes that earn another second."""
     ends: float = 0.0
 
     def begin(self) -> None:
@@ -106,7 +106,7 @@ class ThreadLimits:
 class TimelyHttp:
     """Connections that are used again, and exchanges over them. Thread-safe. ``options`` are urllib3's.
 
-    With ``least_rate`` an answer has another second for each so many bytes of it.
+    With ``least_rate`` an answer has another second for that many bytes of it.
     """
 
     def __init__(self, answer_seconds: float, *, least_rate: int | None = None, **options: Any) -> None:
@@ -159,7 +159,7 @@ class Opened:
         self.status, self.headers = response.status, response.headers
 
     def pieces(self, size: int) -> Iterator[bytes]:
-        """The body in pieces of at most so many bytes; raises as an exchange does."""
+        """The body in pieces of at most this many bytes; raises as an exchange does."""
         left = self._most_bytes
         if _announced(self._response) > left:
             raise AnswerTooLong(left)

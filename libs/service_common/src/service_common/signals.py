@@ -1,4 +1,4 @@
-"""Signals are heard, whichever thread of the process the kernel gives them to.
+"""Signals handled in a thread, whichever one the kernel gives them to.
 
 Python runs the handlers of signals in the main thread, once that one goes on. The kernel may give a signal to another
 thread: one that makes a thread in that moment takes it. The main thread sleeps on then, for as long as it waits for a

@@ -77,7 +77,7 @@ def follow(received: Mapping[str, object]) -> str:
 
 
 def read_ahead(received: Mapping[str, object]) -> str:
-    """Read one range of final blocks and keep it for the follower; what came of it."""
+    """Read one range of final blocks and keep it for the follower; the result."""
     check_message(received)
     config, engine = _setup()
     first = BlockNumber(int(str(received["first_block"])))

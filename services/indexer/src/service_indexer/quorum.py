@@ -33,7 +33,7 @@ class View:
 def first_tip(chain: ChainReader, depth: int | None) -> tuple[Header, Header]:
     """The newest block and the newest final one, of the first endpoint that shows both.
 
-    ``depth`` is for a chain without a ``finalized`` tag: so many blocks behind the newest one is final.
+    ``depth`` is for a chain without a ``finalized`` tag: the blocks behind the newest one that are not final.
     """
     for _, (latest, finalized) in chain.answers(lambda module: _tip(module, depth)):
         if finalized is not None:

@@ -20,7 +20,7 @@ from service_reviewer.providers.port import ProviderError
 
 WINDOW: Final = timedelta(hours=24)
 RESERVED: Final = 5
-"""One in so many."""
+"""A fraction, one in this many."""
 
 
 @dataclass(frozen=True, slots=True)

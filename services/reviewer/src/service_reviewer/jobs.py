@@ -1,7 +1,7 @@
 """The jobs of the queues ``reviews`` and ``reviews-later``.
 
-They may run twice: a review whose record exists is not repeated. A review that comes to a judgement is a row before the
-job ends, so losing Redis loses nothing; any other ending is the job's return value, and no row.
+They may run twice: a review whose record exists is not repeated. A review with a judgement is a row before the job
+ends, so losing Redis loses nothing; any other ending is the job's return value, and no row.
 """
 
 import os

@@ -28,7 +28,7 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3})
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
 _VALUE: Final = re.compile(r"%(?:\((\w+)\)s|%)?")
 _COUNTS: Final = 1_000
-"""For so many numbers a rule for plurals is tried."""
+"""Numbers for which a rule for plurals is tried."""
 _COUNT: Final = "count"
 """The value that a form for one thing may leave out."""
 _RIGHT_TO_LEFT: Final = frozenset(

@@ -152,7 +152,7 @@ def padded(text: str, columns: int) -> str:
 
 
 def cut(text: str, columns: int) -> str:
-    """Text of at most so many columns; what is cut ends with ``…``."""
+    """Text of at most this many columns; what is cut ends with ``…``."""
     if width(text) <= columns:
         return text
     kept, left = "", columns - 1
@@ -164,7 +164,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int, indent: str = "", first: str | None = None) -> Iterable[str]:
-    """Prose in lines of at most so many columns; a longer word has a line of its own and is not broken."""
+    """Prose in lines of at most this many columns; a longer word has a line of its own and is not broken."""
     line = indent if first is None else first
     used, begun = width(line), False
     for word in text.split():

@@ -31,7 +31,7 @@ class GasNeed:
     further: int = 0
 
     def usual(self, parts: int = 1) -> int:
-        """The gas of a call with so many claims."""
+        """The gas of a call with this many claims."""
         return self.used + self.further * (parts - 1)
 
     def most(self, parts: int = 1) -> int:

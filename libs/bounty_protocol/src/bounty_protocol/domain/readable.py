@@ -109,7 +109,7 @@ def _fewer_marks(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _fewer(marks: str) -> str:
-    """At most so many marks, and so many in the same place; how many more there were."""
+    """The first marks, bounded in all and in one place; and how many more there were."""
     kept: list[str] = []
     places: dict[object, int] = {}
     for mark in marks:

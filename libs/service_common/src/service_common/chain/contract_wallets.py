@@ -180,7 +180,7 @@ class _SeenAt:
 
 
 class _Share:
-    """Calls that may go out: so many at a time, and so many in any second of the clock."""
+    """Calls that may go out: a number at a time, and a number in any second of the clock."""
 
     def __init__(self, clock: Clock, at_a_time: int, a_second: int) -> None:
         self._clock, self._limit = clock, a_second

@@ -24,7 +24,7 @@ from service_common.jobs.queues import QueueName, enqueue, open_queue
 from service_common.log import get_logger
 
 DEAD_AFTER: Final = timedelta(seconds=20)
-"""A job whose worker was not heard for this long is lost."""
+"""A job whose worker gave no sign of life for this long is lost."""
 SIGN_SECONDS: Final = 20
 """How long a sign of life is kept: workers give one each five seconds."""
 TURN_SECONDS: Final = 5.0
@@ -124,7 +124,7 @@ def keep_heard(started: StartedJobRegistry) -> None:
 
 def is_alive(job: Job, dead_after: timedelta) -> bool:
     """Whether the worker of a started job is at it. One of an earlier release gives no sign but its own clock's time,
-    which counts only where it is about now: one that died ahead of time would be heard until then.
+    which counts only where it is about now: one that died ahead of time would seem alive until then.
 
     With a ``dead_after`` of nothing the caller knows that no worker can be.
     """

@@ -45,7 +45,7 @@ _HEADERS: Final[Mapping[str, str]] = {
     "Cache-Control": "Who may keep the answer, and for how long.",
     "RateLimit": 'The state of the budgets of this request, such as "reads";r=1180;t=43: what is left, and the seconds '
     "until there is more. Absent from an answer that was kept.",
-    "RateLimit-Policy": 'The budgets of this request, such as "reads";q=1200;w=60: an amount in so many seconds.',
+    "RateLimit-Policy": 'The budgets of this request, such as "reads";q=1200;w=60: an amount in a number of seconds.',
     "Retry-After": "Seconds after which the same request may be answered.",
     "WWW-Authenticate": f"The scheme that this route takes: {SCHEME}.",
     "Allow": "The methods that this route takes.",

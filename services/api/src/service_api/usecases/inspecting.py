@@ -8,7 +8,7 @@ Readers have checks of their own and are served nothing of it.
 - ``records``: a VerificationRecord is what the facts make.
 - ``objects``: the envelope of each active Submission hashes to its commitment, and the object that it names is there,
   in a generation that was verified, with the length and the storage's own checksum that this one had then.
-- ``bytes``: the SHA-256 of those objects, of so many bytes a day.
+- ``bytes``: the SHA-256 of those objects, within a number of bytes a day.
 """
 
 from collections.abc import Callable, Iterator

@@ -107,7 +107,7 @@ def _webhooks(_: Dependencies, __: Head) -> ColumnElement[bool]:
 
 
 def _past(bounty_id: ColumnElement[int], moment: ColumnElement[int], head: Head, days: int) -> ColumnElement[bool]:
-    """Whether the chain is final so many days past a moment of the bounty."""
+    """Whether the chain is final this many days past a moment of the bounty."""
     b = h.bounties.c
     return exists().where((b.bounty_id == bounty_id) & (moment < head.finalized_time - days * DAY_SECONDS))
 

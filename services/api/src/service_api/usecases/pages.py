@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from service_api.usecases.pending import ROW_BYTES
 
 BATCH = 500
-"""Pages of a former release that are read at once; a run ends when it has summarized so many."""
+"""Pages of a former release that are read at once; a run ends when it has summarized that many."""
 
 
 def is_kept(engine: Engine, commitment: Bytes32) -> bool:

@@ -1,6 +1,6 @@
 """The worker's state of each webhook: read as a whole, written back as results of attempts.
 
-Every write names the change up to which the webhook had heard when the attempt began, and changes nothing where another
+Every write names the cursor that the webhook had when the attempt began, and changes nothing where another
 worker moved it meanwhile. Losing a write costs a message that is sent twice, with the same id.
 """
 
@@ -63,7 +63,7 @@ class DueWebhook:
     cursor: FactsPosition
     until: ChangeNumber | None
     missed: BlockNumber | None
-    """The last block of which it surely heard what holds, where the index lost count and it was not told yet."""
+    """The last block whose valid facts it surely received, where the index lost count and it was not told yet."""
     failure_count: int
     failing_since: datetime | None
     last_success_at: datetime | None
@@ -98,7 +98,7 @@ class SentFacts:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """An attempt and what came of it."""
+    """An attempt and its result."""
 
     attempt: SentFacts
     outcome: AttemptResult
@@ -212,7 +212,7 @@ def recount(engine: Engine, newest: ChangeNumber) -> int:
 
 
 def write_ended(engine: Engine, ended: Sequence[Ended], now: datetime) -> list[WebhookId]:
-    """Write what came of attempts; the webhooks that this switched off."""
+    """Write the results of attempts; the webhooks that this switched off."""
     d = t.deliveries.c
     rows = [_row(each, now) for each in ended]
     unmoved = (d.webhook_id == bindparam("of_webhook")) & (d.after_number == bindparam("was_after"))

@@ -19,8 +19,9 @@ from service_api.webhooks.deliveries import DueWebhook
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """So many attempts at a time, of so many seconds each, by so many threads; of these so many of one account, and of
-    one site. More places than threads: those that wait for a thread are about to be sent to, since the others are fast.
+    """Attempts at a time, seconds of each, and threads; and the share of one account and of one site.
+
+    More places than threads: those that wait for a thread are about to be sent to, since the others are fast.
     """
 
     name: str

@@ -24,7 +24,7 @@ TRY_SECONDS: Final = 1.0
 LONGEST_ANSWER: Final = 1_232
 """Bytes: what fits in one packet everywhere; about 70 addresses. A longer one counts as none."""
 Lookup = Callable[[str, float], Sequence[str]]
-"""The addresses of a name, as far as they are found within so many seconds."""
+"""The addresses of a name, as far as they are found in time."""
 
 
 class NameLookups:

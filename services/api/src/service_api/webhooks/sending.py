@@ -32,7 +32,7 @@ _PIECE: Final = 4_096
 _T = TypeVar("_T")
 _GONE: Final = 410
 Dial = Callable[[tuple[str, int], float], socket.socket]
-"""``socket.create_connection``: opens a connection to an address and a port, in so many seconds."""
+"""``socket.create_connection``: opens a connection to an address and a port, with a timeout in seconds."""
 
 
 class AttemptEnd(StrEnum):

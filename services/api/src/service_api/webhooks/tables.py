@@ -1,4 +1,4 @@
-"""Schema ``webhooks``: who is to hear of what, and how far each has heard.
+"""Schema ``webhooks``: which facts each webhook gets, and how far each is.
 
 ``subscriptions`` is written by the api alone, ``deliveries`` and ``progress`` by the worker of the queue ``webhooks``.
 A subscription without a row of ``deliveries`` is one that the worker has not seen yet. A secret is sealed to the

@@ -58,7 +58,7 @@ from service_api.webhooks.subjects import FactsPosition, Heard, Involved, involv
 PAGE: Final = 500
 """Changes that are looked at together."""
 GROUPS: Final = 100
-"""Webhooks that are equally far are looked at together; so many groups in one look."""
+"""Webhooks that are equally far are looked at together; the greatest number of groups in one look."""
 LOOK_SECONDS: Final = 1.0
 """How often it looks for webhooks that are new, to be tested or to be tried again, where no fact is new."""
 
@@ -75,7 +75,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Changes after the one that some webhooks have heard up to, and who takes part in their bounties."""
+    """Changes after the cursor of some webhooks, and who takes part in their bounties."""
 
     head: Head
     changes: Sequence[Change]
@@ -127,7 +127,7 @@ class Deliverer:
         return self._start(newest, is_read_anew=bool(admitted))
 
     def collect(self, seconds: float) -> int:
-        """Wait up to so long for attempts to end, and write what came of them; how many."""
+        """Wait this long for attempts to end, and write their results; how many."""
         ended = list(self._take(seconds))
         if not ended:
             return 0

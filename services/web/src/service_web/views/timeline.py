@@ -66,7 +66,7 @@ _FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 
 
 
 def height(shape: Shape, count: int) -> int:
-    """Of a drawing of so many moments."""
+    """The height of a drawing of several moments."""
     return _WIDE_HEIGHT if shape is Shape.WIDE else 24 + _STEP * count
 
 
