@@ -46,6 +46,17 @@ def test_query__for_bounties_with_children__shows_current_ones(service: Service)
     assert bounty["verdicts"] == []
 
 
+def test_names__of_every_field__are_snake_case_and_the_former_ones_deprecated(service: Service) -> None:
+    query_type = make_schema().query_type
+    assert query_type is not None
+    former = {name: field.deprecation_reason for name, field in query_type.fields.items() if name != name.lower()}
+    assert set(former) == {"guardianRoster", "rosterMember", "deliveryKey", "deliveryKeyWithdrawal"}
+    assert all(reason and reason.startswith("Use ") for reason in former.values())
+    for name in ("guardian_roster", "guardianRoster"):
+        found = service.client.post("/subgraph", json={"query": f'{{ {name}(id: "1") {{ version quorum }} }}'}).json
+        assert found == {"data": {name: {"version": 1, "quorum": 2}}}
+
+
 def test_query__with_filters_order_and_paging__is_the_graphs_dialect(service: Service) -> None:
     for _ in range(3):
         service.world.create()

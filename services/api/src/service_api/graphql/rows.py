@@ -42,7 +42,7 @@ from sqlalchemy.exc import DBAPIError
 
 from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, Entity
 from service_api.graphql.request import GraphQLRequest, refuse
-from service_api.graphql.schema import DEFAULT_FIRST, OPERATORS, list_field_of, rows_key, single_field_name
+from service_api.graphql.schema import DEFAULT_FIRST, OPERATORS, list_field_of, rows_key, single_field_names
 
 MAX_ROWS: Final = 5_000
 MAX_ANSWER_BYTES: Final = 2 * 1024 * 1024
@@ -168,7 +168,7 @@ def _target(name: str, parent: Entity | None) -> tuple[Entity | None, str | None
         child, column = parent.children.get(name, (None, None))
         return (None, None) if child is None else (ENTITIES[child], column)
     return next(
-        (entity for entity in ENTITIES.values() if name in {entity.plural, single_field_name(entity)}), None
+        (entity for entity in ENTITIES.values() if name in {entity.plural, *single_field_names(entity)}), None
     ), None
 
 
@@ -195,7 +195,7 @@ def _fetch(
 
 def _arguments(request: GraphQLRequest, node: FieldNode, entity: Entity, name: str) -> dict[str, Any]:
     c = entity.rows.c
-    single = name == single_field_name(entity)
+    single = name in single_field_names(entity)
     try:
         given = get_argument_values(list_field_of(entity, name), node, request.values)
     except GraphQLError as error:

@@ -5,6 +5,7 @@ by ``id``; ``_meta`` names the block that the answer is of. Filters are those of
 with ``_not``, ``_gt``, ``_gte``, ``_lt``, ``_lte``, ``_in``. Resolvers read rows that were loaded before (``rows``).
 """
 
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
@@ -82,20 +83,24 @@ def make_schema() -> GraphQLSchema:
     fields: dict[str, GraphQLField] = {}
     for entity in ENTITIES.values():
         fields[entity.plural] = _list_field(entity, types[entity.name])
-        fields[single_field_name(entity)] = _single_field(types[entity.name])
+        name, *former = single_field_names(entity)
+        fields[name] = _single_field(types[entity.name])
+        for each in former:
+            fields[each] = _single_field(types[entity.name], f"Use {name}; this one goes with the next release.")
     fields["_meta"] = GraphQLField(GraphQLNonNull(_meta_type()), resolve=_meta)
     return GraphQLSchema(GraphQLObjectType("Query", fields))
 
 
-def single_field_name(entity: Entity) -> str:
-    """``guardianRoster`` for ``GuardianRoster``."""
-    return entity.name[0].lower() + entity.name[1:]
+def single_field_names(entity: Entity) -> tuple[str, ...]:
+    """``guardian_roster`` for ``GuardianRoster``, and the former ``guardianRoster``, which is deprecated."""
+    former = entity.name[0].lower() + entity.name[1:]
+    return tuple(dict.fromkeys((re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", former), former)))
 
 
 def list_field_of(entity: Entity, name: str) -> GraphQLField:
     """The definition of an entity's list or single field: both take the same arguments wherever they are."""
     query = cast("GraphQLObjectType", make_schema().query_type)
-    field: GraphQLField = query.fields[name if name == single_field_name(entity) else entity.plural]
+    field: GraphQLField = query.fields[name if name in single_field_names(entity) else entity.plural]
     return field
 
 
@@ -140,12 +145,13 @@ def _list_field(entity: Entity, kind: GraphQLObjectType) -> GraphQLField:
     return GraphQLField(GraphQLNonNull(GraphQLList(GraphQLNonNull(kind))), arguments, resolve=resolve)
 
 
-def _single_field(kind: GraphQLObjectType) -> GraphQLField:
+def _single_field(kind: GraphQLObjectType, deprecation_reason: str | None = None) -> GraphQLField:
     def resolve(root: Row, info: GraphQLResolveInfo[Head], **_arguments: Any) -> Row | None:
         rows = cast("list[Row]", root[rows_key(str(info.path.key))])
         return rows[0] if rows else None
 
-    return GraphQLField(kind, {"id": GraphQLArgument(GraphQLNonNull(GraphQLID))}, resolve=resolve)
+    arguments = {"id": GraphQLArgument(GraphQLNonNull(GraphQLID))}
+    return GraphQLField(kind, arguments, resolve=resolve, deprecation_reason=deprecation_reason)
 
 
 @cache
