@@ -25,11 +25,15 @@ def read_json(text: bytes, most_values: int = MOST_VALUES) -> object:
     return json.loads(text)
 
 
-def read_object(text: bytes) -> dict[str, Any]:
-    """The same for a JSON object, each of whose texts is UTF-8; raises ``ValueError`` for anything else."""
+def read_object(text: bytes, *, with_half_pairs: bool = False) -> dict[str, Any]:
+    """The same for a JSON object, each of whose texts is UTF-8; raises ``ValueError`` for anything else.
+
+    ``with_half_pairs`` lets halves of surrogate pairs through, for a reader that shows them as what they are.
+    """
     value = read_json(text)
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
-    if not text.isascii() or b"\\u" in text or b"\0" in text:  # else no half of a surrogate pair can be in it
+    may_have_half = not text.isascii() or b"\\u" in text or b"\0" in text
+    if may_have_half and not with_half_pairs:
         json.dumps(value, ensure_ascii=False).encode()
     return value

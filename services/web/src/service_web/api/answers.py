@@ -77,7 +77,7 @@ class Api:
         """One bounty; its roster hashes to what it pinned."""
 
         def parse(body: bytes) -> BountyDetail:
-            found = read(BountyDetail, read_object(body))
+            found = read(BountyDetail, _object(body))
             roster = found.guardian_roster
             computed = roster.compute_hash(found.chain_id, found.hub_address)
             if not (found.bounty_id == bounty_id and computed == found.facts.guardian_roster_hash):
@@ -182,7 +182,7 @@ class Api:
 
     def _ask_rows(self, question: Question, parse: Callable[[Mapping[str, Any]], T]) -> KeptAnswer[T]:
         def take(body: bytes) -> T:
-            data = read_object(body).get("data")
+            data = _object(body).get("data")
             if not isinstance(data, dict):
                 raise ValueError("an answer without data")
             try:
@@ -193,8 +193,13 @@ class Api:
         return self._client.ask(question, take)
 
 
+def _object(body: bytes) -> dict[str, Any]:
+    """One title that is no text hides no list: ``hostile`` shows halves of pairs as such."""
+    return read_object(body, with_half_pairs=True)
+
+
 def _shape(shape: type[T]) -> Callable[[bytes], T]:
-    return lambda body: read(shape, read_object(body))
+    return lambda body: read(shape, _object(body))
 
 
 __all__ = ["Api", "ApiUnavailable", "PersonRows", "RecentRows"]
