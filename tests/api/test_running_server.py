@@ -218,7 +218,7 @@ def test_http2_by_prior_knowledge_is_refused(running_api: RunningApi) -> None:
     with running_api.connect() as connection:
         connection.sendall(HTTP2_WITHOUT_AN_END)
         assert connection.recv(64)[:5] in {b"", b"HTTP/"}
-    assert running_api.request("GET", "/api/readiness-rubric").status == 200
+    assert _first(running_api, 404) is not None  # once the bodies of an earlier test are given up
 
 
 def _first(api: RunningApi, status: int) -> Answer | None:
