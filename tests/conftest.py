@@ -14,8 +14,11 @@ import eth_account  # noqa: E402, F401  # one of its dependencies raises the rec
 
 sys.setrecursionlimit(_limit)
 
-# How long an example takes is the machine's, which may be busy.
-settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes is the machine's, which may be busy. Hypothesis starts with another profile, and so walks
+# other ways, where the variable CI is set: what a person sees is to be what CI sees.
+settings.register_profile(
+    "whole", settings.get_profile("default"), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("whole")
 
 # A shell starts what it puts into the background with interrupts ignored, nohup what it starts with hangups ignored,
