@@ -466,7 +466,7 @@ def test_random_calls__one_after_the_other__have_the_same_outcomes(codes: tuple[
     """Chains of their own for each list would cost more than the calls: one pair goes on and on."""
     pair = set_up(bare(codes))
 
-    @settings(max_examples=size(40, 4_000))
+    @settings(max_examples=size(150, 4_000))
     @given(st.lists(_calls(pair), min_size=5, max_size=20))
     def walk(calls: list[tuple[str, str, tuple[Any, ...]] | Signed]) -> None:
         for call in calls:
