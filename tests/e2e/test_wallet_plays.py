@@ -28,7 +28,7 @@ from tests.campaign import FULL, SEED, size, some
 from tests.cli.lies import Tell, listen
 from tests.cli.servers import Params, RpcProxy, Server
 from tests.cli.witnesses.liar import After, all_of, blocks_at, number_of, view_with, without_logs
-from tests.e2e.wallet_acts import GO_ON, LONG, SEND, SIGN, Act, Bounties, forward, keys_of, path_of
+from tests.e2e.wallet_acts import GO_ON, LONG, SEND, SIGN, UNOPENED, Act, Bounties, forward, keys_of, path_of
 from tests.e2e.wallet_plays import CREATED, FORGERIES, Forgery, api_answer, call_of, facts_with, funded, together
 from tests.web.driver import Browser, Page, TestWallet, browsing, files_below
 
@@ -240,7 +240,7 @@ class Theatre:
         self._count += 1
         bounty, work = self.bounties.judged()
         reasons = {"text": f"Every criterion holds, time {self._count}."}
-        fields = {"Verdict": {"option": work.commitment}, "Reasons": reasons}
+        fields = {"Verdict": {"option": work.commitment}, "Reasons": reasons, **UNOPENED}
         buttons = ("Write the Verdict", GO_ON, SIGN, SEND, AGAIN)
         act = Act("guardian-1", path_of(bounty), buttons, fields, ("Your Verdict is recorded",))
 

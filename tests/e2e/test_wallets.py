@@ -11,6 +11,7 @@ import re
 import tarfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,11 +21,15 @@ from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import spec_commitment
 from demo.bounty import Cast, Funded
 from demo.examples import artifact, challenge_page
+from eth_account import Account
 from local_stack.contract import Wallet, wait_for
+from web3 import Web3
+from web3.types import Wei
 
 from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Reply, Request, Server
 from tests.e2e.wallet_acts import SEND, SIGN, forward, path_of
+from tests.raw_server import raw_server
 from tests.safe.wallet import SafeWallet, make_safe
 from tests.waiting import wait_until
 from tests.web.driver import Browser, Page, TestWallet, browsing
@@ -515,6 +520,135 @@ def test_transaction__that_was_never_sent__is_offered_with_a_warning(cast: Cast,
     closed(page)
 
 
+def send_a_sign_of_life(page: Page) -> dict[str, str]:
+    """Begin one and have the wallet send it; gives what it was asked to send."""
+    page.press("Give a sign of life")
+    page.wait("Function of the contract")
+    page.press(SEND)
+    page.wait("Sent as")
+    (asked,) = page.asked()
+    transaction: dict[str, str] = asked["transaction"]
+    return transaction
+
+
+@contextmanager
+def no_blocks(cast: Cast) -> Iterator[None]:
+    """Transactions wait: the chain makes no block."""
+    node = cast.stack.anvil.rpc
+    node.call("evm_setIntervalMining", 0)
+    try:
+        yield
+    finally:
+        node.call("evm_setIntervalMining", cast.stack.settings.block_time_seconds)
+
+
+def send_in_its_place(cast: Cast, name: str, to: str, data: str) -> None:
+    """What a wallet's "Cancel" and "Speed up" do: another transaction with the same nonce, for a higher fee."""
+    w3, person = cast.stack.anvil.w3, cast.stack.people.by_name()[name].wallet
+    fee = Wei(100 * w3.eth.gas_price)
+    transaction: dict[str, object] = {
+        "chainId": 31_337,
+        "nonce": w3.eth.get_transaction_count(Web3.to_checksum_address(person.address)),
+        "to": Web3.to_checksum_address(to),
+        "data": data,
+        "value": 0,
+        "gas": 200_000,
+        "maxFeePerGas": fee,
+        "maxPriorityFeePerGas": fee,
+    }
+    w3.eth.send_raw_transaction(Account.from_key(person.private_key).sign_transaction(transaction).raw_transaction)
+
+
+def test_transaction__cancelled_in_the_wallet__is_offered_again(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-1", "/guardians")
+    with no_blocks(cast):
+        send_a_sign_of_life(page)
+        page.wait_read("eth_getTransactionCount")  # by now the page has kept the nonce
+        send_in_its_place(cast, "guardian-1", cast.address("guardian-1"), "0x")
+    page.wait("Another transaction of this account took the place of the one that was sent")
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    assert len(page.asked()) == 1
+    closed(page)
+
+
+def test_transaction__cancelled_while_the_page_was_away__is_offered_again(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-2", "/guardians")
+    with no_blocks(cast):
+        send_a_sign_of_life(page)
+        page.wait_read("eth_getTransactionCount")
+        closed(page)
+        send_in_its_place(cast, "guardian-2", cast.address("guardian-2"), "0x")
+    page = opened(cast, browser, "guardian-2", "/guardians")
+    page.press("Give a sign of life")
+    page.wait("Another transaction of this account took the place of the one that was sent")
+    assert page.asked() == []
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
+def test_transaction__sped_up_in_the_wallet__is_found_and_not_offered_again(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-1", "/guardians")
+    with no_blocks(cast):
+        sent = send_a_sign_of_life(page)
+        page.wait_read("eth_getTransactionCount")
+        send_in_its_place(cast, "guardian-1", sent["to"], sent["data"])
+    page.wait("Recorded in transaction")
+    assert page.asked() == []
+    closed(page)
+
+
+def test_transaction__dropped_by_the_node__can_be_sent_again(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-2", "/guardians")
+    with no_blocks(cast):
+        send_a_sign_of_life(page)
+        (sent,) = re.findall(r"Sent as (0x[0-9a-f]{64})", page.text("#acting"))
+        cast.stack.anvil.rpc.call("anvil_dropTransaction", sent)
+        page.press("Have it sent again")
+        page.wait("An earlier attempt was begun here and is not on the chain.")
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
+def test_wallet__that_shows_nothing__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    page.wallet(silent=True)
+    page.press("Give a sign of life")
+    page.wait("Function of the contract")
+    page.press(SEND)
+    page.press("Stop waiting")
+    page.wait_alert("This page has stopped waiting.")
+    page.wallet(silent=False)
+    page.press("Give a sign of life")
+    page.wait("An earlier attempt was begun here and is not on the chain.")
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
+def test_chain__that_stands_still__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    with no_blocks(cast):
+        send_a_sign_of_life(page)
+        page.press("Stop waiting")
+        page.wait_alert("This page has stopped waiting.")
+    page.press("Give a sign of life")
+    page.wait("Recorded in transaction")
+    assert page.asked() == []
+    closed(page)
+
+
+def test_api__that_never_answers__holds_up_nothing_that_needs_no_api(cast: Cast, browser: Browser) -> None:
+    with raw_server(lambda: ()) as silent:
+        through = (cast.stack.api_base_url, silent.url.removesuffix("/v1/secret-key"))
+        page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-1"), api=through)
+        page.connect()
+        page.do("wait", text="Give a sign of life", seconds=30)  # a request of the pages may take a minute
+        page.close()
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [({"escrow_amount": "26000000"}, "escrow: the page states 26000000"), ({"reveal_at": 1}, "reveal point: the page")],
@@ -566,10 +700,22 @@ def judge(cast: Cast, browser: Browser, played: Played, name: str) -> None:
     page.press("Write the Verdict")
     page.wait("Your Verdict")
     page.check()
-    page.choose("Verdict", played.commitment)
     page.fill("Reasons", f"# Reasons of {name}\n\nEvery criterion holds.")
     page.press("Go on")
-    page.wait("Publish your reasons")
+    page.wait_alert("Choose your Verdict: no choice is made for you.")
+    closed(page)
+    page = opened(cast, browser, name, played.path)  # the reasons were kept as they were typed
+    page.press("Write the Verdict")
+    page.wait("Your Verdict")
+    page.choose("Verdict", played.commitment)
+    page.press("Go on")
+    if name != "guardian-1":
+        page.wait(f"Submission {played.commitment} of {played.winner.address} was never opened in this browser.")
+        page.press("Go on")
+        page.wait_alert("Open the work first")
+        page.fill("Your words", "opened elsewhere")
+        page.press("Go on")
+    assert f"# Reasons of {name}\n\nEvery criterion holds." in page.wait("Publish your reasons")
     page.press(SIGN)
     shown = page.wait("Record the Verdict on the chain")
     assert f"awards Submission {played.commitment}" in shown

@@ -23,6 +23,8 @@ LONG: Final = 7_200
 SHORT: Final = 25
 SIGN: Final = "Sign with the wallet"
 SEND: Final = "Send with the wallet"
+UNOPENED: Final = {"Your words": {"text": "opened elsewhere"}}
+"""What a Guardian fills in who awards work that this browser has not opened."""
 GO_ON: Final = "Go on"
 SAVED: Final = "Save the work"
 
@@ -185,7 +187,7 @@ def submit(bounties: Bounties) -> Act:
 def judge(bounties: Bounties) -> Act:
     """A Verdict's reasons are published, and it is recorded."""
     bounty, work = bounties.judged()
-    fields = {"Verdict": {"option": work.commitment}, "Reasons": {"text": "Every criterion holds."}}
+    fields = {"Verdict": {"option": work.commitment}, "Reasons": {"text": "Every criterion holds."}, **UNOPENED}
     return Act("guardian-1", path_of(bounty), ("Write the Verdict", GO_ON, SIGN, SEND), fields)
 
 

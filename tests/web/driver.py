@@ -146,9 +146,13 @@ class Page:
         return base64.b64decode(self.do("saved", text=text))
 
     def wallet(self, **changes: object) -> None:
-        """Make the wallet behave differently: ``declines_to_send``, ``loses``, ``forgets``, ``lies``, ``chainId``,
-        ``shown``."""
+        """Make the wallet behave differently: ``declines_to_send``, ``silent``, ``loses``, ``forgets``, ``lies``,
+        ``chainId``, ``shown``."""
         self.do("wallet", changes=changes)
+
+    def wait_read(self, method: str) -> None:
+        """Wait until the page has asked the wallet's node this."""
+        self.do("wait_read", method=method)
 
     def check(self) -> None:
         """Whatever stands in the part where a wallet acts can be used by everybody, as far as axe-core sees."""

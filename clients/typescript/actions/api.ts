@@ -40,21 +40,23 @@ const REPEATABLE = new Set([
  * that is not there yet. Raises `read_model_mismatch` where it differs from the chain.
  */
 export async function detailOf(context: Context, stage: Stage, bounty: Bounty): Promise<Schemas["BountyDetail"]> {
-  for (;;) {
-    const path = { bounty_id: bounty.id.toString() };
-    const detail = await repeated(stage, () =>
-      typed("BountyDetail", answerOf(context.api.GET("/api/bounties/{bounty_id}", { params: { path } }))),
-    ).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.code === "bounty_not_found") return undefined; // not indexed yet
-      throw error;
-    });
-    if (detail?.finality === "finalized") {
-      requireAgreement(detail, context, bounty);
-      return detail;
+  const path = { bounty_id: bounty.id.toString() };
+  const detail = await stage.until(async (signal) => {
+    for (;;) {
+      const found = await repeated(stage, () =>
+        typed("BountyDetail", answerOf(context.api.GET("/api/bounties/{bounty_id}", { params: { path } }))),
+      ).catch((error: unknown) => {
+        if (error instanceof ServiceError && error.code === "bounty_not_found") return undefined; // not indexed yet
+        throw error;
+      });
+      if (found?.finality === "finalized") return found;
+      signal.throwIfAborted();
+      stage.say("Waiting until the chain has finalized the bounty's last change and the service has read it.");
+      await pause(POLL_MILLISECONDS);
     }
-    stage.say("Waiting until the chain has finalized the bounty's last change and the service has read it.");
-    await pause(POLL_MILLISECONDS);
-  }
+  });
+  requireAgreement(detail, context, bounty);
+  return detail;
 }
 
 function requireAgreement(detail: Schemas["BountyDetail"], { settings }: Context, bounty: Bounty): void {
@@ -78,18 +80,28 @@ function requireAgreement(detail: Schemas["BountyDetail"], { settings }: Context
  * What the service answers to a question that changes nothing; while it is not there, as while it restarts, it is asked
  * again for a minute. `api_unreachable` after that.
  */
-export async function repeated<Value>(stage: Stage, ask: () => Promise<Value>): Promise<Value> {
+export function repeated<Value>(stage: Stage, ask: () => Promise<Value>): Promise<Value> {
   const ends = Date.now() + RESTART_SECONDS * 1_000;
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!isAway(error)) throw error;
-      if (Date.now() + RESTART_PAUSE_SECONDS * 1_000 > ends) throw unanswered();
-      stage.say(`The service does not answer. It may be restarting: it is tried again for ${RESTART_SECONDS} seconds.`);
-      await pause(RESTART_PAUSE_SECONDS * 1_000);
+  return stage.until(async (signal) => {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!isAway(error)) throw error;
+        if (Date.now() + RESTART_PAUSE_SECONDS * 1_000 > ends) throw unanswered();
+        signal.throwIfAborted();
+        stage.say(
+          `The service does not answer. It may be restarting: it is tried again for ${RESTART_SECONDS} seconds.`,
+        );
+        await pause(RESTART_PAUSE_SECONDS * 1_000);
+      }
     }
-  }
+  });
+}
+
+/** What the service states of the deployment, for an act that needs its word: asked again where it was silent before. */
+export async function statedOf({ stated, api }: Context, stage: Stage): Promise<Schemas["Deployment"]> {
+  return stated ?? repeated(stage, () => typed("Deployment", answerOf(api.GET("/api/deployment"))));
 }
 
 function unanswered(): ServiceError {
@@ -140,7 +152,7 @@ export async function signed<Value>(
     await stage.confirm(title, [...why, ...shown], "Sign with the wallet");
     stage.say("The wallet is asked for a signature, and the request is sent.");
     try {
-      return await send();
+      return await stage.until(send);
     } catch (error) {
       const wasAway = isAway(error);
       if (!(error instanceof ServiceError) || !(wasAway || REPEATABLE.has(error.code))) throw error;
@@ -151,7 +163,7 @@ export async function signed<Value>(
       } else {
         const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
         stage.say(`${error.message} It is tried again in ${seconds} seconds, with another signature.`);
-        await pause(seconds * 1_000);
+        await stage.until(() => pause(seconds * 1_000));
       }
       why = [["Why again", wasAway ? AWAY : REFUSED]];
     }

@@ -13,6 +13,9 @@ import type { Settings } from "./settings.js";
 import type { Token } from "./text.js";
 import type { TypedData, Wallet } from "./wallet.js";
 
+/** How long a claim waits for a service that it does not need. */
+const OPTIONAL_MILLISECONDS = 3_000;
+
 export interface Context {
   readonly settings: Settings;
   readonly wallet: Wallet;
@@ -23,7 +26,7 @@ export interface Context {
   readonly api: Api;
   readonly journal: Journal;
   readonly token: Token & { readonly address: Address };
-  /** What the service states of the deployment; undefined where it does not answer: claims need no service. */
+  /** What the service states of the deployment; undefined where it does not answer at once: claims need no service. */
   readonly stated: Schemas["Deployment"] | undefined;
   /** The Hub, as `readContract` takes it. */
   readonly hub: { readonly address: Address; readonly abi: typeof hubAbi };
@@ -45,7 +48,7 @@ export async function makeContext(settings: Settings, wallet: Wallet, safe?: Add
     node.readContract({ ...token, functionName: "symbol" }),
     node.readContract({ ...token, functionName: "decimals" }),
     Journal.open(deployment, account),
-    typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment"))).catch(() => undefined),
+    typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", soon()))).catch(() => undefined),
   ]);
   if (stated !== undefined) {
     const { address: theirs, ...shown } = stated.escrow_token;
@@ -74,4 +77,8 @@ export async function makeContext(settings: Settings, wallet: Wallet, safe?: Add
     stated,
     hub,
   };
+}
+
+function soon(): { readonly signal: AbortSignal } {
+  return { signal: AbortSignal.timeout(OPTIONAL_MILLISECONDS) };
 }

@@ -12,10 +12,12 @@ const STORE = "steps";
 export class Journal {
   readonly #database: IDBDatabase;
   readonly #prefix: string;
+  readonly #shared: string;
 
   private constructor(database: IDBDatabase, { chainId, hubAddress }: Deployment, account: Address) {
     this.#database = database;
-    this.#prefix = `${chainId} ${hubAddress.toLowerCase()} ${account} `;
+    this.#shared = `${chainId} ${hubAddress.toLowerCase()} `;
+    this.#prefix = `${this.#shared}${account} `;
   }
 
   /** The journal of one account on one deployment. */
@@ -26,7 +28,25 @@ export class Journal {
   }
 
   async get<Value>(name: string): Promise<Value | undefined> {
-    return answered(this.#store("readonly").get(this.#prefix + name) as IDBRequest<Value | undefined>);
+    return this.#get(this.#prefix + name);
+  }
+
+  /**
+   * Fills a field with what was written in it before, by any account of this browser, and keeps what is written from now
+   * on as it is typed: a reload, another account and a closed tab lose nothing of it.
+   */
+  async keepWritten(name: string, field: HTMLTextAreaElement): Promise<void> {
+    const key = this.#shared + name;
+    field.value = (await this.#get<string>(key)) ?? (await this.get<string>(name)) ?? "";
+    field.addEventListener("input", () => {
+      void this.#written((store) => store.put(field.value, key), "relaxed").catch(() => undefined); // it is still shown
+    });
+  }
+
+  /** Forgets what was written, once it is published. */
+  async forgetWritten(name: string): Promise<void> {
+    await this.#written((store) => store.delete(this.#shared + name));
+    await this.remove(name);
   }
 
   /** Keeps a value; on disk before this returns. */
@@ -48,12 +68,19 @@ export class Journal {
     });
   }
 
-  #store(mode: IDBTransactionMode): IDBObjectStore {
-    return this.#database.transaction(STORE, mode, { durability: "strict" }).objectStore(STORE);
+  #get<Value>(key: string): Promise<Value | undefined> {
+    return answered(this.#store("readonly", "strict").get(key) as IDBRequest<Value | undefined>);
   }
 
-  async #written(change: (store: IDBObjectStore) => void): Promise<void> {
-    const store = this.#store("readwrite");
+  #store(mode: IDBTransactionMode, durability: IDBTransactionDurability): IDBObjectStore {
+    return this.#database.transaction(STORE, mode, { durability }).objectStore(STORE);
+  }
+
+  async #written(
+    change: (store: IDBObjectStore) => void,
+    durability: IDBTransactionDurability = "strict",
+  ): Promise<void> {
+    const store = this.#store("readwrite", durability);
     change(store);
     await new Promise<void>((resolve, reject) => {
       store.transaction.oncomplete = () => resolve();

@@ -20,6 +20,12 @@ export interface Block {
   readonly timestamp: bigint;
 }
 
+/** What a transaction is known by. */
+export interface Transaction {
+  readonly from: Address;
+  readonly nonce: bigint;
+}
+
 /** What became of a transaction. */
 export interface Receipt {
   readonly succeeded: boolean;
@@ -138,9 +144,15 @@ export class Node {
     return { data: (await this.#ask("eth_call", [call, "latest"])) as Hex };
   }
 
-  /** Whether the node knows a transaction, mined or not. */
-  async knows(hash: Hex): Promise<boolean> {
-    return (await this.#ask("eth_getTransactionByHash", [hash])) !== null;
+  /** A transaction, mined or not, by its sender and its place among the sender's; null where the node does not know it. */
+  async transaction(hash: Hex): Promise<Transaction | null> {
+    const found = (await this.#ask("eth_getTransactionByHash", [hash])) as Record<string, string> | null;
+    return found === null ? null : { from: (found["from"] ?? "").toLowerCase() as Address, nonce: BigInt(found["nonce"] ?? "") };
+  }
+
+  /** How many transactions of an account are in blocks: one with a lower nonce is mined, or never will be. */
+  async minedOf(account: Address): Promise<bigint> {
+    return BigInt((await this.#ask("eth_getTransactionCount", [account, "latest"])) as string);
   }
 
   async receipt(hash: Hex): Promise<Receipt | undefined> {

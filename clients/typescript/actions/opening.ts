@@ -16,7 +16,7 @@ import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import type { Offer, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { recordedOf } from "./verdict.js";
+import { openedName, recordedOf } from "./verdict.js";
 import { finalWinner } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 
@@ -75,6 +75,7 @@ async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): P
   const fetched = await fetchSubmission(context, stage, bounty, named);
   const identity = await contentKey(context, stage, bounty, fetched, keyring);
   await save(stage, bounty, named, fetched, identity);
+  await context.journal.put(openedName(bounty.id, named.commitment), true);
 }
 
 async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<void> {

@@ -21,7 +21,7 @@ import { allowanceCall, fundingCall, fundingPath, fundingTypedData } from "../sr
 import type { FundingPath } from "../src/hub.js";
 import { AUTHORIZATION_SECONDS, FACTS, MARGIN_SECONDS } from "../src/witnesses.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { signed } from "./api.js";
+import { signed, statedOf } from "./api.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import type { ExpectedEvent } from "./node.js";
@@ -100,7 +100,7 @@ async function publish(context: Context, stage: Stage): Promise<void> {
   }
   if (own !== undefined) kept = undefined; // reported before: another one would be a second escrow
   stage.say("The terms are compared with what the contract takes.");
-  const conditions = await readConditions(context);
+  const conditions = await readConditions(context, stage);
   const isUsable = kept !== undefined && (await isLive(context, kept, conditions));
   await requireNoNotice(context, stage);
   if (!isUsable) {
@@ -138,7 +138,7 @@ async function reported(
   text: string,
 ): Promise<void> {
   await journal.put(name, { ...funding, reported: id });
-  await journal.remove(DRAFT);
+  await journal.forgetWritten(DRAFT);
   const link = element("a", { href: `/bounties/${id}` }, `Bounty ${id}`);
   stage.done(text, element("p", {}, link, " has its page in a moment."));
 }
@@ -181,9 +181,13 @@ function nonceOf({ settings, account }: Context, terms: Terms): Hex {
 async function written({ journal }: Context, stage: Stage): Promise<string> {
   const text = element("textarea", { rows: "20", spellcheck: "true" });
   const file = element("input", { type: "file", accept: ".md,text/markdown,text/plain" });
-  text.value = (await journal.get<string>(DRAFT)) ?? "";
+  await journal.keepWritten(DRAFT, text);
   const read = (from: File | undefined) => {
-    if (from !== undefined) void from.text().then((found) => (text.value = found));
+    if (from === undefined) return;
+    void from.text().then((found) => {
+      text.value = found;
+      text.dispatchEvent(new Event("input"));
+    });
   };
   file.addEventListener("change", () => read(file.files?.[0]));
   text.addEventListener("drop", (event) => {
@@ -198,7 +202,6 @@ async function written({ journal }: Context, stage: Stage): Promise<string> {
   ];
   return stage.ask("The challenge page", fields, "Go on", async () => {
     const page = text.value.replace(/\r\n?/g, "\n");
-    await journal.put(DRAFT, page);
     pageTerms(page);
     if (new TextEncoder().encode(page).length > MAX_BYTES) {
       throw new ServiceError("payload_too_large", "The page is larger than 256 KiB.", { nextAction: "Shorten it." });
@@ -211,8 +214,10 @@ async function written({ journal }: Context, stage: Stage): Promise<string> {
   });
 }
 
-async function readConditions({ node, hub, settings, stated }: Context): Promise<Conditions> {
+async function readConditions(context: Context, stage: Stage): Promise<Conditions> {
+  const { node, hub, settings } = context;
   const { chainId, hubAddress } = settings.deployment;
+  const stated = await statedOf(context, stage);
   const [rosterVersion, announced, fees, revealDelay, { timestamp }] = await Promise.all([
     node.readContract({ ...hub, functionName: "currentRosterVersion" }),
     node.readContract({ ...hub, functionName: "announcedRoster" }),
@@ -220,11 +225,9 @@ async function readConditions({ node, hub, settings, stated }: Context): Promise
     node.readContract({ ...hub, functionName: "revealDelay" }),
     node.getBlock(),
   ]);
-  if (stated !== undefined) {
-    refuseDifferences("deployment_mismatch", [
-      ["reveal_delay_seconds", stated.reveal_delay_seconds, Number(revealDelay)],
-    ]);
-  }
+  refuseDifferences("deployment_mismatch", [
+    ["reveal_delay_seconds", stated.reveal_delay_seconds, Number(revealDelay)],
+  ]);
   const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [rosterVersion] });
   if (guardianRosterHash(chainId, hubAddress, { version: rosterVersion, ...roster }) !== roster.guardianRosterHash) {
     throw new ServiceError("guardian_roster_mismatch", "The roster's members do not hash to what the contract has.", {
@@ -421,7 +424,7 @@ async function authorized(
   stage.say("");
   await stage.confirm("Sign the escrow", factsOf(context, page, conditions, funding), "Sign with the wallet");
   stage.say("The wallet is asked to sign the transfer.");
-  const signature = await wallet.signTypedData(typedData as unknown as TypedData);
+  const signature = await stage.until(() => wallet.signTypedData(typedData as unknown as TypedData));
   const signedUntil = validBefore > funding.signedUntil ? validBefore : funding.signedUntil;
   const done = { ...funding, signature, signedUntil };
   await journal.put(name, done);

@@ -18,6 +18,8 @@ export interface Offer {
 }
 
 const CANCELLED = "cancelled";
+/** A wait that is over by then needs no button to end it. */
+const STOP_MILLISECONDS = 2_000;
 const MOST_ISSUES = 50;
 /** Of what the API wrote: its own issues have at most 1,500. */
 const MOST_LETTERS = 1_600;
@@ -25,10 +27,12 @@ const MOST_LETTERS = 1_600;
 export class Stage {
   readonly place = element("div", { class: "stage" });
   readonly #message = element("p", { role: "status" });
+  readonly #stop = element("p");
   readonly #body = element("div");
+  #waiting: AbortSignal | undefined;
 
   constructor() {
-    this.place.append(this.#message, this.#body);
+    this.place.append(this.#message, this.#stop, this.#body);
   }
 
   /** Begins with nothing shown. */
@@ -88,6 +92,30 @@ export class Stage {
     });
   }
 
+  /**
+   * Waits for what may never come, such as a wallet that shows nothing, beside a button that ends the wait: `stopped`.
+   * What was begun may still happen. Work that asks again and again looks at the signal. A wait within another one is
+   * ended with it.
+   */
+  async until<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    if (this.#waiting !== undefined) return work(this.#waiting);
+    const stopping = new AbortController();
+    const stopped = new Promise<never>((_, reject) => {
+      stopping.signal.addEventListener("abort", () => reject(noLonger()));
+    });
+    const shown = setTimeout(() => {
+      this.#stop.replaceChildren(quiet("Stop waiting", () => stopping.abort()));
+    }, STOP_MILLISECONDS);
+    this.#waiting = stopping.signal;
+    try {
+      return await Promise.race([work(stopping.signal), stopped]);
+    } finally {
+      this.#waiting = undefined;
+      clearTimeout(shown);
+      this.#stop.replaceChildren();
+    }
+  }
+
   /** Shows something while the action goes on. */
   show(...shown: readonly Node[]): void {
     this.#body.replaceChildren(...shown);
@@ -118,6 +146,13 @@ export class Stage {
       this.#body.replaceChildren();
     }
   }
+}
+
+function noLonger(): ServiceError {
+  return new ServiceError("stopped", "This page has stopped waiting.", {
+    nextAction:
+      "What the wallet was asked, or what was sent, may still happen. Press the button again to go on: it is looked for first.",
+  });
 }
 
 function quiet(text: string, pressed: () => void): HTMLButtonElement {

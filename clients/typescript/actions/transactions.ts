@@ -30,6 +30,8 @@ interface Attempt {
   readonly data: Hex;
   readonly fromBlock: bigint;
   readonly hash?: Hex;
+  /** Of the account that sent it, once the node has shown it: another transaction with it takes this one's place. */
+  readonly nonce?: bigint;
 }
 
 const POLL_MILLISECONDS = 1_000;
@@ -37,6 +39,11 @@ const POLL_MILLISECONDS = 1_000;
 const SEARCH_EVERY = 3;
 /** After so many polls without a receipt the node is asked whether it knows the transaction at all. */
 const DOUBT_AFTER = 10;
+/** Why a person is asked again. */
+const UNKNOWN = "An earlier attempt was begun here and is not on the chain. Look into the wallet: cancel it there first.";
+const REPLACED =
+  "Another transaction of this account took the place of the one that was sent, as after a cancellation in the wallet. " +
+  "The one that was sent cannot happen any more, and this step is not done.";
 
 const SEND = "Send with the wallet";
 const SAVE = "Save it for the Safe's Transaction Builder";
@@ -57,93 +64,127 @@ export function hubCall<const name extends Changing>(
 export function perform(context: Context, stage: Stage, step: Step): Promise<FoundEvent> {
   return context.journal.alone(step.name, async () => {
     const kept = await context.journal.get<Attempt>(step.name);
-    let found = kept === undefined ? undefined : await followed(context, stage, step, kept);
-    for (let isRepeated = kept !== undefined; found === undefined; isRepeated = true) {
-      found = await sent(context, stage, step, isRepeated);
-    }
-    return found;
+    let ended = kept === undefined ? undefined : await followed(context, stage, step, kept);
+    while (typeof ended !== "object") ended = await sent(context, stage, step, ended);
+    return ended;
   });
 }
 
-/** What became of an earlier attempt; undefined where the wallet may be asked again. */
-async function followed(context: Context, stage: Stage, step: Step, kept: Attempt): Promise<FoundEvent | undefined> {
+/** What became of an earlier attempt; where the wallet may be asked again, why. */
+async function followed(context: Context, stage: Stage, step: Step, kept: Attempt): Promise<FoundEvent | string> {
   stage.say("An earlier attempt is looked for on the chain.");
   const found = await context.node.find(step.expected, kept.fromBlock);
   if (found !== undefined) {
     await context.journal.remove(step.name);
     return found;
   }
-  return kept.hash === undefined ? undefined : outcome(context, stage, step, kept.hash, kept.fromBlock);
+  return kept.hash === undefined ? UNKNOWN : outcome(context, stage, step, kept);
 }
 
-/** Has it sent; undefined where nobody knows it afterwards, and the person wants it sent again. */
+/** Has it sent, for the reason given where it was begun before; returns why it may be sent again where it came to nothing. */
 async function sent(
   context: Context,
   stage: Stage,
   step: Step,
-  isRepeated: boolean,
-): Promise<FoundEvent | undefined> {
+  again: string | undefined,
+): Promise<FoundEvent | string> {
   const { node, wallet, journal, account, isPrepared } = context;
   stage.say("The transaction is tried on the wallet's node, without sending it.");
   await node.simulate(account, step.call);
   const buttons = isPrepared ? [SAVE] : (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
   stage.say("");
-  const pressed = await stage.confirm(step.title, factsOf(context, step, isRepeated), ...buttons);
+  const pressed = await stage.confirm(step.title, factsOf(context, step, again), ...buttons);
   await wallet.requireReady();
   const attempt: Attempt = { data: step.call.data, fromBlock: await node.getBlockNumber() };
   await journal.put(step.name, attempt);
   if (pressed === SAVE) {
     offerFile(context, stage, step);
-    return outcome(context, stage, step, undefined, attempt.fromBlock);
+    return outcome(context, stage, step, attempt);
   }
   stage.say("The wallet is asked to send the transaction.");
-  let hash: Hex;
+  const sending = wallet.send(step.call.to, step.call.data).then(async (hash) => {
+    const named = { ...attempt, hash };
+    await journal.put(step.name, named); // also where the person no longer waits for the wallet
+    return named;
+  });
   try {
-    hash = await wallet.send(step.call.to, step.call.data);
+    return await outcome(context, stage, step, await stage.until(() => sending));
   } catch (error) {
     if (error instanceof ServiceError && error.code === "declined") await journal.remove(step.name);
     throw error;
   }
-  await journal.put(step.name, { ...attempt, hash });
-  return outcome(context, stage, step, hash, attempt.fromBlock);
 }
 
 /**
- * Waits for the event; a transaction that failed is forgotten, so that the step can be done again. Undefined where the
- * node does not know the transaction, and the person wants it sent again.
+ * Waits for the event; a transaction that failed is forgotten, so that the step can be done again. Where another one
+ * took its place, or the node does not know it and the person wants it sent again, returns why it may be.
  */
-async function outcome(
+async function outcome(context: Context, stage: Stage, step: Step, attempt: Attempt): Promise<FoundEvent | string> {
+  const { journal } = context;
+  const sent = attempt.hash === undefined ? "" : `Sent as ${attempt.hash}. `;
+  stage.say(`${sent}Waiting for the chain; if you leave the page, it continues when you come back.`);
+  const ended = await stage.until((signal) => polled(context, stage, step, attempt, signal));
+  stage.show();
+  if (typeof ended === "object") await journal.remove(step.name);
+  return ended;
+}
+
+async function polled(
   context: Context,
   stage: Stage,
   step: Step,
-  hash: Hex | undefined,
-  fromBlock: bigint,
-): Promise<FoundEvent | undefined> {
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<FoundEvent | string> {
   const { node, journal } = context;
-  const sent = hash === undefined ? "" : `Sent as ${hash}. `;
-  stage.say(`${sent}Waiting for the chain; if you leave the page, it continues when you come back.`);
+  const { fromBlock } = attempt;
+  const hash = attempt.hash?.length === HASH_LETTERS ? attempt.hash : undefined; // what else a Safe's wallet names it by
+  const doubted = hash === undefined ? undefined : doubtsAbout(context, step, attempt, hash);
   let isGivenUp = false;
-  for (let poll = 1; !isGivenUp; poll += 1) {
-    const receipt = hash?.length === HASH_LETTERS ? await tolerated(node.receipt(hash)) : undefined;
+  for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
+    const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
     let found = receipt === undefined ? undefined : node.among(receipt.logs, step.expected);
     if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(node.find(step.expected, fromBlock));
-    if (found !== undefined) {
-      await journal.remove(step.name);
-      return found;
-    }
+    if (found !== undefined) return found;
     if (receipt?.succeeded === false) {
       await journal.remove(step.name);
       throw new ServiceError("transaction_reverted", `The transaction ${hash} failed; it changed nothing.`, {
         nextAction: "Reload the page to see what the bounty permits now.",
       });
     }
-    if (hash !== undefined && receipt === undefined && poll % DOUBT_AFTER === 0) {
-      if ((await tolerated(node.knows(hash))) === false) offerAgain(stage, () => (isGivenUp = true));
+    if (doubted !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
+      const doubt = await tolerated(doubted());
+      if (doubt === "replaced") return REPLACED;
+      if (doubt === "unknown" && poll > DOUBT_AFTER) offerAgain(stage, () => (isGivenUp = true));
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
   }
-  stage.show();
-  return undefined;
+  return UNKNOWN;
+}
+
+/**
+ * A question about a transaction that has neither receipt nor event: whether its nonce is used by another one, seen
+ * twice, since a node's parts may be a block apart; else whether the node knows it. The nonce is kept once it is known.
+ */
+function doubtsAbout(
+  { node, journal, account }: Context,
+  step: Step,
+  attempt: Attempt,
+  hash: Hex,
+): () => Promise<"replaced" | "unknown" | undefined> {
+  let { nonce } = attempt;
+  let wasUsed = false;
+  return async () => {
+    const known = await node.transaction(hash);
+    if (nonce === undefined && known?.from === account) {
+      nonce = known.nonce;
+      await journal.put(step.name, { ...attempt, nonce });
+    }
+    const isUsed = nonce !== undefined && (await node.minedOf(account)) > nonce;
+    if (isUsed && wasUsed) return "replaced";
+    wasUsed = isUsed;
+    return known === null ? "unknown" : undefined;
+  };
 }
 
 /** A way on where a node lost a transaction, or never passed it on. */
@@ -173,7 +214,7 @@ async function tolerated<Value>(question: Promise<Value>): Promise<Value | undef
   }
 }
 
-function factsOf({ settings, account }: Context, step: Step, isRepeated: boolean): Fact[] {
+function factsOf({ settings, account }: Context, step: Step, again: string | undefined): Fact[] {
   const isOfHub = step.call.to.toLowerCase() === settings.deployment.hubAddress.toLowerCase();
   const facts: Fact[] = [
     ...step.facts,
@@ -182,7 +223,5 @@ function factsOf({ settings, account }: Context, step: Step, isRepeated: boolean
     ["Sent by", account],
     ["Ether that moves", "none but the network's fee"],
   ];
-  const again =
-    "An earlier attempt was begun here and is not on the chain. Look into the wallet: cancel it there first.";
-  return isRepeated ? [["Before you send", again], ...facts] : facts;
+  return again === undefined ? facts : [["Before you send", again], ...facts];
 }

@@ -23,6 +23,7 @@ const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
 const AGE_KEY = /AGE-SECRET-KEY-1/i;
 const MAX_BYTES = 256 * 1024;
 const AT_ONCE = 25;
+const ELSEWHERE = "opened elsewhere";
 
 /** What a Guardian decides, and why. */
 interface Decision {
@@ -79,6 +80,7 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const [earlier] = await node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
   stage.say(earlier === 0 ? "" : "You have recorded a Verdict already; another one takes its place.");
   const { named, reasons } = await decided(context, stage, bounty, submissions);
+  if (named !== undefined) await requireOpened(context, stage, bounty, named);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
   const what: Fact = [
@@ -91,7 +93,11 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
     stage,
     "Publish your reasons",
     `POST /api/written-verdicts/${commitment}`,
-    [["What it does", `publishes your reasons on bounty ${bounty.id}, for everybody and for good`], what],
+    [
+      ["What it does", `publishes your reasons on bounty ${bounty.id}, for everybody and for good`],
+      what,
+      ["Your reasons", reasons.trim()],
+    ],
     () =>
       answerOf(
         api.POST("/api/written-verdicts/{report_commitment}", {
@@ -129,7 +135,7 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
       args: { bountyId: bounty.id, guardian: account, reportCommitment: commitment },
     },
   });
-  await context.journal.remove(draftName(bounty));
+  await context.journal.forgetWritten(draftName(bounty));
   stage.done(`Your Verdict is recorded, by transaction ${found.hash}.`);
 }
 
@@ -140,27 +146,46 @@ async function decided(
   bounty: Bounty,
   submissions: readonly Recorded[],
 ): Promise<Decision> {
-  const select = element("select");
+  const select = element("select", {}, element("option", {}, "Choose your Verdict"));
   const choices: (Recorded | undefined)[] = [...submissions, undefined];
   for (const each of choices) {
     const text = each === undefined ? "No valid Submission" : `Award ${each.solver}, Submission ${each.commitment}`;
     select.append(element("option", {}, text));
   }
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
-  reasons.value = (await journal.get<string>(draftName(bounty))) ?? "";
+  await journal.keepWritten(draftName(bounty), reasons);
   const fields = [
     labelled("Verdict", select),
     labelled("Reasons", reasons, "Markdown. Say what you ran or read for each criterion, and what came out."),
   ];
-  return stage.ask("Your Verdict", fields, "Go on", async () => {
-    await journal.put(draftName(bounty), reasons.value);
+  return stage.ask("Your Verdict", fields, "Go on", () => {
+    if (select.selectedIndex === 0) throw new ServiceError("nothing_chosen", "Choose your Verdict: no choice is made for you.");
     if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", "There are no reasons yet.");
     if (AGE_KEY.test(reasons.value)) {
       const message = "The reasons hold a private key, which everybody could read.";
       throw new ServiceError("secret_in_document", message, { nextAction: "Take it out; nothing was sent." });
     }
-    return { named: choices[select.selectedIndex], reasons: reasons.value };
+    return { named: choices[select.selectedIndex - 1], reasons: reasons.value };
   });
+}
+
+/** An award for work that was never opened in this browser is meant only where the Guardian writes so. */
+async function requireOpened({ journal }: Context, stage: Stage, bounty: Bounty, named: Recorded): Promise<void> {
+  if ((await journal.get(openedName(bounty.id, named.commitment))) !== undefined) return;
+  stage.say("");
+  const typed = element("input", { autocomplete: "off", spellcheck: "false" });
+  const text = `Submission ${named.commitment} of ${named.solver} was never opened in this browser. A Verdict that decides cannot be taken back.`;
+  const hint = `If you opened and judged it elsewhere, write: ${ELSEWHERE}`;
+  const fields = [element("p", { class: "warning" }, text), labelled("Your words", typed, hint)];
+  await stage.ask("You award work that you have not opened here", fields, "Go on", () => {
+    if (typed.value.trim().toLowerCase() === ELSEWHERE) return;
+    throw new ServiceError("unopened", `Open the work first, or write "${ELSEWHERE}".`);
+  });
+}
+
+/** Under which a Submission is noted that was opened in this browser. */
+export function openedName(bountyId: bigint, commitment: Hex): string {
+  return `opened ${bountyId} ${commitment}`;
 }
 
 function draftName({ id }: Bounty): string {

@@ -15,7 +15,7 @@ import {
   requireRevealPoint,
 } from "../src/witnesses.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { detailOf, repeated } from "./api.js";
+import { detailOf, repeated, statedOf } from "./api.js";
 import { requireFinal } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -148,11 +148,10 @@ function latestMoment(context: Context, newest: bigint): bigint {
 
 /** Refuses to seal for a bounty whose reveal point is not what a deadline that is to come makes it. */
 export async function requireSealable(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  const { node, hub, api } = context;
+  const { node, hub } = context;
   const { submissionDeadline, revealAt, now } = bounty;
   const delay = await node.readContract({ ...hub, functionName: "revealDelay" });
-  const stated =
-    context.stated ?? (await repeated(stage, () => typed("Deployment", answerOf(api.GET("/api/deployment")))));
+  const stated = await statedOf(context, stage);
   refuseDifferences("deployment_mismatch", [["reveal_delay_seconds", stated.reveal_delay_seconds, Number(delay)]]);
   requireRecordedDelay(context.settings.deployment.chainId, delay);
   requireRevealPoint(submissionDeadline, revealAt, delay, latestMoment(context, now));

@@ -79,6 +79,7 @@ async function played(t, ends, silences = 0) {
   const stage = {
     say: (text) => seen.said.push(text),
     confirm: async (_title, facts) => void seen.why.push(new Map(facts).get("Why again")),
+    until: (work) => work(new AbortController().signal),
   };
   const GET = async () => {
     silences -= 1;

@@ -102,6 +102,7 @@ async function answer(wallet, method, params) {
     case 'eth_sendTransaction': {
       wallet.asked.push({ method, transaction: params[0] });
       if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
+      if (wallet.silent) return new Promise(() => {});
       if (wallet.loses) throw { code: -32603, message: 'The connection was lost.' };
       if (wallet.safe !== undefined) return sentBySafe(wallet, params[0]);
       const sender = viem.createWalletClient({ account, transport: viem.http(wallet.rpcUrl) });
@@ -114,6 +115,7 @@ async function answer(wallet, method, params) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
       const headers = { 'Content-Type': 'application/json' };
       const found = await (await fetch(wallet.rpcUrl, { method: 'POST', headers, body })).json();
+      wallet.read.add(method);
       if (found.error) throw found.error;
       return wallet.lies?.[method] ?? found.result;
     }
@@ -173,7 +175,7 @@ const commands = {
     });
     if (wallet) {
       const { key, rpcUrl, chainId, safe } = wallet;
-      found.wallet = { account: privateKeyToAccount(key), rpcUrl, chainId, safe, asked: [] };
+      found.wallet = { account: privateKeyToAccount(key), rpcUrl, chainId, safe, asked: [], read: new Set() };
       await page.exposeFunction('testWallet', async (method, params) => {
         try {
           return JSON.stringify({ result: await answer(found.wallet, method, JSON.parse(params)) });
@@ -209,7 +211,7 @@ const commands = {
       changes,
     );
   },
-  /** Changes how the wallet behaves: declines_to_send, loses, forgets, lies, chainId, shown. */
+  /** Changes how the wallet behaves: declines_to_send, silent, loses, forgets, lies, chainId, shown. */
   async wallet({ found, changes }) {
     Object.assign(found.wallet, changes);
     const events = [
@@ -223,6 +225,13 @@ const commands = {
   },
   async asked({ found }) {
     return found.wallet.asked.splice(0);
+  },
+  /** Waits until the page has asked the wallet's node this. */
+  async wait_read({ found, method }) {
+    for (const ends = Date.now() + 60_000; !found.wallet.read.has(method); ) {
+      if (Date.now() > ends) throw new Error(`${method} was not asked`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   },
   async press({ found, text }) {
     const button = await found.page.waitForSelector(
