@@ -4,6 +4,7 @@ from typing import Final
 
 from tools.generate.bounds import BOUNDS
 from tools.generate.catalogue import CATALOGUE
+from tools.generate.configuration import CONFIGURATION
 from tools.generate.derived import Derived
 from tools.generate.events import EVENTS
 from tools.generate.hub import HUB
@@ -14,6 +15,7 @@ from tools.generate.vectors import VECTORS
 from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, SCREENS, WITNESSES, BOUNDS
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, SCREENS, WITNESSES, BOUNDS,
+    CONFIGURATION,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

@@ -23,6 +23,8 @@ from prometheus_client.registry import REGISTRY, Collector
 
 from service_common.bounded import BoundedCall
 from service_common.build_info import BuildInfo
+from service_common.common_settings import read_internal_host
+from service_common.config import EnvironmentReader
 from service_common.log import get_logger
 
 CHECK_SECONDS: Final = 3.0
@@ -106,7 +108,7 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Probes are not worth a line."""
 
-    server = ThreadingHTTPServer((os.environ.get("SERVICE_INTERNAL_HOST", "127.0.0.1"), port), InternalHandler)
+    server = ThreadingHTTPServer((read_internal_host(EnvironmentReader(os.environ)), port), InternalHandler)
     server.daemon_threads = True
     Thread(target=server.serve_forever, name="internal-port", daemon=True).start()
     return server
