@@ -1,7 +1,7 @@
 """Generated plays: every act against what a hostile node, API or operator of both can forge, over several runs.
 
-Each is judged by the true chain alone. Some 200 by default, drawn by SERVICE_CAMPAIGN_SEED: each fact of the client's table
-forged by each party in each command that rests on it, and some with one, two or three forgeries of anything. In a
+Each is judged by the true chain alone. Some 200 by default, drawn by SERVICE_CAMPAIGN_SEED: each fact of the client's
+table forged by each party in each command that rests on it, and some with one, two or three forgeries of anything. In a
 campaign every forgery alone, every two subjects together and 1,400 of the others. What fails is shown again, with all
 that its runs printed, by ``python -m tests.cli.plays SEED``.
 """

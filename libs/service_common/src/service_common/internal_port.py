@@ -68,7 +68,11 @@ class DependencyStates(Collector):
     def collect(self) -> Iterator[Metric]:
         """1 for each that answers, 0 for each that does not."""
         failing = self._readiness.failing()
-        family = GaugeMetricFamily("service_dependency_up", "1 for what answers this process", labels=["dependency"])
+        family = GaugeMetricFamily(
+            "service_dependency_up",
+            "1 for what answers a process, as its `/readyz` has it, 0 for what does not",
+            labels=["dependency"],
+        )
         for name in self._names:
             family.add_metric([name], float(name not in failing))
         yield family

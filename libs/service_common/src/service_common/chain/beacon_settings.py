@@ -18,7 +18,8 @@ def read_beacon_record(reader: EnvironmentReader, chain_id: ChainId) -> BeaconRe
     """The beacon of this process's deployment; mistakes are collected by ``reader``."""
     record = deployment_of(chain_id)
     known = record.beacon if record is not None else None
-    urls = reader.recorded("SERVICE_BEACON_URLS", parse_urls, known and known.urls, "relays of the beacon")
+    relays = known.urls if known is not None else None
+    urls = reader.recorded("SERVICE_BEACON_URLS", parse_urls, relays, "relays of the beacon")
     if known is not None:
         return replace(known, urls=urls)
     chain, key = "the beacon's chain; only `local` sets it", "the beacon's key; only `local` sets it"
