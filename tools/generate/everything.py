@@ -8,6 +8,7 @@ from tools.generate.configuration import CONFIGURATION
 from tools.generate.derived import Derived
 from tools.generate.events import EVENTS
 from tools.generate.hub import HUB
+from tools.generate.interface import INTERFACE
 from tools.generate.metrics import DASHBOARD, METRICS
 from tools.generate.page_scripts import PAGE_SCRIPTS
 from tools.generate.screens import SCREENS
@@ -17,6 +18,6 @@ from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, SCREENS, WITNESSES, BOUNDS,
-    CONFIGURATION, METRICS, DASHBOARD,
+    CONFIGURATION, METRICS, DASHBOARD, INTERFACE,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

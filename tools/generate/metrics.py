@@ -28,7 +28,7 @@ _COLUMNS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class DescribedMetric:
     """One metric. ``labels`` of each have the values that are known in advance, or none."""
 
     name: str
@@ -69,7 +69,7 @@ def counters() -> Mapping[str, Counter]:
     }
 
 
-def families() -> Mapping[str, Family]:
+def families() -> Mapping[str, DescribedMetric]:
     """Every metric that the code makes, by name."""
     by_kind, found = counters(), {}
     for maker, call, _ in makers():
@@ -84,7 +84,7 @@ def families() -> Mapping[str, Family]:
         else:
             lists = [each for each in given if isinstance(each, ast.List)]
             labels = {each.value: () for one in lists for each in one.elts}  # type: ignore[attr-defined]
-        found[name] = Family(name, maker, labels, about)
+        found[name] = DescribedMetric(name, maker, labels, about)
     return dict(sorted(found.items()))
 
 
@@ -92,7 +92,7 @@ def _table() -> Iterator[str]:
     yield "\n".join(["| metric | labels | shows |\n|---|---|---|", *map(_row, families().values())])
 
 
-def _row(family: Family) -> str:
+def _row(family: DescribedMetric) -> str:
     labels = [
         name + (": " + ", ".join(f"`{value}`" for value in values) if values else "")
         for name, values in family.labels.items()
@@ -100,7 +100,7 @@ def _row(family: Family) -> str:
     return " ".join(f"| {cell}".rstrip() for cell in (f"`{family.shown}`", ", ".join(labels), family.about)) + " |"
 
 
-def _expression(family: Family) -> str:
+def _expression(family: DescribedMetric) -> str:
     by = f" by ({', '.join(family.labels)})" if family.labels else ""
     where = '{namespace="$namespace"}'
     if family.ends == ("",):  # the same from every process that exports it
@@ -111,7 +111,7 @@ def _expression(family: Family) -> str:
     return f"histogram_quantile(0.99, sum by ({buckets}) (rate({family.name}_bucket{where}[5m])))"
 
 
-def _panel(number: int, family: Family) -> Mapping[str, object]:
+def _panel(number: int, family: DescribedMetric) -> Mapping[str, object]:
     row, column = divmod(number, _COLUMNS)
     width = 24 // _COLUMNS
     legend = " ".join(f"{{{{{name}}}}}" for name in family.labels)
