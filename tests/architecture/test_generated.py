@@ -29,6 +29,22 @@ def test_difference__of_each_kind__is_found_and_put_right(tmp_path: Path, monkey
     assert {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()} == {"a": b"a", "b": b"b"}
 
 
+PARTS = [one for one in DERIVED if one.where.startswith("docs/")]
+
+
+@pytest.mark.parametrize("one", PARTS, ids=lambda one: one.name)
+def test_planted_difference__in_a_part_of_a_page__is_found_and_prose_around_it_is_none(
+    one: Derived, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, mark = tmp_path / one.where, f"<!-- generated: {one.name} -->"
+    page = (derived.TOP / one.where).read_text(encoding="utf-8")
+    monkeypatch.setattr(derived, "TOP", tmp_path)
+    path.parent.mkdir()
+    for planted, found in ((f"{mark}\n\nplanted", [path]), (f"planted\n\n{mark}", [])):
+        path.write_text(page.replace(mark, planted), encoding="utf-8")
+        assert [each for each, _ in one.differences()] == found
+
+
 def test_part_of_a_page__leaves_what_is_around_it() -> None:
     page = "above\n<!-- generated: x -->\nold\n<!-- end -->\nbelow"
     assert with_part(page, "x", ["new"]) == "above\n<!-- generated: x -->\n\nnew\n\n<!-- end -->\nbelow"
