@@ -128,7 +128,7 @@ def fresh(session: nox.Session) -> None:
 @nox.session
 def common(session: nox.Session) -> None:
     """bounty_protocol and service_common."""
-    pytest(session, "tests/protocol", "tests/common", "-n", "2")
+    pytest(session, "tests/protocol tests/common", "-n", "2")
 
 
 @nox.session

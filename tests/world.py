@@ -18,7 +18,7 @@ from demo.examples import EXAMPLES
 from local_stack.accounts import People, make_people
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
-from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
+from local_stack.hub import LocalHub
 from service_common.db.hub_facts import FactSource
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
@@ -26,9 +26,9 @@ from service_indexer.writer import Writer, only_writer
 from sqlalchemy import Engine
 from web3.types import TxReceipt
 
+from tests.deployed import deploy_for
 from tests.servers import Database
 
-TERMS = LocalHubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60, publication_delay=100)
 ESCROW = 25_000_000
 
 
@@ -208,15 +208,7 @@ class World:
 def make_world(node: AnvilServer, database: Database) -> Iterator[World]:
     """Deploy everything and index it."""
     people, delivery = make_people(solvers=3, guardians=3), Identity.generate()
-    hub = deploy_hub(
-        node,
-        owner=people.owner.wallet,
-        fee_recipient=people.fee_recipient.wallet,
-        guardians=[RosterEntry(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
-        delivery_public_key=delivery.public_key,
-        holders=[person.wallet for person in people.everyone()],
-        terms=TERMS,
-    )
+    hub = deploy_for(node, people, delivery)
     rpc = JsonRpc([node.url])
     address = Address(hub.hub.address)
     start = header_at(rpc, BlockNumber(max(0, hub.deploy_block - 1)))

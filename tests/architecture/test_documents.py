@@ -31,17 +31,14 @@ def test_commands__of_the_interface__all_exist() -> None:
     assert set(COMMANDS) >= SPECIFIED
 
 
-def test_indexer_page__of_the_tables__has_each_with_its_events() -> None:
-    page = (TOP / "docs/indexer.md").read_text(encoding="utf-8")
-    table = page.split("| table | from the event |")[1].split("\n\n")[0]
-    rows = re.findall(r"(?m)^\| (`.+?) \| (.*?) ?\| .+ \|$", table)
-    named = {name for names, _ in rows for name in re.findall(r"`(\w+)`", names)}
-    assert named == {each.name for each in hub_index.metadata.tables.values()}, (
-        "docs/indexer.md has a row for each table"
-    )
-    events = {name for _, cell in rows for name in re.findall(r"`(\w+)`", cell)}
-    events |= {each for each in EVENT_CLASSES if each.endswith("Claimed") and "`…Claimed`" in table}
-    assert events == set(EVENT_CLASSES) - WITHOUT_A_TABLE, "docs/indexer.md names the events that a table is made from"
+def test_tables_of_the_index__are_made_from_every_event_that_something_reads() -> None:
+    events = {
+        event.__name__
+        for table in hub_index.FACTS
+        if table.name != "logs"
+        for event in hub_index.meaning_of(table).events
+    }
+    assert events == set(EVENT_CLASSES) - WITHOUT_A_TABLE
 
 
 def anchors(document: Path) -> set[str]:

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from service_common.config import Setting
 
 from tools.generate import derived
+from tools.generate.configuration import settings_by_process, table
 from tools.generate.derived import Derived, with_part, write
 from tools.generate.everything import DERIVED
 
@@ -27,9 +29,41 @@ def test_difference__of_each_kind__is_found_and_put_right(tmp_path: Path, monkey
     assert {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()} == {"a": b"a", "b": b"b"}
 
 
+PARTS = [one for one in DERIVED if one.where.startswith("docs/")]
+
+
+@pytest.mark.parametrize("one", PARTS, ids=lambda one: one.name)
+def test_planted_difference__in_a_part_of_a_page__is_found_and_prose_around_it_is_none(
+    one: Derived, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, mark = tmp_path / one.where, f"<!-- generated: {one.name} -->"
+    page = (derived.TOP / one.where).read_text(encoding="utf-8")
+    monkeypatch.setattr(derived, "TOP", tmp_path)
+    path.parent.mkdir()
+    for planted, found in ((f"{mark}\n\nplanted", [path]), (f"planted\n\n{mark}", [])):
+        path.write_text(page.replace(mark, planted), encoding="utf-8")
+        assert [each for each, _ in one.differences()] == found
+
+
 def test_part_of_a_page__leaves_what_is_around_it() -> None:
     page = "above\n<!-- generated: x -->\nold\n<!-- end -->\nbelow"
     assert with_part(page, "x", ["new"]) == "above\n<!-- generated: x -->\n\nnew\n\n<!-- end -->\nbelow"
     for without in ("nothing", "<!-- generated: x -->", "<!-- generated: y --><!-- end -->"):
         with pytest.raises(ValueError, match="x"):
             with_part(without, "x", [])
+
+
+def test_settings__of_every_process__are_described_once() -> None:
+    processes = list(settings_by_process())
+    assert {letter for letter, _ in processes} == set("AIRDWHB")
+    (rows,) = table(processes)
+    assert all(setting.about and f"| `{setting.name}` |" in rows for _, settings in processes for setting in settings)
+    assert rows.count("| `SERVICE_LOG_LEVEL` | A I R D W H B | `INFO` |") == 1
+
+
+def test_setting__that_two_places_describe_differently__is_refused() -> None:
+    one = Setting("SERVICE_X", "the one", "1")
+    assert "| `SERVICE_X` | A D | 1 | the one |" in next(table([("A", [one]), ("D", [one])]))
+    for other in (Setting("SERVICE_X", "the other", "1"), Setting("SERVICE_X", "the one", "2")):
+        with pytest.raises(ValueError, match="SERVICE_X is described twice"):
+            list(table([("A", [one]), ("D", [other])]))

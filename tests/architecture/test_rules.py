@@ -114,3 +114,21 @@ def test_typescript__no_module__reaches_itself_or_an_upper_folder() -> None:
     assert [
         name for name, found in modules.items() if name.startswith("src/") and any("actions/" in x for x in found)
     ] == []
+
+
+def test_folders_of_tests__are_each_run_by_a_session_or_a_campaign() -> None:
+    """As paths: another argument of ``pytest`` in noxfile.py is an option, which narrows what is run."""
+    calls = [node for node in ast.walk(ast.parse((TOP / "noxfile.py").read_text())) if isinstance(node, ast.Call)]
+    ran = [call.args for call in calls if isinstance(call.func, ast.Name) and call.func.id == "pytest"]
+    paths = {folder for arguments in ran for folder in folders_in(arguments[1])}
+    assert [found for arguments in ran for each in arguments[2:] if (found := folders_in(each))] == []
+    campaigns = folders_in(ast.parse((TOP / "tools/assurance.py").read_text()))
+    there = {name.split("/")[1] for name in FILES if re.fullmatch(r"tests/\w+/(.+/)?test_\w+\.py", name)}
+    assert there - paths - campaigns == set()
+    assert there - paths == {"drills", "upgrade"}
+
+
+def folders_in(node: ast.AST) -> set[str]:
+    """The folders of tests that texts in it name."""
+    texts = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    return {found for text in texts for found in re.findall(r"\btests/(\w+)", text)}

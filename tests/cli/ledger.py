@@ -21,11 +21,11 @@ from bounty_protocol.types import Bytes32, bytes32, to_bytes
 from local_stack.accounts import People, make_people
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
-from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
+from local_stack.hub import LocalHub
 
+from tests.deployed import TERMS, deploy_for
 from tests.serving import serving
 
-TERMS = LocalHubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60, publication_delay=100)
 ESCROW = 25_000_000
 LONG_AGO = 30 * 86_400
 
@@ -164,15 +164,7 @@ class Ledger:
 def make_ledger(node: AnvilServer) -> Iterator[Ledger]:
     """Deploy everything."""
     people, delivery = make_people(solvers=2, guardians=3), Identity.generate()
-    hub = deploy_hub(
-        node,
-        owner=people.owner.wallet,
-        fee_recipient=people.fee_recipient.wallet,
-        guardians=[RosterEntry(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
-        delivery_public_key=delivery.public_key,
-        holders=[person.wallet for person in people.everyone()],
-        terms=TERMS,
-    )
+    hub = deploy_for(node, people, delivery)
     genesis = int(time.time()) - 2 * LONG_AGO
     chain = make_local_beacon(secrets.token_bytes(16), genesis_time=genesis, period_seconds=3)
     server = BeaconServer(("127.0.0.1", 0), chain, SystemClock())

@@ -1,12 +1,15 @@
 """What a command may import before it has something to do with it."""
 
 import json
+import shlex
 import subprocess
 import sys
+from string import Template
 
+import click
 import pytest
 from demo.examples import EXAMPLES
-from service_cli.main import COMMANDS
+from service_cli.main import COMMANDS, group
 
 from tests.cli.terminal import Terminal
 
@@ -159,5 +162,17 @@ def test_text__of_a_run_that_prints_it__imports_nothing_slow(shell: Terminal, wo
     assert "service_cli.shell.render" in modules
 
 
-def test_runs__of_every_command__are_in_the_table() -> None:
-    assert {words[0] for _, _, words in RUNS} == set(COMMANDS)
+def example_of(name: str) -> list[str]:
+    """The first example of a command's help, as its words."""
+    with click.Context(group) as context:
+        command = group.get_command(context, name)
+    text = (command.help or "" if command else "").partition("Examples:")[2].strip().splitlines()[0]
+    of_readers = {"ACCOUNT": ADDRESS, "SOLVER": ADDRESS, "COMMITMENT": COMMITMENT, "WEBHOOK": WEBHOOK}
+    return shlex.split(Template(text.removeprefix("service-cli ")).substitute(of_readers))
+
+
+def test_command__that_the_table_lacks__imports_by_its_first_example_only_what_it_may(shell: Terminal) -> None:
+    lacking = set(COMMANDS) - {words[0] for _, _, words in RUNS}
+    for words in (example_of("webhook:test"), *map(example_of, sorted(lacking))):
+        _, modules = imported(shell, *words, **NOWHERE)
+        assert modules & (NEVER | LATE) == set(), words

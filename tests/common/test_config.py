@@ -66,8 +66,8 @@ def test_count__that_is_none__is_refused(wrong: str) -> None:
 def test_required__set_in_both_ways__is_one_mistake(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     reader = EnvironmentReader({"A": "x", "A_FILE": str(tmp_path / "file"), "B_FILE": str(tmp_path / "none")})
-    reader.required("A", str)
-    reader.required("B", str)
+    reader.required("A", str, "text")
+    reader.required("B", str, "text")
     with pytest.raises(ConfigurationError) as refused:
         reader.check()
     assert refused.value.problems == (

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 from service_common.config import ConfigurationError, EnvironmentReader
-from service_common.storage_settings import StorageSettings, read_storage_settings
+from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
 
 KEY = json.dumps({"client_email": "a@b.invalid", "private_key": "k", "token_uri": "https://token.invalid"})
 
 
 def read(environment: dict[str, str]) -> StorageSettings:
     reader = EnvironmentReader(environment)
-    settings = read_storage_settings(reader)
+    settings = read_storage_settings(reader, read_bucket(reader))
     reader.check()
     return settings
 

@@ -4,15 +4,12 @@ drill for each; and what exists is watched."""
 import ast
 import json
 import re
-from collections.abc import Iterator
-from importlib import import_module
 
 import pytest
 import yaml
 from bounty_protocol.errors import PROBLEMS
 from kustomization.render import Object
 from local_stack.services import SERVICES
-from prometheus_client import Counter
 from rq import Queue
 from service_common.jobs.queues import QueueName
 from service_common.web.edge import SECONDS
@@ -20,6 +17,7 @@ from service_common.web.edge import SECONDS
 from tests.api.contract import operations
 from tools.alerts import CASES, NAMESPACES, alone, beside, rule_groups
 from tools.drill import DRILLS
+from tools.generate.metrics import counters, families, makers
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS, by_name
@@ -41,57 +39,13 @@ OF_THE_CLUSTER = {
     "certmanager_certificate_expiration_timestamp_seconds": {"name"},
 }
 """Series of the kubelet, of kube-state-metrics and of cert-manager."""
-MAKERS = {
-    "Counter": ("_total",),
-    "CounterMetricFamily": ("_total",),
-    "counter_by": ("_total",),
-    "Histogram": ("_bucket", "_sum", "_count"),
-    "GaugeMetricFamily": ("",),
-}
 OURS_OR_THEIRS = re.compile(r"\b(?:service|container|kube|kubelet|certmanager)_\w+")
-ENDPOINT_FAMILY = "service_rpc_endpoint_"
-"""Its names are put together at run time."""
-
-
-def _makers() -> Iterator[tuple[str, ast.Call, str]]:
-    """What makes a metric, the call, and the module that it is in."""
-    for folder in ("libs", "services"):
-        for file in (REPOSITORY / folder).rglob("src/**/*.py"):
-            path = file.relative_to(REPOSITORY).with_suffix("").parts
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS:
-                    yield node.func.id, node, ".".join(path[path.index("src") + 1 :])
-
-
-def _families() -> dict[str, tuple[tuple[str, ...], set[str]]]:
-    """Every metric that the code makes: the ends of its series, and its labels."""
-    found: dict[str, tuple[tuple[str, ...], set[str]]] = {}
-    for maker, call, _ in _makers():
-        given = [*call.args, *(keyword.value for keyword in call.keywords)]
-        names = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-        lists = [each for each in given if isinstance(each, ast.List)]
-        name = next((each for each in names if each.startswith("service_")), None)
-        if name is None:
-            continue
-        labels = {names[0]} if maker == "counter_by" else {one.value for each in lists for one in each.elts}  # type: ignore[attr-defined]
-        found[name.removesuffix("_total")] = (MAKERS[maker], labels)
-    for each in ("preferred", "failures", "lag_blocks", "contradictions"):
-        found[ENDPOINT_FAMILY + each] = (("",), {"endpoint"})
-    return found
-
-
-def _counters() -> tuple[Counter, ...]:
-    """The counters by kind, of every module that calls ``counter_by``."""
-    modules = sorted({module for maker, _, module in _makers() if maker == "counter_by"})
-    found = [each for module in modules for each in vars(import_module(module)).values()]
-    return tuple({each._name: each for each in found if isinstance(each, Counter) and each._labelnames}.values())
-
 
 OF_OBJECTS = {"cronjob", "deployment"}
 """Labels of the cluster's series that name an object of ours."""
-FAMILIES = _families()
-COUNTERS = _counters()
-LABELS = {name + end: labels for name, (ends, labels) in FAMILIES.items() for end in ends} | OF_THE_CLUSTER
+FAMILIES = families()
+COUNTERS = tuple(counters().values())
+LABELS = {name + end: set(family.labels) for name, family in FAMILIES.items() for end in family.ends} | OF_THE_CLUSTER
 
 
 def alert_rules(overlay: str) -> list[Object]:
@@ -103,8 +57,8 @@ def alert_rules(overlay: str) -> list[Object]:
 def shown(overlay: str) -> list[str]:
     """The expressions of alerts and dashboards."""
     objects = by_name(OVERLAYS[overlay])
-    board = json.loads(objects["ConfigMap", "dashboards"]["data"]["bounty-escrow.json"])
-    panels = [panel for panel in board["panels"] if panel["type"] != "row"]
+    boards = [json.loads(text) for text in objects["ConfigMap", "dashboards"]["data"].values()]
+    panels = [panel for board in boards for panel in board["panels"] if panel["type"] != "row"]
     return [rule["expr"] for rule in alert_rules(overlay)] + [t["expr"] for panel in panels for t in panel["targets"]]
 
 
@@ -127,30 +81,12 @@ def test_alerts_and_dashboards__name_only_metrics_that_exist(overlay: str) -> No
     assert used - set(LABELS) == set()
 
 
-def test_metrics__all_of_the_code__are_shown_or_alerted() -> None:
+def test_metrics__all_of_the_code__are_on_a_dashboard_and_described() -> None:
     """A figure that nobody sees is not worth its series."""
     used = {name for expression in shown("mainnet") for name in named(expression)}
     assert len(FAMILIES) > 25
-    unseen = {name for name, (ends, _) in FAMILIES.items() if not used & {name + end for end in ends}}
-    assert unseen == set(), "each needs an alert, a panel of the dashboard, or a line in one (CONTRIBUTING.md)"
-
-
-def test_metrics__all_of_the_code__have_a_row_with_their_labels() -> None:
-    """``index_…`` stands for all that begin so."""
-    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
-    table = page.split("| metric (`service_…`) |")[1].split("\n\n")[0]
-    left = {
-        name.removeprefix("service_") + "".join(ends if ends == ("_total",) else ()): labels
-        for name, (ends, labels) in FAMILIES.items()
-    }
-    for names, labels in re.findall(r"(?m)^\| (`.+?) \| ([\w, ]*) ?\|", table):
-        for name in re.findall(r"`(\w+…?)`", names):
-            meant = [each for each in left if each == name or (name[-1] == "…" and each.startswith(name[:-1]))]
-            assert meant, f"the table of docs/operations.md names {name}, which no code makes, or names it twice"
-            told = set(filter(None, labels.strip().split(", ")))
-            unknown = set().union(*(left.pop(each) for each in meant)) - told
-            assert unknown == set(), f"labels that the row of {name} in docs/operations.md does not name"
-    assert set(left) == set(), "each needs a row in the table of docs/operations.md"
+    assert [name for name, family in FAMILIES.items() if not used & {name + end for end in family.ends}] == []
+    assert [name for name, family in FAMILIES.items() if not family.about] == []
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -209,7 +145,7 @@ def test_scraper__with_labels_that_the_operator_sets_too__keeps_ours() -> None:
 def test_counters__with_one_label__are_made_by_kind() -> None:
     made = {
         name
-        for maker, call, _ in _makers()
+        for maker, call, _ in makers()
         if maker == "counter_by"
         for each in call.args
         if isinstance(each, ast.Constant) and str(name := each.value).startswith("service_")

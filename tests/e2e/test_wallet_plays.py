@@ -120,7 +120,7 @@ CHOSEN: Final = [
 ]
 PLAYS: Final = [
     *CHOSEN,
-    *(drawn(f"wallet play {SEED}.{number}") for number in range(size(4, 500) - len(CHOSEN))),
+    *(drawn(f"wallet play {SEED}.{number}") for number in range(size(3, 500) - len(CHOSEN))),
 ]
 
 

@@ -121,7 +121,7 @@ def test_api__over_requests_made_from_its_document__answers_only_what_that_annou
     chance, statuses = campaign.source("stack"), Counter[int]()
     generator = Generator(chance, known)
     with closing(Caller(service, running_api, chance)) as caller:
-        for _ in range(campaign.size(2_000, 100_000)):
+        for _ in range(campaign.size(1_000, 100_000)):
             asked, more = generator.request(), tuple[tuple[str, str], ...]()
             if chance.random() < 0.5:
                 more = caller.signed(asked)

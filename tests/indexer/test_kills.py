@@ -29,9 +29,10 @@ from service_indexer.source import RpcSource
 from service_indexer.writer import Writer, only_writer
 
 from tests.campaign import FULL, SEED
+from tests.deployed import TERMS
 from tests.indexer.replay import contents
 from tests.servers import Database, DatabaseServer
-from tests.world import TERMS, World
+from tests.world import World
 
 ROUNDS = 50 if FULL else 6
 PATIENCE_SECONDS = 60

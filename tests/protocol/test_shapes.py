@@ -130,7 +130,7 @@ def test_shape__of_another_value__is_refused_in_plain_words(
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"bounty_id": 7}, "bounty_id must be text"),
+        ({"bounty_id": 7}, "bounty_id must be a string"),
         ({"bounty_id": "0"}, "bounty_id: a whole number from 1 to 9223372036854775807"),
         ({"bounty_id": None}, "bounty_id must not be null"),
         ({"count": True}, "count must be a whole number"),

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
 from bounty_protocol.shapes import Part, parts
-from bounty_protocol.wire.values import VALUES, form_of, no_form
+from bounty_protocol.wire.values import PLAIN, VALUES, form_of, no_form
 from service_cli.main import COMMANDS, group
 from service_cli.shell.command import HelpedCommand
 from service_cli.shell.event import CommandEnding, Event, events_of
@@ -17,7 +17,6 @@ from tools.generate.derived import part
 
 Schema = Mapping[str, object]
 _WIDTH: Final = 120
-_PLAIN: Final = {str: "string", int: "integer", bool: "boolean"}
 _ENDING: Final = r"^[a-z_]+\.(refused|failed)$"
 
 
@@ -80,9 +79,9 @@ def _kind(kind: Any) -> Schema:
         return {"enum": list(get_args(kind))}
     if is_dataclass(kind):
         return _object(list(parts(cast("type", kind))))
-    if kind not in _PLAIN:
+    if kind not in PLAIN:
         raise no_form(kind)
-    return {"type": _PLAIN[kind]}
+    return {"type": PLAIN[kind].json}
 
 
 def page() -> Iterator[str]:

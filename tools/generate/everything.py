@@ -4,9 +4,13 @@ from typing import Final
 
 from tools.generate.bounds import BOUNDS
 from tools.generate.catalogue import CATALOGUE
+from tools.generate.configuration import CONFIGURATION
 from tools.generate.derived import Derived
 from tools.generate.events import EVENTS
 from tools.generate.hub import HUB
+from tools.generate.indexer import TABLES
+from tools.generate.interface import INTERFACE
+from tools.generate.metrics import DASHBOARD, METRICS
 from tools.generate.page_scripts import PAGE_SCRIPTS
 from tools.generate.screens import SCREENS
 from tools.generate.typescript import TYPESCRIPT
@@ -14,6 +18,7 @@ from tools.generate.vectors import VECTORS
 from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, SCREENS, WITNESSES, BOUNDS
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, SCREENS, WITNESSES, BOUNDS,
+    CONFIGURATION, METRICS, DASHBOARD, INTERFACE, TABLES,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

@@ -1,5 +1,11 @@
-"""The contracts' artifacts and the ABI in the packages, as the compiler makes them of contracts/src."""
+"""The contracts' artifacts and the ABI in the packages, as the compiler makes them of contracts/src.
 
+The compiler needs a quarter of a minute, so that its last results are kept in .local, named by everything that they are
+made of.
+"""
+
+import hashlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,18 +19,38 @@ from tools.generate.derived import TOP, Derived
 
 _TOOL: Final = TOP / "contracts/tools/build_artifacts.py"
 _ARTIFACTS: Final = "contracts/artifacts"
+_INPUTS: Final = ("contracts/src/**/*", "contracts/tools/*", "contracts/package-lock.json")
+_KEPT: Final = TOP / ".local/hub"
 _ABI: Final = "libs/bounty_protocol/src/bounty_protocol/chain/abi/Hub.json"
 
 
 def _contents() -> Mapping[str, bytes]:
+    kept = _KEPT / _digest()
+    if not kept.is_dir():
+        shutil.rmtree(_KEPT, ignore_errors=True)
+        _KEPT.mkdir(parents=True)
+        with tempfile.TemporaryDirectory(dir=_KEPT) as made:
+            _compile(Path(made) / "made")
+            (Path(made) / "made").rename(kept)
+    artifacts = {f"{_ARTIFACTS}/{path.name}": path.read_bytes() for path in sorted((kept / "artifacts").iterdir())}
+    return artifacts | {_ABI: (kept / "Hub.json").read_bytes()}
+
+
+def _compile(folder: Path) -> None:
     ensure_npm_package(TOP / "contracts")  # which has the compiler
-    with tempfile.TemporaryDirectory() as made:
-        folder, abi = Path(made) / "artifacts", Path(made) / "Hub.json"
-        node = next((word for word in find_npm() if word.endswith("node")), "node")
-        command = [sys.executable, str(_TOOL), "--node", node, "--out", str(folder), "--abi-out", str(abi)]
-        subprocess.run(command, check=True)
-        artifacts = {f"{_ARTIFACTS}/{path.name}": path.read_bytes() for path in sorted(folder.iterdir())}
-        return artifacts | {_ABI: abi.read_bytes()}
+    folder.mkdir()
+    node = next((word for word in find_npm() if word.endswith("node")), "node")
+    out = ["--out", str(folder / "artifacts"), "--abi-out", str(folder / "Hub.json")]
+    subprocess.run([sys.executable, str(_TOOL), "--node", node, *out], check=True)
+
+
+def _digest() -> str:
+    """Changes with every file that the artifacts are made of."""
+    digest = hashlib.sha256()
+    for path in sorted(each for pattern in _INPUTS for each in TOP.glob(pattern) if each.is_file()):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(TOP)} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
 
 
 HUB: Final = Derived("hub", f"{_ARTIFACTS} and the ABI in bounty_protocol", _contents, _ARTIFACTS)

@@ -279,7 +279,7 @@ def stage() -> Iterator[Stage]:
 
 def test_receivers__whatever_happened__have_heard_the_chain_at_the_end(stage: Stage) -> None:
     wrong = []
-    for number in range(size(20, 1_000)):
+    for number in range(size(10, 1_000)):
         subscriber = Subscriber(stage.service)
         found = History(stage, subscriber, seed := f"history {SEED}.{number}").play()
         wrong += [f"{seed}: {one}" for one in found]

@@ -360,7 +360,7 @@ TERMS = list(
 )
 
 
-@pytest.mark.parametrize(("act", "how", "kill"), some("forged terms", TERMS, 10))
+@pytest.mark.parametrize(("act", "how", "kill"), some("forged terms", TERMS, 6))
 def test_work_sealed_under_forged_terms__is_sealed_anew_under_true_ones(
     world: World, act: str, how: str, kill: Point | None
 ) -> None:
@@ -388,7 +388,7 @@ SENDING = [
 SUCCESSES = list(product(SENDING, ("a success without its event", "a success that never was")))
 
 
-@pytest.mark.parametrize(("act", "how"), some("successes that are none", SUCCESSES, 10))
+@pytest.mark.parametrize(("act", "how"), some("successes that are none", SUCCESSES, 6))
 def test_a_success_that_is_not_there__is_looked_for_again(world: World, act: str, how: str) -> None:
     assert_nothing_found(world, history(act, hostile(f"the receipt of a transaction: {how}")))
 
@@ -460,6 +460,6 @@ WEDGES = list(
 )
 
 
-@pytest.mark.parametrize(("act", "how"), some("wedges", WEDGES, 16))
+@pytest.mark.parametrize(("act", "how"), some("wedges", WEDGES, 8))
 def test_what_a_node_said_of_gas_and_nonce__is_not_kept(world: World, act: str, how: str) -> None:
     assert_nothing_found(world, history(act, hostile(how, KEPT_BACK, kill=SENT)))

@@ -6,11 +6,12 @@ import pytest
 from bounty_protocol.domain.envelope import parse_envelope
 
 from tests.cli.api_twin import ApiTwin
-from tests.cli.ledger import TERMS, Ledger
+from tests.cli.ledger import Ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Ran, Terminal
 from tests.cli.witnesses.liar import number_of, view_with
+from tests.deployed import TERMS
 
 
 @pytest.fixture

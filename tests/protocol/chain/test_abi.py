@@ -1,9 +1,5 @@
 """The committed ABI against the code that reads it."""
 
-import json
-from importlib.resources import files
-from pathlib import Path
-
 import pytest
 from bounty_protocol.chain.abi import Parameter, _canonical, _decode, hub_abi, snake_case
 from bounty_protocol.chain.hub import BountyView, RosterView
@@ -14,13 +10,6 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-ARTIFACT = Path(__file__).parents[3] / "contracts" / "artifacts" / "Hub.json"
-
-
-def test_abi__in_the_package__is_the_contracts_own() -> None:
-    packaged = json.loads((files("service_common.chain") / "abi" / "Hub.json").read_text())
-    assert packaged == json.loads(ARTIFACT.read_text())["abi"]
 
 
 def test_events__of_the_abi__each_have_a_class_with_their_fields() -> None:

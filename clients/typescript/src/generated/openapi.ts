@@ -73,7 +73,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Whether a wrapped key of exactly one Submission is held. */
+        /** Whether a wrapped key of exactly one Submission is held; false for anything unknown. */
         readonly get: operations["get_api_bounties_bounty_id_delivery_status"];
         readonly put?: never;
         readonly post?: never;
@@ -235,7 +235,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The deployment's delivery public key. */
+        /**
+         * The delivery public key in effect.
+         * @description Compare it with the key on chain. 503 `delivery_unavailable` while the owner has withdrawn it.
+         */
         readonly get: operations["get_api_deployment_delivery_key"];
         readonly put?: never;
         readonly post?: never;
@@ -252,7 +255,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** This document as a page. */
+        /** The OpenAPI document as a page. */
         readonly get: operations["get_api_docs"];
         readonly put?: never;
         readonly post?: never;
@@ -290,7 +293,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** This document. */
+        /** The OpenAPI document of these routes. */
         readonly get: operations["get_api_openapi_json"];
         readonly put?: never;
         readonly post?: never;
@@ -450,7 +453,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Read the document behind a commitment. */
+        /** The document behind a commitment, byte by byte; the ETag is the commitment. */
         readonly get: operations["get_api_written_verdicts_report_commitment"];
         readonly put?: never;
         /**
@@ -490,7 +493,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** GraphQL over the indexed Hub log. */
+        /** GraphQL over the indexed Hub log: `query`, `variables`, `operationName`. */
         readonly post: operations["post_subgraph"];
         readonly delete?: never;
         readonly options?: never;
@@ -505,7 +508,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The GraphQL schema. */
+        /** The schema of `/subgraph` as SDL, for code generators. */
         readonly get: operations["get_subgraph_schema_graphql"];
         readonly put?: never;
         readonly post?: never;

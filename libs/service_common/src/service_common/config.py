@@ -4,7 +4,8 @@ Every value may come from ``NAME`` or from the file named by ``NAME_FILE`` (both
 process are reported together in one ``ConfigurationError``, whose message names variables, never values.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
@@ -12,12 +13,24 @@ from urllib.parse import urlsplit
 T = TypeVar("T")
 
 
-class ConfigurationError(Exception):
-    """The missing or malformed settings, one line each."""
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One variable that a process reads: its row of docs/configuration.md."""
 
-    def __init__(self, problems: list[str]) -> None:
+    name: str
+    about: str
+    """Its meaning, in Markdown."""
+    default: str
+    """The value where it is unset, in Markdown; empty where it has to be set."""
+
+
+class ConfigurationError(Exception):
+    """The missing or malformed settings, one line each; ``settings`` are all that were read."""
+
+    def __init__(self, problems: Sequence[str], settings: Sequence[Setting] = ()) -> None:
         super().__init__("configuration is incomplete:\n" + "\n".join(f"  - {line}" for line in problems))
         self.problems = tuple(problems)
+        self.settings = tuple(settings)
 
 
 def parse_count(text: str) -> int:
@@ -61,14 +74,24 @@ class EnvironmentReader:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._problems: list[str] = []
+        self._settings: list[Setting] = []
 
-    def optional(self, name: str, parse: Callable[[str], T], default: T) -> T:
-        """The parsed value, or ``default`` where the variable is unset or empty."""
+    def optional(self, name: str, parse: Callable[[str], T], default: T, about: str, *, shown: str | None = None) -> T:
+        """The parsed value, or ``default`` where the variable is unset or empty.
+
+        ``about`` and the default are its row of docs/configuration.md; ``shown`` describes a default that is no number
+        or word.
+        """
+        self._settings.append(Setting(name, about, _shown(default) if shown is None else shown))
         text = self._text(name)
         return default if text is None else self._parsed(name, parse, text, default)
 
-    def required(self, name: str, parse: Callable[[str], T]) -> T:
-        """The parsed value; unset is a problem, reported by ``check``."""
+    def required(self, name: str, parse: Callable[[str], T], about: str, *, shown: str = "") -> T:
+        """The parsed value; unset is a problem, reported by ``check``.
+
+        ``shown`` is for one that has a default in other cases, such as on a chain that has a record.
+        """
+        self._settings.append(Setting(name, about, shown))
         known = len(self._problems)
         text = self._text(name)
         if text is None:
@@ -77,8 +100,15 @@ class EnvironmentReader:
             return cast("T", None)  # never seen: check() raises before the value is used
         return self._parsed(name, parse, text, cast("T", None))
 
-    def secret_file(self, name: str) -> str:
+    def recorded(self, name: str, parse: Callable[[str], T], known: T | None, about: str) -> T:
+        """The parsed value, or that of the deployment's record; required where the record has none."""
+        if known is None:
+            return self.required(name, parse, about, shown="the record's")
+        return self.optional(name, parse, known, about, shown="the record's")
+
+    def secret_file(self, name: str, about: str) -> str:
         """A secret that may only come from a file, one that other users cannot read: the content of ``NAME_FILE``."""
+        self._settings.append(Setting(name, f"{about}; from a file only", ""))
         if self._environment.get(name):
             self._problems.append(f"{name} must not be in the environment; put it in a file and set {name}_FILE")
         elif not self._environment.get(f"{name}_FILE"):
@@ -100,7 +130,7 @@ class EnvironmentReader:
     def check(self) -> None:
         """Raise everything found so far as one ``ConfigurationError``."""
         if self._problems:
-            raise ConfigurationError(self._problems)
+            raise ConfigurationError(self._problems, self._settings)
 
     def _text(self, name: str) -> str | None:
         value, file = self._environment.get(name), self._environment.get(f"{name}_FILE")
@@ -121,6 +151,12 @@ class EnvironmentReader:
         except ValueError as error:
             self._problems.append(f"{name} is malformed: {error}")
             return default
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    return f"{default:,}" if isinstance(default, int) and default >= 10_000 else str(default)
 
 
 def _others_can_read(file: str) -> bool:

@@ -23,6 +23,8 @@ from prometheus_client.registry import REGISTRY, Collector
 
 from service_common.bounded import BoundedCall
 from service_common.build_info import BuildInfo
+from service_common.common_settings import read_internal_host
+from service_common.config import EnvironmentReader
 from service_common.log import get_logger
 
 CHECK_SECONDS: Final = 3.0
@@ -66,7 +68,11 @@ class DependencyStates(Collector):
     def collect(self) -> Iterator[Metric]:
         """1 for each that answers, 0 for each that does not."""
         failing = self._readiness.failing()
-        family = GaugeMetricFamily("service_dependency_up", "1 for what answers this process", labels=["dependency"])
+        family = GaugeMetricFamily(
+            "service_dependency_up",
+            "1 for what answers a process, as its `/readyz` has it, 0 for what does not",
+            labels=["dependency"],
+        )
         for name in self._names:
             family.add_metric([name], float(name not in failing))
         yield family
@@ -106,7 +112,7 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Probes are not worth a line."""
 
-    server = ThreadingHTTPServer((os.environ.get("SERVICE_INTERNAL_HOST", "127.0.0.1"), port), InternalHandler)
+    server = ThreadingHTTPServer((read_internal_host(EnvironmentReader(os.environ)), port), InternalHandler)
     server.daemon_threads = True
     Thread(target=server.serve_forever, name="internal-port", daemon=True).start()
     return server

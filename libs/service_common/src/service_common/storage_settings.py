@@ -25,13 +25,31 @@ class StorageSettings:
     credentials: str | None = field(default=None, repr=False)
 
 
-def read_storage_settings(reader: EnvironmentReader, *, bucket: str = "SERVICE_STORAGE_BUCKET") -> StorageSettings:
-    """The settings of this process; mistakes are collected by ``reader``. ``bucket`` is the variable that names it."""
+def read_storage_settings(reader: EnvironmentReader, bucket: str) -> StorageSettings:
+    """The settings of a process that reaches ``bucket`` itself; mistakes are collected by ``reader``."""
     return StorageSettings(
-        bucket=reader.required(bucket, parse_bucket),
-        endpoint=reader.optional("SERVICE_STORAGE_ENDPOINT", parse_endpoint, None),
-        credentials=reader.optional("SERVICE_STORAGE_CREDENTIALS", parse_credentials, None),
+        bucket=bucket,
+        endpoint=read_storage_endpoint(reader),
+        credentials=reader.optional(
+            "SERVICE_STORAGE_CREDENTIALS",
+            parse_credentials,
+            None,
+            "the JSON key of a service account",
+            shown="workload identity",
+        ),
     )
+
+
+def read_bucket(reader: EnvironmentReader) -> str:
+    """The bucket of the ciphertexts."""
+    about = "the bucket of the ciphertexts; the pages reach nothing of it themselves, and let browsers reach this one"
+    return reader.required("SERVICE_STORAGE_BUCKET", parse_bucket, about)
+
+
+def read_storage_endpoint(reader: EnvironmentReader) -> str | None:
+    """Another address of the storage's interface; None for Google's."""
+    about = "another address of the same interface"
+    return reader.optional("SERVICE_STORAGE_ENDPOINT", parse_endpoint, None, about, shown="Google's")
 
 
 def parse_bucket(text: str) -> str:

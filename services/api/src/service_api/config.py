@@ -8,9 +8,9 @@ from bounty_protocol.types import parse_decimal
 from service_common.budgets import Budget, parse_budget
 from service_common.chain.beacon_settings import read_beacon_record
 from service_common.chain.settings import ChainSettings, read_chain_settings
-from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url
-from service_common.log import parse_level
-from service_common.storage_settings import StorageSettings, read_storage_settings
+from service_common.common_settings import read_budget_factor, read_database_url, read_log_level, read_redis_url
+from service_common.config import EnvironmentReader, parse_count
+from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.web.callers import CallerBudgets
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
@@ -100,25 +100,45 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
     """Read the environment; raises ``ConfigurationError`` naming everything that is wrong."""
     reader = EnvironmentReader(environment)
     chain = read_chain_settings(reader)
-    factor = reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1)
+    factor = read_budget_factor(reader)
     config = ApiConfig(
         chain=chain,
         web=read_web_settings(reader),
-        storage=read_storage_settings(reader),
+        storage=read_storage_settings(reader, read_bucket(reader)),
         beacon=read_beacon_record(reader, chain.chain_id),
-        database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
-        redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
-        delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin),
-        review_quota=reader.optional("SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA),
-        review_wait_seconds=reader.optional("SERVICE_REVIEW_WAIT_SECONDS", parse_decimal, DEFAULT_REVIEW_WAIT_SECONDS),
-        pending_bytes=reader.optional("SERVICE_PENDING_MEBIBYTES", parse_count, DEFAULT_PENDING_MEBIBYTES) << 20,
-        inspected_bytes=reader.optional("SERVICE_INSPECTED_MEBIBYTES", parse_decimal, DEFAULT_INSPECTED_MEBIBYTES)
+        database_url=read_database_url(reader),
+        redis_url=read_redis_url(reader),
+        delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
+        review_quota=reader.optional(
+            "SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA, "reviews for each Poster in a rolling 24 hours"
+        ),
+        review_wait_seconds=reader.optional(
+            "SERVICE_REVIEW_WAIT_SECONDS",
+            parse_decimal,
+            DEFAULT_REVIEW_WAIT_SECONDS,
+            "how long a publication waits for its review",
+        ),
+        pending_bytes=reader.optional(
+            "SERVICE_PENDING_MEBIBYTES",
+            parse_count,
+            DEFAULT_PENDING_MEBIBYTES,
+            "how much is kept of envelopes that the Hub does not record, and as much of pages that "
+            "nobody funded; from half of it on for accounts that the chain knows alone",
+        )
+        << 20,
+        inspected_bytes=reader.optional(
+            "SERVICE_INSPECTED_MEBIBYTES",
+            parse_decimal,
+            DEFAULT_INSPECTED_MEBIBYTES,
+            "how much of the sealed objects is hashed again in a day "
+            "([operations.md](operations.md#what-is-kept-is-damaged)); 0 for none",
+        )
         << 20,
         budgets=_read_budgets(reader, factor),
         at_once=AtOnce().times(factor),
         webhooks=read_webhook_settings(reader, chain.chain_id),
         traces=read_trace_settings(reader),
-        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+        log_level=read_log_level(reader),
     )
     reader.check()
     return config
@@ -127,7 +147,13 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
 def _read_budgets(reader: EnvironmentReader, factor: int) -> ApiBudgets:
     """The defaults, those that the deployment names with amounts of its own, and all of them times a factor."""
     none: dict[str, tuple[int, int]] = {}
-    named = reader.optional("SERVICE_BUDGETS", _parse_budgets, none)
+    named = reader.optional(
+        "SERVICE_BUDGETS",
+        _parse_budgets,
+        none,
+        "other budgets by name, such as `reads=2400/60,uploads=120/3600`",
+        shown="the table in [interface.md](interface.md#budgets)",
+    )
     changed = {}
     for each in fields(ApiBudgets):
         default: Budget = getattr(_DEFAULTS, each.name)

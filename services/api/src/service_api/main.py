@@ -6,7 +6,8 @@ from bounty_protocol.clock import SystemClock
 from prometheus_client import REGISTRY
 from service_common import log
 from service_common.bounded import BoundedCollector
-from service_common.config import EnvironmentReader, parse_database_url
+from service_common.common_settings import read_database_url
+from service_common.config import EnvironmentReader
 from service_common.db.engine import check_database, make_engine
 from service_common.db.migrate import migrate
 from service_common.db.waiting import AWAIT_SCHEMA
@@ -86,7 +87,7 @@ def _webhooks(environment: Environment) -> None:
 def _defects(environment: Environment) -> None:
     log.configure("defects")
     reader = EnvironmentReader(environment)
-    url = reader.required("SERVICE_DATABASE_URL", parse_database_url)
+    url = read_database_url(reader)
     reader.check()
     for line in list_defects(make_engine(url, application="defects", pool_size=1)):
         print(line)  # noqa: T201
@@ -95,7 +96,7 @@ def _defects(environment: Environment) -> None:
 def _migrate(environment: Environment) -> None:
     log.configure("migrate")
     reader = EnvironmentReader(environment)
-    url = reader.required("SERVICE_DATABASE_URL", parse_database_url)
+    url = read_database_url(reader)
     reader.check()
     print(f"schema at {migrate(url)}")  # noqa: T201
 

@@ -31,7 +31,7 @@ CIPHERTEXTS: Final = counter_by(
     "result",
     [each.value for each in Verification],
     "service_ciphertexts_total",
-    "Uploaded ciphertexts hashed, by what was found",
+    "Uploaded ciphertexts hashed, by what was found; `unfinished` goes on in the queue",
 )
 CIPHERTEXT_BYTES: Final = Counter(
     "service_ciphertext_bytes_total", "Bytes of uploaded ciphertexts that were found to be the announced ones"
@@ -52,7 +52,8 @@ class PendingCollector(Collector):
         """The figures of this moment."""
         family = GaugeMetricFamily(
             "service_pending_ratio",
-            "Bytes kept for what the chain does not have yet, of those that are kept at most",
+            "Part of what is kept at most that is taken by `envelopes` which the Hub does not "
+            "record and by `pages` which nobody funded",
             labels=["kind"],
         )
         try:
@@ -72,7 +73,9 @@ class DefectCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """The figures of this moment."""
         family = GaugeMetricFamily(
-            "service_defects", "Kept data that is not what it came from, by inspection", labels=["inspection"]
+            "service_defects",
+            "Kept data that is not what it came from: `titles`, `records`, `objects`, `bytes`",
+            labels=["inspection"],
         )
         try:
             for name, count in count_defects(self._engine).items():

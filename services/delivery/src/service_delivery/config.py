@@ -8,8 +8,8 @@ from bounty_protocol.crypto.x25519 import Identity, parse_keyring
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import parse_decimal
 from service_common.chain.settings import ChainSettings, read_chain_settings
-from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
-from service_common.log import parse_level
+from service_common.common_settings import read_database_url, read_log_level, read_redis_url
+from service_common.config import EnvironmentReader
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.web.settings import WebSettings, read_web_settings
 
@@ -37,19 +37,24 @@ def read_config(environment: Mapping[str, str]) -> DeliveryConfig:
     config = DeliveryConfig(
         chain=read_chain_settings(reader),
         web=read_web_settings(reader),
-        database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
-        redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
+        database_url=read_database_url(reader),
+        redis_url=read_redis_url(reader),
         keyring=_read_keyring(reader),
-        key_grace_seconds=reader.optional("SERVICE_DELIVERY_KEY_GRACE_SECONDS", parse_decimal, KEY_GRACE_SECONDS),
+        key_grace_seconds=reader.optional(
+            "SERVICE_DELIVERY_KEY_GRACE_SECONDS",
+            parse_decimal,
+            KEY_GRACE_SECONDS,
+            "how long a retired key still takes new wraps",
+        ),
         traces=read_trace_settings(reader),
-        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+        log_level=read_log_level(reader),
     )
     reader.check()
     return config
 
 
 def _read_keyring(reader: EnvironmentReader) -> tuple[Identity, ...]:
-    text = reader.secret_file("SERVICE_DELIVERY_PRIVATE_KEYS")
+    text = reader.secret_file("SERVICE_DELIVERY_PRIVATE_KEYS", "X25519 keys as a JSON array, newest first")
     if not text:
         return ()
     try:

@@ -8,5 +8,5 @@ WRAPS: Final = counter_by(
     "event",
     ("stored", "retrieved", "rewrapped", "swept"),
     "service_delivery_wraps_total",
-    "Wraps of content keys, by what was done with them",
+    "Wraps of content keys, by what was done: `rewrapped` after a rotation, `swept` since they did not win",
 )

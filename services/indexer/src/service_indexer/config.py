@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from bounty_protocol.auth.signature import parse_private_key
 from bounty_protocol.types import parse_decimal
 from service_common.chain.settings import ChainSettings, read_chain_settings
-from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url, parse_switch
-from service_common.log import parse_level
+from service_common.common_settings import read_database_url, read_internal_port, read_log_level, read_redis_url
+from service_common.config import EnvironmentReader, parse_count, parse_switch
 from service_common.traces.settings import TraceSettings, read_trace_settings
 
 
@@ -37,15 +37,40 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
     reader = EnvironmentReader(environment)
     config = IndexerConfig(
         chain=read_chain_settings(reader),
-        rpc_quorum=reader.optional("SERVICE_RPC_QUORUM", parse_count, 1),
-        proofs=reader.optional("SERVICE_RPC_PROOFS", parse_switch, True),
-        compare_calls=reader.optional("SERVICE_INDEX_COMPARE_CALLS", parse_decimal, 4_000),
-        database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
-        redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
-        settler_key=reader.optional("SERVICE_SETTLER_PRIVATE_KEY", parse_private_key, None),
-        internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
+        rpc_quorum=reader.optional(
+            "SERVICE_RPC_QUORUM",
+            parse_count,
+            1,
+            "how many endpoints have to agree on what is final, on headers and on logs; 2 on mainnet, "
+            "which needs two endpoints",
+        ),
+        proofs=reader.optional(
+            "SERVICE_RPC_PROOFS",
+            parse_switch,
+            True,
+            "whether headers and logs count only where they are proven "
+            "([indexer.md](indexer.md#proving-that-nothing-is-missing)); `off` for a chain whose "
+            "headers this release cannot compute",
+        ),
+        compare_calls=reader.optional(
+            "SERVICE_INDEX_COMPARE_CALLS",
+            parse_decimal,
+            4_000,
+            "queries of a day by which the index compares itself with the chain "
+            "([indexer.md](indexer.md#comparing-with-the-chain)); 0 for none",
+        ),
+        database_url=read_database_url(reader),
+        redis_url=read_redis_url(reader),
+        settler_key=reader.optional(
+            "SERVICE_SETTLER_PRIVATE_KEY",
+            parse_private_key,
+            None,
+            "the settler's gas key; without it nothing is sent",
+            shown="none",
+        ),
+        internal_port=read_internal_port(reader),
         traces=read_trace_settings(reader),
-        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+        log_level=read_log_level(reader),
     )
     if config.chain.rpc_urls and config.rpc_quorum > len(config.chain.rpc_urls):
         reader.refuse("SERVICE_RPC_QUORUM asks for more endpoints than SERVICE_RPC_URLS names")

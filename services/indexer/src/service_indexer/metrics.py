@@ -39,11 +39,18 @@ class IndexCollector(Collector):
             return
         if head is None:
             return
-        bounties = GaugeMetricFamily("service_bounties", "Indexed bounties by state", labels=["state"])
+        bounties = GaugeMetricFamily(
+            "service_bounties", "Indexed bounties that are `open`, `final`, `overdue`", labels=["state"]
+        )
         for state, count in states.items():
             bounties.add_metric([state], count)
         yield bounties
-        owners = GaugeMetricFamily("service_hub_owner_events", "What the Hub's owner did, ever", labels=["event"])
+        owners = GaugeMetricFamily(
+            "service_hub_owner_events",
+            "How often the Hub's owner did each of what it can do; `FeeRecipientChanged` is a "
+            "fee policy with another recipient",
+            labels=["event"],
+        )
         for event, count in acts.items():
             owners.add_metric([event], count)
         yield owners
@@ -66,23 +73,32 @@ class IndexCollector(Collector):
         )
         yield CounterMetricFamily("service_index_reorgs", "Reorgs repaired", head.reorg_count)
         yield GaugeMetricFamily(
-            "service_index_deepest_reorg", "Depth of the deepest one, in blocks", head.deepest_reorg
+            "service_index_deepest_reorg", "Depth of the deepest reorg, in blocks", head.deepest_reorg
         )
 
     def _endpoints(self) -> Iterator[Metric]:
         reported = read_conduct(self._redis, self._chain_id)
-        figures: tuple[tuple[str, str, Callable[[EndpointConduct], float]], ...] = (
-            ("preferred", "1 for the endpoint that is queried first", lambda each: float(each.preferred)),
-            ("failures", "Failures in a row", lambda each: each.failures),
-            ("lag_blocks", "Blocks behind the furthest endpoint", lambda each: each.lag),
-            (
-                "contradictions",
-                "Times it contradicted a block's header or the quorum",
-                lambda each: each.contradictions,
-            ),
+        preferred = GaugeMetricFamily(
+            "service_rpc_endpoint_preferred", "1 for the endpoint that is queried first", labels=["endpoint"]
         )
-        for name, text, value in figures:
-            family = GaugeMetricFamily(f"service_rpc_endpoint_{name}", text, labels=["endpoint"])
+        failures = GaugeMetricFamily(
+            "service_rpc_endpoint_failures", "Failures of an endpoint in a row", labels=["endpoint"]
+        )
+        lag = GaugeMetricFamily(
+            "service_rpc_endpoint_lag_blocks", "Blocks that an endpoint is behind the furthest", labels=["endpoint"]
+        )
+        contradictions = GaugeMetricFamily(
+            "service_rpc_endpoint_contradictions",
+            "Times an endpoint contradicted a block's header or the quorum",
+            labels=["endpoint"],
+        )
+        figures: tuple[tuple[GaugeMetricFamily, Callable[[EndpointConduct], float]], ...] = (
+            (preferred, lambda each: float(each.preferred)),
+            (failures, lambda each: each.failures),
+            (lag, lambda each: each.lag),
+            (contradictions, lambda each: each.contradictions),
+        )
+        for family, value in figures:
             for each in reported:
                 family.add_metric([str(each.place)], value(each))
             yield family

@@ -11,19 +11,11 @@ from bounty_protocol.chain.events import Log, decode_log
 from bounty_protocol.domain.hub_events import (
     EVENT_FIELDS,
     AwardClaimed,
-    BountyCreated,
-    BountyFinalized,
-    DeliveryKeyPublished,
-    DeliveryKeyWithdrawn,
-    FeePolicyChanged,
     GuardianFeeClaimed,
-    GuardianHeartbeat,
     HubEvent,
     ProtocolFeeClaimed,
     RefundClaimed,
     RosterPublished,
-    SubmissionRecorded,
-    VerdictRecorded,
     bounty_of,
 )
 from bounty_protocol.domain.lifecycle import HubEnum
@@ -34,17 +26,6 @@ from sqlalchemy import Table
 
 Row = tuple[Table, dict[str, object]]
 
-_TABLES: Final[dict[type[HubEvent], Table]] = {
-    BountyCreated: t.bounties,
-    SubmissionRecorded: t.submissions,
-    VerdictRecorded: t.verdicts,
-    BountyFinalized: t.finalizations,
-    GuardianHeartbeat: t.heartbeats,
-    DeliveryKeyPublished: t.delivery_keys,
-    DeliveryKeyWithdrawn: t.delivery_key_withdrawals,
-    FeePolicyChanged: t.fee_policies,
-}
-"""Events whose fields are the columns of one table."""
 _CLAIMS: Final[dict[type[HubEvent], str]] = {
     AwardClaimed: "winner_award",
     RefundClaimed: "poster_refund",
@@ -87,8 +68,8 @@ def event_of_row(row: LogRow[Any]) -> HubEvent:
 
 def _facts(event: HubEvent) -> Iterator[Row]:
     kind = type(event)
-    if kind in _TABLES:
-        yield _TABLES[kind], _fields(event)
+    if kind in t.EVENT_TABLES:
+        yield t.EVENT_TABLES[kind], _fields(event)
     elif kind in _CLAIMS:
         bounty_id, recipient, amount = _fields(event).values()
         yield t.claims, {"bounty_id": bounty_id, "kind": _CLAIMS[kind], "recipient": recipient, "amount": amount}

@@ -43,9 +43,9 @@ SETTLEMENTS: Final = counter_by(
     "event",
     ("sent", "sent_again", "replaced", "confirmed", "refused", "not_accepted", "overtaken"),
     "service_settlements_total",
-    "Settlements of this deployment's settler, by what became of them",
+    "Settlements of this deployment's settler: `replaced` with a higher fee, `confirmed` by the index, `refused` by "
+    "the Hub in simulation, `not_accepted` by a node, `overtaken` by another transaction of its nonce",
 )
-"""``refused``: by the Hub in simulation; ``not_accepted``: by the node; ``overtaken``: the nonce was used otherwise."""
 
 log = get_logger(__name__)
 
@@ -64,7 +64,11 @@ class SettlerCollector(Collector):
         except (ChainUnavailable, RpcRefused):
             return
         affordable = balance // (SETTLE_GAS * max(1, price))
-        yield GaugeMetricFamily("service_settler_affordable", "Settlements that the settler's key pays for", affordable)
+        yield GaugeMetricFamily(
+            "service_settler_affordable",
+            "Settlements that the settler's key pays for, at the fees of this moment",
+            affordable,
+        )
 
 
 @dataclass(frozen=True, slots=True)

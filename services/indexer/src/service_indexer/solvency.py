@@ -35,9 +35,13 @@ class SolvencyCollector(Collector):
             return
         if head is None:
             return
-        yield GaugeMetricFamily("service_hub_owed", "What all bounties are owed, in units of the token", owed)
+        yield GaugeMetricFamily(
+            "service_hub_owed", "What all bounties are owed by the copy, in units of the token", owed
+        )
         missing = GaugeMetricFamily(
-            "service_hub_missing", "What the Hub's balance lacks of what it owes, in units", labels=["endpoint"]
+            "service_hub_missing",
+            "What the Hub's balance lacks of `service_hub_owed` by each endpoint",
+            labels=["endpoint"],
         )
         for place, rpc in enumerate(self._endpoints, 1):
             try:

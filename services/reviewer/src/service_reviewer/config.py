@@ -6,8 +6,15 @@ from importlib.util import find_spec
 from typing import Final
 
 from bounty_protocol.types import parse_decimal
-from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
-from service_common.log import parse_level
+from service_common.common_settings import (
+    read_database_url,
+    read_host,
+    read_internal_port,
+    read_log_level,
+    read_port,
+    read_redis_url,
+)
+from service_common.config import EnvironmentReader
 from service_common.traces.settings import TraceSettings, read_trace_settings
 
 PROVIDERS: Final = ("rules", "openai")
@@ -49,18 +56,26 @@ class ReviewerConfig:
 def read_config(environment: Mapping[str, str]) -> ReviewerConfig:
     """Read the environment; raises ``ConfigurationError`` naming everything that is wrong."""
     reader = EnvironmentReader(environment)
-    provider = reader.optional("SERVICE_REVIEW_PROVIDER", _parse_provider, None)
+    provider = reader.optional(
+        "SERVICE_REVIEW_PROVIDER",
+        _parse_provider,
+        None,
+        "`rules` or `openai`; without one every review is `orchestrator_unconfigured`",
+        shown="none",
+    )
     config = ReviewerConfig(
-        database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
-        redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
+        database_url=read_database_url(reader),
+        redis_url=read_redis_url(reader),
         provider=provider,
         model=_read_model(reader) if provider == "openai" else None,
-        daily_cap=reader.optional("SERVICE_REVIEW_DAILY_CAP", parse_decimal, 500),
-        host=reader.optional("SERVICE_HOST", str, "127.0.0.1"),
-        port=reader.optional("SERVICE_PORT", parse_decimal, 8080),
-        internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
+        daily_cap=reader.optional(
+            "SERVICE_REVIEW_DAILY_CAP", parse_decimal, 500, "paid reviews of the deployment in a rolling 24 hours"
+        ),
+        host=read_host(reader),
+        port=read_port(reader),
+        internal_port=read_internal_port(reader),
         traces=read_trace_settings(reader),
-        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+        log_level=read_log_level(reader),
     )
     reader.check()
     return config
@@ -68,12 +83,26 @@ def read_config(environment: Mapping[str, str]) -> ReviewerConfig:
 
 def _read_model(reader: EnvironmentReader) -> ModelSettings:
     return ModelSettings(
-        base_url=reader.required("SERVICE_OPENAI_BASE_URL", _parse_url),
-        api_key=reader.required("SERVICE_OPENAI_API_KEY", str),
-        model=reader.required("SERVICE_OPENAI_MODEL", str),
-        timeout_seconds=reader.optional("SERVICE_OPENAI_TIMEOUT_SECONDS", _within(1, MAX_TIMEOUT_SECONDS), 60),
-        max_output_tokens=reader.optional("SERVICE_OPENAI_MAX_OUTPUT_TOKENS", _within(256, 64_000), 4_000),
-        max_page_bytes=reader.optional("SERVICE_OPENAI_MAX_PAGE_BYTES", _within(1_024, 262_144), 131_072),
+        base_url=reader.required(
+            "SERVICE_OPENAI_BASE_URL", _parse_url, "the model's endpoint; this and the next two only with `openai`"
+        ),
+        api_key=reader.required("SERVICE_OPENAI_API_KEY", str, "its key"),
+        model=reader.required("SERVICE_OPENAI_MODEL", str, "the model's name there"),
+        timeout_seconds=reader.optional(
+            "SERVICE_OPENAI_TIMEOUT_SECONDS",
+            _within(1, MAX_TIMEOUT_SECONDS),
+            60,
+            "the longest a model may take for both its answers",
+        ),
+        max_output_tokens=reader.optional(
+            "SERVICE_OPENAI_MAX_OUTPUT_TOKENS", _within(256, 64_000), 4_000, "the longest answer"
+        ),
+        max_page_bytes=reader.optional(
+            "SERVICE_OPENAI_MAX_PAGE_BYTES",
+            _within(1_024, 262_144),
+            131_072,
+            "the longest page that is sent to a model",
+        ),
     )
 
 

@@ -9,9 +9,9 @@ from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord
 from bounty_protocol.types import Address, ChainId
 from service_common.chain.beacon_settings import read_beacon_record
 from service_common.chain.settings import read_hub
-from service_common.config import EnvironmentReader, parse_count
-from service_common.log import parse_level
-from service_common.storage_settings import parse_bucket, parse_endpoint
+from service_common.common_settings import read_budget_factor, read_log_level
+from service_common.config import EnvironmentReader
+from service_common.storage_settings import read_bucket, read_storage_endpoint
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
@@ -61,24 +61,46 @@ def read_config(environment: Mapping[str, str]) -> PagesConfig:
     reader = EnvironmentReader(environment)
     web = read_web_settings(reader)
     chain_id, hub_address = read_hub(reader)
-    endpoint = reader.optional("SERVICE_STORAGE_ENDPOINT", parse_endpoint, None)
-    bucket = reader.required("SERVICE_STORAGE_BUCKET", parse_bucket)
-    catalogues = reader.optional("SERVICE_PAGES_CATALOGUES", Path, None)
+    endpoint, bucket = read_storage_endpoint(reader), read_bucket(reader)
+    catalogues = reader.optional(
+        "SERVICE_PAGES_CATALOGUES",
+        Path,
+        None,
+        "a folder of catalogues, looked into instead",
+        shown="none: those of the package",
+    )
     config = PagesConfig(
         web=web,
-        api_url=reader.required("SERVICE_API_URL", parse_origin),
-        pages_url=reader.optional("SERVICE_PAGES_URL", parse_origin, f"https://{web.public_host}"),
-        explorer_url=reader.optional("SERVICE_EXPLORER_URL", parse_origin, None),
+        api_url=reader.required("SERVICE_API_URL", parse_origin, "the api, inside the cluster"),
+        pages_url=reader.optional(
+            "SERVICE_PAGES_URL",
+            parse_origin,
+            f"https://{web.public_host}",
+            "under which origin people reach the pages; feeds, calendars and previews name it",
+            shown="`https://` and the public host",
+        ),
+        explorer_url=reader.optional(
+            "SERVICE_EXPLORER_URL",
+            parse_origin,
+            None,
+            "a block explorer with the paths `/address/…` and `/tx/…`",
+            shown="none: nothing is linked",
+        ),
         texts=reader.optional(
-            "SERVICE_PAGES_LANGUAGE", lambda text: read_texts(parse_language(text), catalogues), ENGLISH
+            "SERVICE_PAGES_LANGUAGE",
+            lambda text: read_texts(parse_language(text), catalogues),
+            ENGLISH,
+            "the one language of the pages, feeds and calendars, such as `de` or `pt-BR`; each but "
+            "`en` needs its catalogue ([web.md](web.md#translating-the-pages))",
+            shown="`en`",
         ),
         chain_id=chain_id,
         hub_address=hub_address,
         beacon=read_beacon_record(reader, chain_id),
         bucket_url=f"{endpoint or GOOGLE}/{bucket}/",
-        budget_factor=reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1),
+        budget_factor=read_budget_factor(reader),
         traces=read_trace_settings(reader),
-        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+        log_level=read_log_level(reader),
     )
     reader.check()
     return config

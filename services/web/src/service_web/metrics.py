@@ -19,5 +19,9 @@ class ApiAnswer(StrEnum):
 
 
 ANSWERS: Final = counter_by(
-    "outcome", ApiAnswer, "service_web_api_answers_total", "Questions of the pages to the API, by how they ended"
+    "outcome",
+    ApiAnswer,
+    "service_web_api_answers_total",
+    "Questions of the pages to the API, by how they ended: `spent` is the reader's "
+    "budget, `failed` no answer, `malformed` one that cannot be read",
 )

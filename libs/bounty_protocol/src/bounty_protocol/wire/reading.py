@@ -6,10 +6,10 @@ Keys that a shape does not have are not read, since a newer service may answer m
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, is_dataclass
 from functools import cache, partial
-from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
 from bounty_protocol.shapes import Part, parts
-from bounty_protocol.wire.values import ValueForm, form_of, no_form
+from bounty_protocol.wire.values import PLAIN, PlainKind, ValueForm, form_of, no_form
 
 T = TypeVar("T")
 Reader = Callable[[object, str], object]
@@ -55,14 +55,14 @@ def _reader(kind: Any) -> Reader:
         return partial(_read_literal, arguments)
     if origin is dict and arguments[1] is str:
         return _read_texts
-    if (origin or kind) not in _PLAIN:
+    if (plain := PLAIN.get(origin or kind)) is None:
         raise no_form(kind)
-    return partial(_read_plain, origin or kind)
+    return partial(_read_plain, plain)
 
 
 def _read_value(form: ValueForm, value: object, path: str) -> object:
     if form.schema["type"] == "string" and not isinstance(value, str):
-        raise ValueError(f"{path} must be text")
+        raise ValueError(f"{path} must be {PLAIN[str].wanted}")
     try:
         return form.parse(value)
     except ValueError as error:
@@ -87,17 +87,7 @@ def _read_texts(value: object, path: str) -> object:
     return value
 
 
-def _read_plain(kind: Any, value: object, path: str) -> object:
-    allowed, wanted = _PLAIN[kind]
-    if not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{path} must be {wanted}")
+def _read_plain(plain: PlainKind, value: object, path: str) -> object:
+    if not isinstance(value, plain.python) or (isinstance(value, bool) and plain is not PLAIN[bool]):
+        raise ValueError(f"{path} must be {plain.wanted}")
     return value
-
-
-_PLAIN: Final[Mapping[Any, tuple[tuple[type, ...], str]]] = {
-    str: ((str,), "text"),
-    int: ((int,), "a whole number"),
-    bool: ((bool,), "true or false"),
-    float: ((int, float), "a number"),
-    dict: ((dict,), "an object"),
-}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from typing import Any, Final, NewType
+from typing import Any, Final, NamedTuple, NewType
 
 from bounty_protocol.domain.hub_notice import (
     MAX_SIGNATURE_BYTES,
@@ -219,6 +219,24 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     ),
 }
 """By the type that annotates a field."""
+
+
+class PlainKind(NamedTuple):
+    """A type that is JSON as it is: its JSON Schema type, the Python types that a parser makes of it, and its name."""
+
+    json: str
+    python: tuple[type, ...]
+    wanted: str
+
+
+PLAIN: Final[Mapping[Any, PlainKind]] = {
+    str: PlainKind("string", (str,), "a string"),
+    int: PlainKind("integer", (int,), "a whole number"),
+    bool: PlainKind("boolean", (bool,), "true or false"),
+    float: PlainKind("number", (int, float), "a number"),
+    dict: PlainKind("object", (dict,), "an object"),
+}
+"""The types of fields that need no form of their own."""
 
 
 @cache

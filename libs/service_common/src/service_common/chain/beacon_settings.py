@@ -17,12 +17,16 @@ from service_common.config import EnvironmentReader
 def read_beacon_record(reader: EnvironmentReader, chain_id: ChainId) -> BeaconRecord:
     """The beacon of this process's deployment; mistakes are collected by ``reader``."""
     record = deployment_of(chain_id)
-    if record is not None and record.beacon is not None:
-        return replace(record.beacon, urls=reader.optional("SERVICE_BEACON_URLS", parse_urls, record.beacon.urls))
+    known = record.beacon if record is not None else None
+    relays = known.urls if known is not None else None
+    urls = reader.recorded("SERVICE_BEACON_URLS", parse_urls, relays, "relays of the beacon")
+    if known is not None:
+        return replace(known, urls=urls)
+    chain, key = "the beacon's chain; only `local` sets it", "the beacon's key; only `local` sets it"
     return BeaconRecord(
-        urls=reader.required("SERVICE_BEACON_URLS", parse_urls),
-        chain_hash=reader.required("SERVICE_BEACON_CHAIN_HASH", parse_chain_hash),
-        public_key=reader.required("SERVICE_BEACON_PUBLIC_KEY", parse_beacon_key),
+        urls=urls,
+        chain_hash=reader.recorded("SERVICE_BEACON_CHAIN_HASH", parse_chain_hash, None, chain),
+        public_key=reader.recorded("SERVICE_BEACON_PUBLIC_KEY", parse_beacon_key, None, key),
         genesis_time=None,
         period_seconds=None,
     )

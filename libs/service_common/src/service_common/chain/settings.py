@@ -65,22 +65,44 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
     return ChainSettings(
         chain_id=chain_id,
         hub_address=hub_address,
-        deploy_block=BlockNumber(reader.optional("SERVICE_DEPLOY_BLOCK", parse_decimal, _deploy_block(record))),
-        block_time_seconds=_block_time(reader, record),
-        finality_depth=reader.optional(
-            "SERVICE_FINALITY_DEPTH", _parse_depth, record.finality_depth if record is not None else None
+        deploy_block=BlockNumber(
+            reader.optional(
+                "SERVICE_DEPLOY_BLOCK",
+                parse_decimal,
+                _deploy_block(record),
+                "the block the Hub was deployed in",
+                shown="the record's, else 0",
+            )
         ),
-        rpc_urls=reader.required("SERVICE_RPC_URLS", parse_urls),
+        block_time_seconds=reader.recorded(
+            "SERVICE_BLOCK_TIME_SECONDS",
+            parse_seconds,
+            record.block_time_seconds if record is not None else None,
+            "seconds between blocks; the freshness window is five minutes of them",
+        ),
+        finality_depth=reader.optional(
+            "SERVICE_FINALITY_DEPTH",
+            _parse_depth,
+            record.finality_depth if record is not None else None,
+            "blocks to finality, only for a chain without a `finalized` tag",
+            shown="the record's",
+        ),
+        rpc_urls=reader.required("SERVICE_RPC_URLS", parse_urls, "RPC endpoints, separated by commas"),
     )
+
+
+def read_chain_id(reader: EnvironmentReader) -> ChainId:
+    """Which chain this deployment is on."""
+    about = "8453 mainnet (Base), 84532 staging (Base Sepolia), 31337 local"
+    return reader.required("SERVICE_CHAIN_ID", _parse_chain_id, about)
 
 
 def read_hub(reader: EnvironmentReader) -> tuple[ChainId, Address]:
     """Which chain and Hub this deployment is; mistakes are collected by ``reader``."""
-    chain_id = reader.required("SERVICE_CHAIN_ID", _parse_chain_id)
+    chain_id = read_chain_id(reader)
     record = deployment_of(chain_id)
-    if record is not None and record.hub_address is not None:
-        return chain_id, reader.optional("SERVICE_HUB_ADDRESS", parse_address, record.hub_address)
-    return chain_id, reader.required("SERVICE_HUB_ADDRESS", parse_address)
+    known = record.hub_address if record is not None else None
+    return chain_id, reader.recorded("SERVICE_HUB_ADDRESS", parse_address, known, "the Hub")
 
 
 def parse_urls(text: str) -> tuple[str, ...]:
@@ -100,12 +122,6 @@ def parse_seconds(text: str) -> float:
     if not 0 < seconds < 86_400:
         raise ValueError("a positive number of seconds, at most a day")
     return seconds
-
-
-def _block_time(reader: EnvironmentReader, record: DeploymentRecord | None) -> float:
-    if record is not None and record.block_time_seconds is not None:
-        return reader.optional("SERVICE_BLOCK_TIME_SECONDS", parse_seconds, record.block_time_seconds)
-    return reader.required("SERVICE_BLOCK_TIME_SECONDS", parse_seconds)
 
 
 def _deploy_block(record: DeploymentRecord | None) -> int:

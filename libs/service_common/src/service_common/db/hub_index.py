@@ -6,15 +6,22 @@ are the exception, one per chain, how far the copy is; and ``open_bounties``, wh
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from bounty_protocol.domain.hub_events import (
     EVENT_FIELDS,
+    AwardClaimed,
     BountyCreated,
     BountyFinalized,
+    DeliveryKeyPublished,
     DeliveryKeyWithdrawn,
     FeePolicyChanged,
+    GuardianFeeClaimed,
     GuardianHeartbeat,
+    HubEvent,
+    ProtocolFeeClaimed,
+    RefundClaimed,
+    RosterPublished,
     SubmissionRecorded,
     VerdictRecorded,
 )
@@ -47,6 +54,25 @@ SCHEMA = "hub_index"
 SCRATCH = "hub_index_scratch"
 """The same tables a second time, for a replay beside the copy that is read."""
 metadata = MetaData(schema=SCHEMA)
+
+
+class RowMeaning(NamedTuple):
+    """What one row of a table is, in Markdown, and the events that it is made from: its row of docs/indexer.md."""
+
+    about: str
+    events: tuple[type, ...] = ()
+    from_fields: bool = False
+    """Whether the columns are the event's fields."""
+
+
+def meaning_of(table: Table) -> RowMeaning:
+    """What a row of this table is."""
+    found: RowMeaning = table.info["meaning"]
+    return found
+
+
+def _info(*meaning: Any) -> dict[str, RowMeaning]:
+    return {"meaning": RowMeaning(*meaning)}
 
 
 def _text(name: str) -> Column[str]:
@@ -82,14 +108,20 @@ _TYPES: Final[Mapping[Any, TypeEngine[Any]]] = {
 }
 
 
-def _fact(name: str, *items: SchemaItem) -> Table:
+def _event(name: str, event: type, about: str, *items: SchemaItem) -> Table:
+    """A table of one event: its fields and where in the chain they are."""
+    return _fact(name, RowMeaning(about, (event,), from_fields=True), *_columns(event), *items)
+
+
+def _fact(name: str, meaning: RowMeaning, *items: SchemaItem) -> Table:
     """A table of facts read from logs: its own columns and where in the chain they are."""
     own = [item for item in items if isinstance(item, Column)]
     rest = [item for item in items if not isinstance(item, Column)]
     origin = (_number("block_number"), _text("block_hash"), _number("log_index"), _text("tx_hash"), _number("time"))
     if not any(isinstance(item, PrimaryKeyConstraint) for item in rest):
         rest.append(_origin_key())
-    return Table(name, metadata, *own, *origin, *rest, Index(f"{name}_block", "block_number"))
+    info = {"meaning": meaning}
+    return Table(name, metadata, *own, *origin, *rest, Index(f"{name}_block", "block_number"), info=info)
 
 
 def _effective_from() -> Column[int]:
@@ -126,6 +158,7 @@ head = Table(
     Column("compared_at", DateTime(timezone=True)),
     Column("disputed", Integer, nullable=False, server_default="0"),
     Column("rebuilds", Integer, nullable=False, server_default="0"),
+    info=_info("how far the copy of a chain is: indexed and finalized block, the fencing token, why it is halted"),
 )
 """``proven_number``: up to this block nothing that changed the Hub's storage is missing. ``checked_number``: up to this
 block every log is of a receipt of its block. ``quiet``: no log since the newest row of ``proofs``.
@@ -139,6 +172,7 @@ disputes = Table(
     Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
     Column("block_number", BigInteger, primary_key=True, autoincrement=False),
     Column("found_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    info=_info("a bounty, and a block in which its rows are proven not to be the chain's"),
 )
 """Bounties with rows in a block that are proven not to be the chain's; 0: rows that belong to no bounty. Nothing is
 authorized by them until a rebuild."""
@@ -149,6 +183,7 @@ blocks = Table(
     _text("hash"),
     _text("parent_hash"),
     _number("time"),
+    info=_info("the header chain from the finalized block to the tip"),
 )
 proofs = Table(
     "proofs",
@@ -157,6 +192,7 @@ proofs = Table(
     _text("hash"),
     _text("storage_root"),
     _number("since"),
+    info=_info("the Hub's storage root after a block, and since which block nothing is missing up to there"),
 )
 """The Hub's storage root after a block, proven. Nothing is missing from the copy between the block ``since`` and this
 one; ``since`` 0: nothing at all."""
@@ -168,18 +204,21 @@ backfill = Table(
     _number("last_block"),
     _text("stretch"),
     PrimaryKeyConstraint("chain_id", "first_block"),
+    info=_info("a range of final blocks read ahead, not facts"),
 )
 """Ranges of final blocks that were read ahead and wait for the follower; not facts, and deleted once applied."""
 logs = _fact(
     "logs",
+    RowMeaning("the raw log, for digests and audits", tuple(EVENT_FIELDS)),
     Column("bounty_id", BigInteger),
     Column("topics", ARRAY(Text), nullable=False),
     Column("data", LargeBinary, nullable=False),
     Index("logs_bounty", "bounty_id", "block_number", "log_index"),
 )
-bounties = _fact(
+bounties = _event(
     "bounties",
-    *_columns(BountyCreated),
+    BountyCreated,
+    "a bounty",
     PrimaryKeyConstraint("bounty_id"),
     Index("bounties_poster", "poster", "bounty_id"),
     Index("bounties_deadline", "submission_deadline", "bounty_id"),
@@ -193,23 +232,27 @@ open_bounties = Table(
     metadata,
     Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
     *(Column(name, BigInteger) for name in ("submission_deadline", "reveal_at", "judging_deadline")),
+    info=_info("a bounty without a row in `finalizations`, with its times; kept by triggers of the database"),
 )
 """Each bounty without a row in ``finalizations``, with its times. Nobody writes it: triggers of 0012 keep it."""
-submissions = _fact(
+submissions = _event(
     "submissions",
-    *_columns(SubmissionRecorded),
+    SubmissionRecorded,
+    "one Submission of a Solver; a later one replaces it",
     Index("submissions_latest", "bounty_id", "solver", "block_number", "log_index"),
     Index("submissions_solver", "solver", "bounty_id"),
 )
-verdicts = _fact(
+verdicts = _event(
     "verdicts",
-    *_columns(VerdictRecorded),
+    VerdictRecorded,
+    "one Verdict of a Guardian; a later one replaces it",
     Index("verdicts_latest", "bounty_id", "guardian", "block_number", "log_index"),
     Index("verdicts_guardian", "guardian", "block_number", "log_index"),
 )
-finalizations = _fact("finalizations", *_columns(BountyFinalized), PrimaryKeyConstraint("bounty_id"))
+finalizations = _event("finalizations", BountyFinalized, "how a bounty ended", PrimaryKeyConstraint("bounty_id"))
 claims = _fact(
     "claims",
+    RowMeaning("an amount pulled", (AwardClaimed, RefundClaimed, GuardianFeeClaimed, ProtocolFeeClaimed)),
     _number("bounty_id"),
     _text("kind"),
     _text("recipient"),
@@ -219,6 +262,7 @@ claims = _fact(
 )
 rosters = _fact(
     "rosters",
+    RowMeaning("a roster version, and from when it takes effect", (RosterPublished,)),
     _number("version"),
     _text("guardian_roster_hash"),
     Column("quorum", Integer, nullable=False),
@@ -227,6 +271,7 @@ rosters = _fact(
 )
 roster_members = _fact(
     "roster_members",
+    RowMeaning("a member of a roster version, by its place", (RosterPublished,)),
     _number("version"),
     Column("position", Integer, nullable=False),
     _text("guardian"),
@@ -234,16 +279,25 @@ roster_members = _fact(
     PrimaryKeyConstraint("version", "position"),
     Index("roster_members_guardian", "guardian"),
 )
-heartbeats = _fact(
+heartbeats = _event(
     "heartbeats",
-    *_columns(GuardianHeartbeat),
+    GuardianHeartbeat,
+    "a sign of life",
     Index("heartbeats_guardian", "guardian", "block_number", "log_index"),
 )
-delivery_keys = _fact("delivery_keys", _text("key"), _effective_from())
-delivery_key_withdrawals = _fact("delivery_key_withdrawals", *_columns(DeliveryKeyWithdrawn))
-fee_policies = _fact("fee_policies", *_columns(FeePolicyChanged))
+delivery_keys = _fact(
+    "delivery_keys",
+    RowMeaning("a delivery public key, and from when it takes effect", (DeliveryKeyPublished,), from_fields=True),
+    _text("key"),
+    _effective_from(),
+)
+delivery_key_withdrawals = _event(
+    "delivery_key_withdrawals", DeliveryKeyWithdrawn, "a delivery public key that was withdrawn at once"
+)
+fee_policies = _event("fee_policies", FeePolicyChanged, "fees for future bounties")
 totals = _fact(
     "totals",
+    RowMeaning("totals of all bounties, as of a block that changed them"),
     _number("bounties"),
     _number("awarded"),
     _number("unawarded"),
@@ -261,6 +315,7 @@ changes = Table(
     Column("log_index", BigInteger),
     Column("retracts_final", Boolean, nullable=False, server_default=false()),
     Index("changes_place", "block_number", "log_index", unique=True),
+    info=_info("a log that this copy took in, or a reorg that took logs out, in the order in which it did"),
 )
 """Logs that the copy took in and took back, in that order: a log by its place, or without a ``log_index`` a
 reorg or a rebuild that took every log out that is above the block, where ``retracts_final`` even final ones. The
@@ -269,3 +324,7 @@ numbers are this copy's own, so a replay has none."""
 _NO_FACTS = (head, backfill, blocks, changes, disputes, open_bounties, proofs)
 FACTS: tuple[Table, ...] = tuple(table for table in metadata.tables.values() if table not in _NO_FACTS)
 """Every table whose rows a reorg retracts."""
+EVENT_TABLES: Final[Mapping[type[HubEvent], Table]] = {
+    meaning_of(table).events[0]: table for table in FACTS if meaning_of(table).from_fields
+}
+"""Events whose fields are the columns of one table."""

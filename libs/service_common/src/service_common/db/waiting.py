@@ -10,7 +10,8 @@ from typing import Final
 from bounty_protocol.clock import SystemClock
 
 from service_common import log
-from service_common.config import EnvironmentReader, parse_database_url
+from service_common.common_settings import read_database_url
+from service_common.config import EnvironmentReader
 from service_common.db.migrate import SchemaBehind, await_schema
 from service_common.entry_point import Environment, Process
 
@@ -19,7 +20,7 @@ WAIT_SECONDS: Final = 300.0
 
 def _await(environment: Environment) -> None:
     reader = EnvironmentReader(environment)
-    url = reader.required("SERVICE_DATABASE_URL", parse_database_url)
+    url = read_database_url(reader)
     reader.check()
     log.configure("await-schema")
     try:

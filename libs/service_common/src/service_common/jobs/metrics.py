@@ -30,7 +30,9 @@ class QueueCollector(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """The figures of this moment."""
-        family = GaugeMetricFamily("service_jobs", "Jobs of a queue by state", labels=["queue", "state"])
+        family = GaugeMetricFamily(
+            "service_jobs", "Jobs of a queue that are `waiting`, `started`, `failed`", labels=["queue", "state"]
+        )
         for name in self._names:
             try:
                 queue = open_queue(name, self._redis)

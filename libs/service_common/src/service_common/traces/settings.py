@@ -24,8 +24,20 @@ class TraceSettings:
 def read_trace_settings(reader: EnvironmentReader) -> TraceSettings:
     """The settings of this process; mistakes are collected by ``reader``."""
     return TraceSettings(
-        endpoint=reader.optional("SERVICE_OTLP_ENDPOINT", parse_endpoint, None),
-        ratio=reader.optional("SERVICE_TRACE_RATIO", parse_ratio, 1.0),
+        endpoint=reader.optional(
+            "SERVICE_OTLP_ENDPOINT",
+            parse_endpoint,
+            None,
+            "where OTLP over HTTP is taken; an origin, or an address with its path; it may hold credentials",
+            shown="none: no traces",
+        ),
+        ratio=reader.optional(
+            "SERVICE_TRACE_RATIO",
+            parse_ratio,
+            1.0,
+            "the part of the traces that begin here which is kept, from 0 to 1; a caller's own decision is kept",
+            shown="1",
+        ),
     )
 
 

@@ -30,7 +30,10 @@ from service_common.web.bodies import may_have_body
 from service_common.web.callers import callers
 
 REFUSALS: Final = counter_by(
-    "reason", Reason, "service_signature_refusals_total", "Signed requests refused, by the check that failed"
+    "reason",
+    Reason,
+    "service_signature_refusals_total",
+    "Signed requests refused, by the check that failed; `forbidden` is another wallet's action",
 )
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -38,7 +38,7 @@ from service_common.web.problems import envelope
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
 SECONDS: Final = Histogram(
     "service_http_request_seconds",
-    "Time to answer",
+    "Time to answer; `rate` of its `_sum` is how many are answered at a time",
     ["route", "method"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )

@@ -23,7 +23,7 @@ from service_common.log import get_logger
 
 MOST_KEPT: Final = 10_000
 CONTRADICTED: Final = Counter(
-    "service_index_contradicted_total", "Requests refused since the index says something else than the Hub"
+    "service_index_contradicted_total", "Requests refused since the index has something else than the Hub"
 )
 
 log = get_logger(__name__)

@@ -13,7 +13,7 @@ from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import requirement
 from bounty_protocol.shapes import Part, parts
 from bounty_protocol.wire.deployment import RubricDocument
-from bounty_protocol.wire.values import ValueForm, form_of, no_form
+from bounty_protocol.wire.values import PLAIN, ValueForm, form_of, no_form
 from marshmallow import Schema, ValidationError, fields, post_load
 from marshmallow import validate as check
 
@@ -41,13 +41,14 @@ class WholeField(fields.Integer):
         return super()._deserialize(value, *args, **kwargs)
 
 
-_LEAVES: Final[Mapping[Any, tuple[Callable[..., fields.Field[Any]], str, Mapping[str, object]]]] = {
-    str: (fields.String, "must be a string", {}),
-    int: (WholeField, "must be a whole number", {"strict": True}),
-    bool: (TruthField, "must be true or false", {}),
-    float: (fields.Float, "must be a number", {}),
-    dict: (fields.Dict, "must be an object", {}),
+_LEAVES: Final[Mapping[Any, tuple[Callable[..., fields.Field[Any]], Mapping[str, object]]]] = {
+    str: (fields.String, {}),
+    int: (WholeField, {"strict": True}),
+    bool: (TruthField, {}),
+    float: (fields.Float, {}),
+    dict: (fields.Dict, {}),
 }
+"""The field of each type of ``PLAIN``."""
 
 
 class ShapeSchema(Schema):
@@ -75,7 +76,7 @@ class ValueField(fields.Field[object]):
     def _deserialize(self, value: object, attr: str | None, data: Mapping[str, Any] | None, **_: object) -> object:
         del attr, data
         if self.form.schema["type"] == "string" and not isinstance(value, str):
-            raise ValidationError("must be a string")
+            raise ValidationError(f"must be {PLAIN[str].wanted}")
         try:
             return self.form.parse(value)
         except ValueError as error:
@@ -143,10 +144,10 @@ def _field_of(kind: Any, part: Part, known: dict[str, Any]) -> fields.Field[Any]
         return fields.String(validate=check.OneOf(arguments), **known)
     if (leaf := _LEAVES.get(origin or kind)) is None:
         raise no_form(kind)
-    field, message, more = leaf
+    field, more = leaf
     if origin is dict and arguments[1] is str:
         more = {"keys": fields.String(), "values": fields.String()}
-    known["error_messages"] = {**known.get("error_messages", {}), "invalid": message}
+    known["error_messages"] = {**known.get("error_messages", {}), "invalid": f"must be {PLAIN[origin or kind].wanted}"}
     return field(validate=_checks(part), **known, **more)
 
 

@@ -18,7 +18,8 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
-from service_common.config import EnvironmentReader, parse_count
+from service_common.common_settings import read_workers
+from service_common.config import EnvironmentReader
 from service_common.internal_port import Check, serve_internal_port
 from service_common.log import get_logger
 from service_common.web.bodies import MAX_OPEN
@@ -68,7 +69,7 @@ def _end_on_sigterm() -> None:
 
 def _worker_count() -> int:
     reader = EnvironmentReader(os.environ)
-    found = reader.optional("SERVICE_WORKERS", parse_count, 1)
+    found = read_workers(reader)
     reader.check()
     return found
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from bounty_protocol.types import parse_decimal
 
+from service_common.common_settings import read_host, read_internal_port, read_port
 from service_common.config import EnvironmentReader
 
 _HOST: Final = re.compile(r"[a-z0-9.\-]+(:[1-9][0-9]{0,4})?|\[[0-9a-f:]+\](:[1-9][0-9]{0,4})?")
@@ -33,11 +34,22 @@ class WebSettings:
 def read_web_settings(reader: EnvironmentReader) -> WebSettings:
     """The settings of this process; mistakes are collected by ``reader``."""
     return WebSettings(
-        public_host=reader.required("SERVICE_PUBLIC_HOST", parse_public_host),
-        host=reader.optional("SERVICE_HOST", str, "127.0.0.1"),
-        port=reader.optional("SERVICE_PORT", parse_decimal, 8080),
-        internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
-        forwarded_hops=reader.optional("SERVICE_FORWARDED_HOPS", parse_decimal, 0),
+        public_host=reader.required(
+            "SERVICE_PUBLIC_HOST",
+            parse_public_host,
+            "the deployment's one public host, the audience of every signature",
+        ),
+        host=read_host(reader),
+        port=read_port(reader),
+        internal_port=read_internal_port(reader),
+        forwarded_hops=reader.optional(
+            "SERVICE_FORWARDED_HOPS",
+            parse_decimal,
+            0,
+            "own proxies in front, each adding to `X-Forwarded-For`; for budgets only, and the same "
+            "for the api and the pages, which pass on who reads them. What comes past the proxies, "
+            "from inside the deployment, has no budget of a single caller",
+        ),
     )
 
 

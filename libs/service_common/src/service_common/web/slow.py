@@ -33,7 +33,8 @@ LEAST_BYTES_A_SECOND: Final = 500
 """Of a request that is still coming after the grace, since it was first seen."""
 LOOK_SECONDS: Final = 5.0
 ENDED: Final = Counter(
-    "service_slow_connections_total", "Connections ended because their request did not come to its end"
+    "service_slow_connections_total",
+    "Connections ended because a request was not there, or not answered, within a minute",
 )
 _OPEN_FILES: Final = Path("/proc/self/fd")
 _TCP_INFO_BYTES: Final = 136

@@ -7,11 +7,10 @@ from typing import Final
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring, parse_recipient
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Bytes32
+from service_common.common_settings import read_log_level
 from service_common.config import EnvironmentReader
-from service_common.log import parse_level
-from service_common.storage_settings import StorageSettings, read_storage_settings
+from service_common.storage_settings import StorageSettings, parse_bucket, read_storage_settings
 
-BUCKET: Final = "SERVICE_BACKUP_BUCKET"
 MAX_RECIPIENTS: Final = 16
 
 
@@ -37,9 +36,13 @@ def read_storing_config(environment: Mapping[str, str]) -> StoringConfig:
     """Read the environment; raises ``ConfigurationError`` naming everything that is wrong."""
     reader = EnvironmentReader(environment)
     config = StoringConfig(
-        storage=read_storage_settings(reader, bucket=BUCKET),
-        recipients=reader.required("SERVICE_BACKUP_RECIPIENTS", parse_recipients),
-        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+        storage=read_storage_settings(reader, _read_bucket(reader)),
+        recipients=reader.required(
+            "SERVICE_BACKUP_RECIPIENTS",
+            parse_recipients,
+            "the age recipients (`age1…`) each of which opens a dump, separated by commas",
+        ),
+        log_level=read_log_level(reader),
     )
     reader.check()
     return config
@@ -49,12 +52,17 @@ def read_fetching_config(environment: Mapping[str, str]) -> FetchingConfig:
     """Read the environment and the key file; raises ``ConfigurationError`` naming everything that is wrong."""
     reader = EnvironmentReader(environment)
     config = FetchingConfig(
-        storage=read_storage_settings(reader, bucket=BUCKET),
+        storage=read_storage_settings(reader, _read_bucket(reader)),
         identities=_read_identities(reader),
-        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+        log_level=read_log_level(reader),
     )
     reader.check()
     return config
+
+
+def _read_bucket(reader: EnvironmentReader) -> str:
+    about = "the bucket that encrypted dumps are copied to; not the api's"
+    return reader.required("SERVICE_BACKUP_BUCKET", parse_bucket, about)
 
 
 def parse_recipients(text: str) -> tuple[Bytes32, ...]:
@@ -69,7 +77,9 @@ def parse_recipients(text: str) -> tuple[Bytes32, ...]:
 
 
 def _read_identities(reader: EnvironmentReader) -> tuple[Identity, ...]:
-    text = reader.secret_file("SERVICE_BACKUP_PRIVATE_KEYS")
+    text = reader.secret_file(
+        "SERVICE_BACKUP_PRIVATE_KEYS", "age identities that open dumps, as a JSON array; `fetch-dump` alone reads it"
+    )
     if not text:
         return ()
     try:

@@ -1,4 +1,4 @@
-"""The entities of the GraphQL endpoint: for each, the rows it shows and the type of every field.
+"""The entities of the GraphQL endpoint: for each, the rows it shows, whose columns are its fields.
 
 Field names are the public snake_case ones; amounts are decimal strings, times and block numbers integers.
 ``submissions`` and ``verdicts`` show the current ones (a Solver's active Submission, a Guardian's latest Verdict).
@@ -12,6 +12,8 @@ from service_common.db import hub_index as t
 from service_common.db.app import challenge_summaries
 from sqlalchemy import (
     ColumnElement,
+    Integer,
+    Numeric,
     Select,
     Subquery,
     Table,
@@ -27,26 +29,40 @@ from sqlalchemy import (
 )
 
 AMOUNT, NUMBER, TEXT = "BigInt", "Integer", "String"
-ORIGIN: Final = {"block_number": NUMBER, "block_hash": TEXT, "tx_hash": TEXT, "time": NUMBER}
+_NO_FIELDS: Final = {"id", "log_index", "open_id", "final_id", "outcome_number", "reason_number"}
+"""Columns of rows that are no fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One GraphQL type. ``children`` maps a list field to an entity and the column both share.
+    """One GraphQL type, whose fields are the columns of ``rows``.
 
-    ``key`` names the columns of ``rows`` that its ``id`` is made of. ``conditions`` has another form of
-    "a field has this value", of columns for which the database has an index or statistics. ``notes`` are descriptions
-    of fields that their names do not explain.
+    ``children`` maps a list field to an entity and the column both share. ``key`` names the columns of ``rows`` that
+    its ``id`` is made of. ``conditions`` has another form of "a field has this value", of columns for which the
+    database has an index or statistics. ``notes`` are descriptions of fields that their names do not explain.
     """
 
     name: str
     plural: str
     rows: Subquery
     key: tuple[str, ...]
-    fields: dict[str, str]
-    children: dict[str, tuple[str, str]]
+    children: dict[str, tuple[str, str]] = field(default_factory=dict)
     conditions: dict[tuple[str, str], ColumnElement[bool]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str] = field(init=False)
+    """The type of each, by its column's."""
+
+    def __post_init__(self) -> None:
+        shown = [c for c in self.rows.c if c.name not in _NO_FIELDS]
+        object.__setattr__(self, "fields", {column.name: _type_of(column) for column in shown})
+
+
+def _type_of(column: ColumnElement[object]) -> str:
+    if column.key == "bounty_id":  # 63 bits are more than a number of JavaScript holds
+        return TEXT
+    if isinstance(column.type, Numeric):
+        return AMOUNT
+    return NUMBER if isinstance(column.type, Integer) else TEXT
 
 
 def _id(*columns: ColumnElement[int] | ColumnElement[str]) -> ColumnElement[str]:
@@ -233,34 +249,6 @@ ENTITIES: Final = {
             _BOUNTY,
             ("bounty_id",),
             {
-                "bounty_id": TEXT,
-                "status": TEXT,
-                "poster_address": TEXT,
-                "spec_commitment": TEXT,
-                "guardian_roster_hash": TEXT,
-                "roster_version": NUMBER,
-                "escrow_amount": AMOUNT,
-                "award_amount": AMOUNT,
-                "submission_deadline": NUMBER,
-                "reveal_at": NUMBER,
-                "judging_deadline": NUMBER,
-                "protocol_fee": AMOUNT,
-                "guardian_fee": AMOUNT,
-                "protocol_fee_recipient": TEXT,
-                "authorization_nonce": TEXT,
-                "outcome": TEXT,
-                "settlement_reason": TEXT,
-                "winner_solver_address": TEXT,
-                "winner_submission_commitment": TEXT,
-                "refund": AMOUNT,
-                "guardian_fee_each": AMOUNT,
-                "settled_at": NUMBER,
-                "settlement_tx_hash": TEXT,
-                "title": TEXT,
-                "summary": TEXT,
-                **ORIGIN,
-            },
-            {
                 "submissions": ("Submission", "bounty_id"),
                 "verdicts": ("Verdict", "bounty_id"),
                 "claims": ("Claim", "bounty_id"),
@@ -282,24 +270,12 @@ ENTITIES: Final = {
             "submissions",
             _submissions().subquery("submission"),
             ("bounty_id", "solver_address"),
-            {"bounty_id": TEXT, "solver_address": TEXT, "submission_commitment": TEXT, **ORIGIN},
-            {},
         ),
         Entity(
             "Verdict",
             "verdicts",
             _verdicts().subquery("verdict"),
             ("bounty_id", "guardian_address"),
-            {
-                "bounty_id": TEXT,
-                "guardian_address": TEXT,
-                "kind": TEXT,
-                "solver_address": TEXT,
-                "submission_commitment": TEXT,
-                "report_commitment": TEXT,
-                **ORIGIN,
-            },
-            {},
             notes={
                 "kind": "A Verdict of awarded names the outcome where that is the award of this Submission; one of "
                 "no_valid_submission wherever that is the outcome, also where no quorum was reached."
@@ -310,7 +286,6 @@ ENTITIES: Final = {
             "guardian_rosters",
             _rosters().subquery("roster"),
             ("version",),
-            {"version": NUMBER, "guardian_roster_hash": TEXT, "quorum": NUMBER, "effective_from": NUMBER, **ORIGIN},
             {"members": ("RosterMember", "version")},
         ),
         Entity(
@@ -318,38 +293,24 @@ ENTITIES: Final = {
             "roster_members",
             _members().subquery("member"),
             ("version", "position"),
-            {
-                "version": NUMBER,
-                "position": NUMBER,
-                "guardian_address": TEXT,
-                "encryption_public_key": TEXT,
-                **ORIGIN,
-            },
-            {},
         ),
         Entity(
             "Claim",
             "claims",
             _claims().subquery("claim"),
             ("block_number", "log_index"),
-            {"bounty_id": TEXT, "kind": TEXT, "recipient": TEXT, "amount": AMOUNT, **ORIGIN},
-            {},
         ),
         Entity(
             "DeliveryKey",
             "delivery_keys",
             _delivery_keys().subquery("delivery_key"),
             ("block_number", "log_index"),
-            {"delivery_public_key": TEXT, "effective_from": NUMBER, **ORIGIN},
-            {},
         ),
         Entity(
             "DeliveryKeyWithdrawal",
             "delivery_key_withdrawals",
             _delivery_key_withdrawals().subquery("delivery_key_withdrawal"),
             ("block_number", "log_index"),
-            {"delivery_public_key": TEXT, **ORIGIN},
-            {},
         ),
     )
 }

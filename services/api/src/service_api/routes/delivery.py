@@ -42,7 +42,10 @@ _COMMITMENT = "0x" + "1f" * 32
 @described(*_UNAVAILABLE)
 @public
 def delivery_key() -> Response:
-    """The deployment's delivery public key."""
+    """The delivery public key in effect.
+
+    Compare it with the key on chain. 503 `delivery_unavailable` while the owner has withdrawn it.
+    """
     return _forward(b"")
 
 
@@ -51,7 +54,7 @@ def delivery_key() -> Response:
 @described("invalid_winning_solution_delivery", *_UNAVAILABLE, query=StatusQuery)
 @public
 def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is forwarded as it came
-    """Whether a wrapped key of exactly one Submission is held."""
+    """Whether a wrapped key of exactly one Submission is held; false for anything unknown."""
     return _forward(b"")
 
 

@@ -39,7 +39,7 @@ def get_challenge_schema() -> Response:
 @routes.response(200, AnyObject, versioned=True)
 @public
 def get_openapi() -> Response:
-    """This document."""
+    """The OpenAPI document of these routes."""
     read_query(allowed=frozenset())
     return render_version(published().json)
 
@@ -48,7 +48,7 @@ def get_openapi() -> Response:
 @routes.response(200, content_type="text/html", versioned=True)
 @public
 def get_docs() -> Response:
-    """This document as a page."""
+    """The OpenAPI document as a page."""
     read_query(allowed=frozenset())
     response = render_version(published().page)
     response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"

@@ -33,7 +33,7 @@ routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQ
 )
 @public_json(MAX_REQUEST_BYTES)
 def post_subgraph(body: bytes) -> Response:
-    """GraphQL over the indexed Hub log."""
+    """GraphQL over the indexed Hub log: `query`, `variables`, `operationName`."""
     deps = dependencies()
     with (
         deps.callers.turn("queries", deps.config.at_once.queries, patience=WAIT_SECONDS),
@@ -48,6 +48,6 @@ def post_subgraph(body: bytes) -> Response:
 @routes.response(200, content_type="text/plain")
 @public
 def get_subgraph_schema() -> Response:
-    """The GraphQL schema."""
+    """The schema of `/subgraph` as SDL, for code generators."""
     read_query(allowed=frozenset())
     return Response(print_schema(make_schema()) + "\n", mimetype="text/plain")

@@ -50,7 +50,7 @@ def post_written_verdict(request: VerifiedRequest, report_commitment: str) -> Re
 @described("written_verdict_not_found", "bounty_projection_unavailable")
 @public
 def get_written_verdict(report_commitment: str) -> BaseResponse:
-    """Read the document behind a commitment."""
+    """The document behind a commitment, byte by byte; the ETag is the commitment."""
     read_query(allowed=frozenset())
     commitment = parse(report_commitment, parse_bytes32, path="report_commitment")
     response = Response(read_verdict(dependencies(), commitment), content_type="text/markdown; charset=utf-8")

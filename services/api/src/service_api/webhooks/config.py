@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import ChainId, parse_decimal
-from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
-from service_common.log import parse_level
+from bounty_protocol.types import ChainId
+from service_common.chain.settings import read_chain_id
+from service_common.common_settings import read_database_url, read_internal_port, read_log_level, read_redis_url
+from service_common.config import EnvironmentReader
 from service_common.traces.settings import TraceSettings, read_trace_settings
 
 from service_api.webhooks.receivers import ReceiverRules
@@ -31,23 +32,23 @@ class WebhooksConfig:
 def read_config(environment: Mapping[str, str]) -> WebhooksConfig:
     """Read the environment and the key file; raises ``ConfigurationError`` naming everything that is wrong."""
     reader = EnvironmentReader(environment)
-    chain_id = reader.required("SERVICE_CHAIN_ID", lambda text: ChainId(parse_decimal(text)))
+    chain_id = read_chain_id(reader)
     config = WebhooksConfig(
         chain_id=chain_id,
-        database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
-        redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
+        database_url=read_database_url(reader),
+        redis_url=read_redis_url(reader),
         keyring=_read_keyring(reader),
         rules=read_receiver_rules(reader, chain_id),
-        internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
+        internal_port=read_internal_port(reader),
         traces=read_trace_settings(reader),
-        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+        log_level=read_log_level(reader),
     )
     reader.check()
     return config
 
 
 def _read_keyring(reader: EnvironmentReader) -> tuple[Identity, ...]:
-    text = reader.secret_file("SERVICE_WEBHOOK_PRIVATE_KEYS")
+    text = reader.secret_file("SERVICE_WEBHOOK_PRIVATE_KEYS", "age identities as a JSON array, newest first")
     if not text:
         return ()
     try:

@@ -20,7 +20,7 @@ ATTEMPTS: Final = counter_by(
     "result",
     [each.value for each in AttemptEnd],
     "service_webhook_attempts_total",
-    "Attempts to send, by how they ended",
+    "Messages to receivers of webhooks, by how they ended ([webhooks.md](webhooks.md#when-it-fails))",
 )
 SWITCHED_OFF: Final = Counter("service_webhooks_switched_off_total", "Webhooks switched off after days of failure")
 _FAILING: Final = "failing"
@@ -45,7 +45,9 @@ class WebhookCollector(Collector):
         except DatabaseUnavailable:
             return
         counts = {row[0]: row[1] for row in counted}
-        family = GaugeMetricFamily("service_webhooks", "Webhooks by state", labels=["state"])
+        family = GaugeMetricFamily(
+            "service_webhooks", "Webhooks that are `pending`, `active`, `failing`, `off`", labels=["state"]
+        )
         for name in _STATES:
             family.add_metric([name], counts.get(name, 0))
         yield family

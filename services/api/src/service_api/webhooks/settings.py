@@ -31,19 +31,39 @@ class WebhookSettings:
 def read_webhook_settings(reader: EnvironmentReader, chain_id: ChainId) -> WebhookSettings:
     """The settings of registration; mistakes are collected by ``reader``."""
     return WebhookSettings(
-        key=reader.optional("SERVICE_WEBHOOK_PUBLIC_KEY", _parse_key, None),
-        limit=reader.optional("SERVICE_WEBHOOK_LIMIT", parse_count, DEFAULT_LIMIT),
-        total=reader.optional("SERVICE_WEBHOOK_TOTAL", parse_count, DEFAULT_TOTAL),
+        key=reader.optional(
+            "SERVICE_WEBHOOK_PUBLIC_KEY",
+            _parse_key,
+            None,
+            "the age recipient (`age1…`) of the newest key of the worker's, to which secrets are sealed",
+            shown="none: no webhooks",
+        ),
+        limit=reader.optional("SERVICE_WEBHOOK_LIMIT", parse_count, DEFAULT_LIMIT, "webhooks of one account"),
+        total=reader.optional("SERVICE_WEBHOOK_TOTAL", parse_count, DEFAULT_TOTAL, "webhooks of the deployment"),
         rules=read_receiver_rules(reader, chain_id),
     )
 
 
 def read_receiver_rules(reader: EnvironmentReader, chain_id: ChainId) -> ReceiverRules:
     """Which receivers are allowed; the ones on this machine on a local chain alone."""
-    loopback = reader.optional(_LOOPBACK, _parse_yes, False)
+    loopback = reader.optional(
+        _LOOPBACK,
+        _parse_yes,
+        False,
+        "`yes` allows receivers by http on this machine; refused on every chain but the local one",
+        shown="none: public https only",
+    )
     if loopback and chain_id != LOCAL_CHAIN_ID:
         reader.refuse(f"{_LOOPBACK} is for the local chain {LOCAL_CHAIN_ID} alone; unset it")
-    ports = reader.optional("SERVICE_WEBHOOK_PORTS", _parse_ports, frozenset({HTTPS_PORT}))
+    ports = reader.optional(
+        "SERVICE_WEBHOOK_PORTS",
+        _parse_ports,
+        frozenset({HTTPS_PORT}),
+        "ports that receivers may have, separated by commas: the same for the api and for the "
+        "worker (the Deployment, or in Compose the service, `webhooks`); the network policy has "
+        "to let them through, too",
+        shown="443",
+    )
     return ReceiverRules(ports, loopback)
 
 

@@ -55,11 +55,6 @@ SORTS: Final = {
     BountySort.AWARD: marked("Highest award first"),
 }
 ACCOUNTS: Final = {"poster": marked("Poster"), "solver": marked("Solver"), "guardian": marked("Guardian")}
-_NO_ADDRESS: Final = (
-    marked("0x and 40 hexadecimal digits"),
-    marked("the letters of this address do not match its EIP-55 checksum"),
-)
-"""The message of ``parse_address``, for the catalogue."""
 FOLDED: Final = ("min_award", "max_award", "from", "until", *ACCOUNTS)
 """The fields that a phone folds."""
 FIELDS: Final = ("search", *FOLDED)
@@ -195,14 +190,19 @@ def _date(text: str, _: TokenDescription) -> int:
 def _account(text: str, _: TokenDescription) -> str:
     try:
         return parse_address(text)
-    except ValueError as error:
-        raise ValueError(
-            gettext(
-                "“%(text)s” is not an address. It must be exactly as copied: %(problem)s.",
-                text=readable_line(text[:50]),
-                problem=gettext(str(error)),
+    except ValueError:
+        shown = readable_line(text[:50])
+        if re.fullmatch(r"0x[0-9a-fA-F]{40}", text):
+            problem = gettext(
+                "“%(text)s” is not an address: its letters do not match its EIP-55 checksum. It must be exactly as "
+                "copied.",
+                text=shown,
             )
-        ) from None
+        else:
+            problem = gettext(
+                "“%(text)s” is not an address: 0x and 40 hexadecimal digits. It must be exactly as copied.", text=shown
+            )
+        raise ValueError(problem) from None
 
 
 _READERS: Final[Mapping[str, Callable[[str, TokenDescription], int | str]]] = {

@@ -1,0 +1,54 @@
+"""Settings that most processes have, each defined once."""
+
+from bounty_protocol.types import parse_decimal
+
+from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url
+from service_common.log import parse_level
+
+
+def read_database_url(reader: EnvironmentReader) -> str:
+    """``SERVICE_DATABASE_URL``."""
+    return reader.required("SERVICE_DATABASE_URL", parse_database_url, "PostgreSQL as this service's own role")
+
+
+def read_redis_url(reader: EnvironmentReader) -> str:
+    """``SERVICE_REDIS_URL``."""
+    return reader.required("SERVICE_REDIS_URL", parse_redis_url, "Redis or Valkey")
+
+
+def read_log_level(reader: EnvironmentReader) -> int:
+    """``SERVICE_LOG_LEVEL``, as a number of ``logging``."""
+    about = "the least severe line that is logged"
+    return reader.optional("SERVICE_LOG_LEVEL", parse_level, 20, about, shown="`INFO`")
+
+
+def read_internal_port(reader: EnvironmentReader) -> int:
+    """``SERVICE_INTERNAL_PORT``."""
+    about = "the port of `/healthz`, `/serving`, `/readyz` and `/metrics`"
+    return reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090, about)
+
+
+def read_internal_host(reader: EnvironmentReader) -> str:
+    """``SERVICE_INTERNAL_HOST``: read where the port is opened, by every process that has one."""
+    about = "where that port listens; 0.0.0.0 in a container"
+    return reader.optional("SERVICE_INTERNAL_HOST", str, "127.0.0.1", about)
+
+
+def read_host(reader: EnvironmentReader) -> str:
+    """``SERVICE_HOST``."""
+    return reader.optional("SERVICE_HOST", str, "127.0.0.1", "where HTTP requests are taken")
+
+
+def read_port(reader: EnvironmentReader) -> int:
+    """``SERVICE_PORT``."""
+    return reader.optional("SERVICE_PORT", parse_decimal, 8080, "the port of HTTP requests")
+
+
+def read_budget_factor(reader: EnvironmentReader) -> int:
+    """``SERVICE_BUDGET_FACTOR``."""
+    return reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1, "all budgets times this number")
+
+
+def read_workers(reader: EnvironmentReader) -> int:
+    """``SERVICE_WORKERS``: read where the server starts, by every process that has one."""
+    return reader.optional("SERVICE_WORKERS", parse_count, 1, "server processes; one for each core")

@@ -1,0 +1,85 @@
+"""docs/configuration.md: the table of variables, from what each process reads."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import service_api.backup.config
+import service_api.config
+import service_api.webhooks.config
+import service_delivery.config
+import service_indexer.config
+import service_reviewer.config
+import service_web.config
+from service_common.common_settings import read_internal_host, read_workers
+from service_common.config import ConfigurationError, EnvironmentReader, Setting
+
+from tools.generate.derived import part
+
+Read = Callable[[Mapping[str, str]], object]
+
+
+def _outside(read: Callable[[EnvironmentReader], object]) -> Read:
+    """The reading of a variable that is no part of a process's configuration."""
+
+    def read_alone(environment: Mapping[str, str]) -> None:
+        reader = EnvironmentReader(environment)
+        read(reader)
+        reader.refuse("read for its settings")
+        reader.check()
+
+    return read_alone
+
+
+_READERS: Final[tuple[tuple[str, Read], ...]] = (
+    ("A", service_api.config.read_config),
+    ("I", service_indexer.config.read_config),
+    ("R", service_reviewer.config.read_config),
+    ("D", service_delivery.config.read_config),
+    ("W", service_web.config.read_config),
+    ("H", service_api.webhooks.config.read_config),
+    ("B", service_api.backup.config.read_storing_config),
+    ("B", service_api.backup.config.read_fetching_config),
+    *((letter, _outside(read_internal_host)) for letter in "AIRDWH"),
+    *((letter, _outside(read_workers)) for letter in "ARDW"),
+)
+"""By the letter that stands for a process on the page."""
+_MOST: Final = {"SERVICE_REVIEW_PROVIDER": "openai"}
+"""The environment in which the most is read; it lacks what is required."""
+
+
+def settings_by_process() -> Iterator[tuple[str, tuple[Setting, ...]]]:
+    """What each process reads, by its letter."""
+    for letter, read in _READERS:
+        try:
+            read(_MOST)
+        except ConfigurationError as error:
+            yield letter, error.settings
+        else:
+            raise AssertionError(f"{letter} starts without a setting")
+
+
+def table(processes: Iterable[tuple[str, Sequence[Setting]]]) -> Iterator[str]:
+    """The table of these processes' settings; ``ValueError`` for one that two places describe differently."""
+    known: dict[str, Setting] = {}
+    letters: dict[str, list[str]] = {}
+    for letter, settings in processes:
+        for setting in settings:
+            if known.setdefault(setting.name, setting) != setting:
+                raise ValueError(f"{setting.name} is described twice, and differently: read it by one function")
+            if letter not in letters.setdefault(setting.name, []):
+                letters[setting.name].append(letter)
+    rows = sorted(known.values(), key=lambda setting: -len(letters[setting.name]))
+    yield "\n".join(
+        [
+            "| variable | read by | default | what it is |\n|---|---|---|---|",
+            *(_row(row, letters[row.name]) for row in rows),
+        ]
+    )
+
+
+def _row(setting: Setting, letters: Sequence[str]) -> str:
+    cells = (f"`{setting.name}`", " ".join(letters), setting.default, setting.about)
+    return " ".join(f"| {cell}".rstrip() for cell in cells) + " |"
+
+
+CONFIGURATION: Final = part("docs/configuration.md", "configuration", lambda: table(settings_by_process()))
