@@ -37,7 +37,7 @@ def note_file(session: ApiSession[LocalSigner], path: str | None, bounty_id: Bou
 def require_no_open_one(session: ApiSession[LocalSigner], page: ChallengePage, path: str | None) -> None:
     """Go on only with consent while a bounty of this account from the same file, or with the same title, is open."""
     for bounty_id in _of_file(session, path):
-        _require_consent(bounty_id, page, "was funded from this file")
+        _require_consent(bounty_id, "was funded from this file")
     try:
         same = list(_of_title(session, page))
     except ServiceError as error:
@@ -47,12 +47,12 @@ def require_no_open_one(session: ApiSession[LocalSigner], page: ChallengePage, p
             raise CommandRefused("earlier_bounties_unknown", message, next_action=next_action) from error
         return
     for bounty_id in same:
-        _require_consent(bounty_id, page, "has this page's title")
+        _require_consent(bounty_id, f"has this page's title, “{printable(page.title, 60)}”,")
 
 
-def _require_consent(bounty_id: BountyId, page: ChallengePage, why: str) -> None:
+def _require_consent(bounty_id: BountyId, why: str) -> None:
     message = (
-        f"Bounty {bounty_id} of this account {why} (“{printable(page.title, 60)}”) and is still open: nobody can take "
+        f"Bounty {bounty_id} of this account {why} and is still open: nobody can take "
         "its escrow back before it ends. This page would be another bounty with an escrow of its own."
     )
     if not typed_yes(message, "fund this page as well"):
