@@ -30,7 +30,8 @@ field() { jq -er --arg event "$2" "select(.event == \$event) | .$1"; }
 
 deadline=$(($(date +%s) + 45))
 sed "s/^submission_deadline: .*/submission_deadline: $deadline/" "$here/bounty_challenge.md" > page.md
-bounty=$(as poster poster:publish-fund page.md | field bounty_id publish_fund.bounty_created)
+# --again: beside one that an earlier run of this example left open
+bounty=$(as poster poster:publish-fund --again page.md | field bounty_id publish_fund.bounty_created)
 
 submitted=$(as solver-1 solver:submit "$bounty" "$here/artifact")
 solver=$(echo "$submitted" | field solver submit.submission_recorded)

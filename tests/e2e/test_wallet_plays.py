@@ -44,6 +44,7 @@ PARTS: Final = 10
 AGAIN: Final = "Have it sent again"
 OUTSTANDING: Final = "what you signed before is good until"
 FUNDED: Final = "This page was funded before"
+SPENT: Final = "This page may be funded already"
 
 
 @dataclass(frozen=True)
@@ -351,6 +352,23 @@ def test_page__whose_escrow_a_browser_saw_final__is_funded_again_by_nobody_who_i
     theatre.rpc.after = without_logs(CREATED)
     listen(theatre.api, funded())
     assert theatre.visit(act, seen, fresh=False, presses=MANY, patience=HONEST_SECONDS) == FUNDED
+    theatre.rpc.honest()
+    listen(theatre.api, lambda _question, answer: answer)
+    assert not list(judge(seen))
+
+
+@pytest.mark.attack
+def test_page__that_forgot_an_escrow_which_node_and_api_hide__is_funded_again_by_nobody_who_is_not_asked(
+    theatre: Theatre,
+) -> None:
+    """Its data was deleted, and a new salt was drawn: the page was funded a second time."""
+    act, judge = theatre.publish()
+    act = replace(act, ends=(SPENT, "Funded by"))
+    theatre.began, seen = theatre.cast.stack.anvil.w3.eth.block_number, Seen()
+    assert theatre.visit(act, seen, fresh=True, presses=MANY, patience=HONEST_SECONDS) == "Funded by"
+    theatre.rpc.after = without_logs(CREATED)
+    listen(theatre.api, funded())
+    assert theatre.visit(act, seen, fresh=True, presses=MANY, patience=HONEST_SECONDS) == SPENT
     theatre.rpc.honest()
     listen(theatre.api, lambda _question, answer: answer)
     assert not list(judge(seen))

@@ -3,7 +3,7 @@
 from typing import Final
 
 from bounty_protocol.crypto.beacon_info import QUICKNET, QUICKNET_GROUP_HASH, QUICKNET_ID, info_json
-from bounty_protocol.domain.abi_hashes import AUTHORIZATION_TYPE, authorization_nonce
+from bounty_protocol.domain.abi_hashes import AUTHORIZATION_TYPE, SALT_TYPE, authorization_nonce, funding_salt
 from bounty_protocol.domain.commitments import log_digest, spec_commitment
 from bounty_protocol.domain.locator import storage_locator
 from bounty_protocol.domain.reveal import round_at
@@ -44,7 +44,10 @@ def _logs(logs: list[dict[str, object]]) -> dict[str, object]:
 def abi_hashes() -> dict[str, object]:
     """Hashes over abi.encode."""
     return {
-        "about": "guardian_roster_hash, recipients_commitment and authorization_nonce as the Hub computes them.",
+        "about": (
+            "guardian_roster_hash, recipients_commitment and authorization_nonce as the Hub computes them, and the "
+            "salt that clients give the terms of a Poster's number-th bounty on a page."
+        ),
         "chain_id": CHAIN_ID,
         "hub_address": HUB,
         "guardian_roster": to_json(ROSTER),
@@ -55,6 +58,16 @@ def abi_hashes() -> dict[str, object]:
             "poster_address": POSTER,
             "terms": TERMS.to_args(),
             "nonce": authorization_nonce(CHAIN_ID, HUB, POSTER, TERMS),
+        },
+        "funding_salt": {
+            "type": SALT_TYPE,
+            "type_hash": "0x" + keccak256(SALT_TYPE.encode()).hex(),
+            "poster_address": POSTER,
+            "spec_commitment": TERMS.spec_commitment,
+            "salts": [
+                {"number": str(number), "salt": funding_salt(CHAIN_ID, HUB, POSTER, TERMS.spec_commitment, number)}
+                for number in (1, 2, 2**64)
+            ],
         },
     }
 

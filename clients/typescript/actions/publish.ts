@@ -4,17 +4,19 @@
  *
  * The terms that are funded are read out of the page here and completed from the chain; the service's answer has to
  * agree with them. What was signed is written down and kept, so that a page is funded once: authorizations over the same
- * terms have the same nonce, of which the token takes one, and other terms are signed only once what was signed before
- * is over, by the finalized chain and by this machine's clock. Each visit asks node and API for bounties on the page.
+ * terms have the same nonce, of which the token takes one, also where this browser forgot them or another machine signs,
+ * since the salt follows from the page and the number of its funding. Other terms are signed only once what was signed
+ * before is over, by the finalized chain and by this machine's clock; another number is the person's decision. Each visit
+ * asks node and API for bounties on the page.
  */
 
-import { bytesToHex, encodeFunctionData, erc20Abi, hashTypedData, parseAbi } from "viem";
+import { encodeFunctionData, erc20Abi, hashTypedData, parseAbi } from "viem";
 import type { Address, Hex } from "viem";
 import { answerOf } from "../src/api.js";
 import type { Schemas } from "../src/api.js";
 import { pageTerms } from "../src/challenge.js";
 import type { PageTerms } from "../src/challenge.js";
-import { authorizationNonce, commitmentOf, guardianRosterHash } from "../src/commitments.js";
+import { authorizationNonce, commitmentOf, fundingSalt, guardianRosterHash } from "../src/commitments.js";
 import type { Terms } from "../src/commitments.js";
 import { ServiceError } from "../src/errors.js";
 import { allowanceCall, fundingCall, fundingPath, fundingTypedData } from "../src/hub.js";
@@ -42,6 +44,8 @@ const ALLOWED =
   "none of its signatures (ERC-1271), as after a delegation (EIP-7702), and the token asks that code, not your key";
 const AGE_KEY = /AGE-SECRET-KEY-1/i;
 const MAINNET = 8453;
+/** Fundings of one page that are looked at for one that the token has not as spent. */
+const MOST_NUMBERS = 64n;
 const tokenAbi = parseAbi([
   "function version() view returns (string)",
   "function authorizationState(address, bytes32) view returns (bool)",
@@ -113,7 +117,8 @@ async function publish(context: Context, stage: Stage): Promise<void> {
   if (funding === undefined || !isUsable) {
     const isSigned = (await pathOf(context)) === "authorization";
     const fund = isSigned ? authorized : allowed;
-    funding = await fund(context, stage, name, commitment, terms, conditions, kept);
+    const number = BigInt(1 + known.length + hidden.length);
+    funding = await fund(context, stage, name, commitment, terms, conditions, number, kept);
   }
   if (funding.isAllowed === true) await approve(context, stage, terms, conditions, funding);
   const [step, expected] = creation(context, funding);
@@ -404,12 +409,13 @@ async function authorized(
   commitment: Hex,
   page: PageTerms,
   conditions: Conditions,
+  number: bigint,
   kept: Funding | undefined,
 ): Promise<Funding> {
   const { journal, wallet, account, settings } = context;
   const { rosterUntil } = conditions;
   const now = await signingTime(context);
-  const terms = await termsFor(context, commitment, page, conditions, kept);
+  const terms = await termsFor(context, stage, commitment, page, conditions, number, kept);
   const until = now + AUTHORIZATION_SECONDS;
   const validBefore = rosterUntil > 0n && rosterUntil < until ? rosterUntil : until;
   if (validBefore <= now + MARGIN_SECONDS) {
@@ -442,12 +448,13 @@ async function allowed(
   commitment: Hex,
   page: PageTerms,
   conditions: Conditions,
+  number: bigint,
   kept: Funding | undefined,
 ): Promise<Funding> {
   stage.say("");
   if (kept !== undefined) await requireOver(context, kept, "The token takes no signature of this account any more");
   const isKept = kept?.isAllowed === true && isHonoured(kept.terms, conditions);
-  const terms = isKept ? kept.terms : newTerms(commitment, page, conditions);
+  const terms = isKept ? kept.terms : newTerms(context, commitment, page, conditions, number);
   const nonces = [...new Set([...(kept?.nonces ?? []), nonceOf(context, terms)])];
   const signedUntil = kept?.signedUntil ?? 0n;
   const funding: Funding = { terms, validBefore: 0n, isAllowed: true, nonces, signedUntil };
@@ -511,9 +518,11 @@ async function requireOver(context: Context, { signedUntil }: Funding, why: stri
 /** The kept terms while they can be meant; else others, once nothing that was signed before can be used any more. */
 async function termsFor(
   context: Context,
+  stage: Stage,
   commitment: Hex,
   page: PageTerms,
   conditions: Conditions,
+  number: bigint,
   kept: Funding | undefined,
 ): Promise<Terms> {
   if (kept !== undefined) {
@@ -524,11 +533,44 @@ async function termsFor(
     const why = isHonouredNow ? "The token has it as spent" : "The contract's roster or fees changed";
     await requireOver(context, kept, why);
   }
-  return newTerms(commitment, page, conditions);
+  return unspentTerms(context, stage, commitment, page, conditions, number);
 }
 
-function newTerms(commitment: Hex, page: PageTerms, conditions: Conditions): Terms {
-  return fundedTerms(commitment, page, conditions, bytesToHex(crypto.getRandomValues(new Uint8Array(32))));
+/** Terms that the token has not as spent; past some that it has only as the person decides. */
+async function unspentTerms(
+  context: Context,
+  stage: Stage,
+  commitment: Hex,
+  page: PageTerms,
+  conditions: Conditions,
+  first: bigint,
+): Promise<Terms> {
+  for (let number = first; number < first + MOST_NUMBERS; number += 1n) {
+    const terms = newTerms(context, commitment, page, conditions, number);
+    if (!(await isSpent(context, terms))) return terms;
+    if (number > first) continue;
+    const facts: Fact[] = [
+      ["The token", "has the authorization over these terms as used or cancelled, and no bounty of it shows"],
+      ["What that may be", "a bounty that another machine of yours made a moment ago, which shows in a minute"],
+      ["Another authorization", "would be another escrow"],
+    ];
+    stage.say("");
+    await stage.confirm("This page may be funded already", facts, "Fund it once more");
+  }
+  throw new ServiceError("authorization_used", "The token has every authorization over this page as spent.", {
+    nextAction: "Choose another node in the wallet, and look at the account's transfers on chain.",
+  });
+}
+
+function newTerms(
+  { settings, account }: Context,
+  commitment: Hex,
+  page: PageTerms,
+  conditions: Conditions,
+  number: bigint,
+): Terms {
+  const { chainId, hubAddress } = settings.deployment;
+  return fundedTerms(commitment, page, conditions, fundingSalt(chainId, hubAddress, account, commitment, number));
 }
 
 /** The domain of the token's own typed data, read from the token. */

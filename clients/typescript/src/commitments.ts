@@ -29,6 +29,9 @@ const AUTHORIZATION_TYPE =
   "uint256 escrowAmount,uint256 submissionDeadline,uint256 judgingWindow,uint256 maxProtocolFee," +
   "uint256 maxGuardianFee,bytes32 salt)";
 
+const SALT_TYPE =
+  "ServiceBountySalt(uint256 chainId,address hub,address poster,bytes32 specCommitment,uint256 number)";
+
 /**
  * keccak256 of exact bytes: the `spec_commitment` of a challenge page, the `report_commitment` of a written Verdict,
  * the `submission_commitment` of an envelope's canonical JSON. A string stands for its UTF-8 bytes; nothing is
@@ -78,6 +81,25 @@ export function authorizationNonce(chainId: bigint | number, hub: Address, poste
       terms.maxGuardianFee,
       terms.salt,
     ]),
+  );
+}
+
+/**
+ * The salt of the terms with which a Poster funds a page; `number` is 1 for the first bounty on it. It follows from what
+ * every machine of the Poster knows, so that the same terms are the same authorization on each, and the token takes it
+ * once.
+ */
+export function fundingSalt(
+  chainId: bigint | number,
+  hub: Address,
+  poster: Address,
+  specCommitment: Hex,
+  number: bigint | number,
+): Hex {
+  const types = parseAbiParameters("bytes32, uint256, address, address, bytes32, uint256");
+  const typeHash = keccak256(stringToHex(SALT_TYPE));
+  return keccak256(
+    encodeAbiParameters(types, [typeHash, BigInt(chainId), hub, poster, specCommitment, BigInt(number)]),
   );
 }
 

@@ -17,6 +17,7 @@ export type { PageTerms } from "./challenge.js";
 export {
   authorizationNonce,
   commitmentOf,
+  fundingSalt,
   guardianRosterHash,
   logDigest,
   recipientsCommitment,

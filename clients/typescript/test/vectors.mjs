@@ -123,8 +123,9 @@ test("commitments: of texts, documents and logs", () => {
   }
 });
 
-test("abi_hashes: roster, recipients and nonce", () => {
-  const { chain_id, hub_address, guardian_roster, recipients_commitment, authorization } = load("abi_hashes");
+test("abi_hashes: roster, recipients, nonce and salt", () => {
+  const hashes = load("abi_hashes");
+  const { chain_id, hub_address, guardian_roster, recipients_commitment, authorization, funding_salt } = hashes;
   const { members, version, quorum, guardian_roster_hash } = guardian_roster;
   const encryptionKeys = members.map((member) => member.encryption_public_key);
   const accounts = members.map((member) => member.guardian_address);
@@ -139,6 +140,13 @@ test("abi_hashes: roster, recipients and nonce", () => {
     client.authorizationNonce(chain_id, hub_address, authorization.poster_address, terms),
     authorization.nonce,
   );
+  for (const { number, salt } of funding_salt.salts) {
+    const { poster_address, spec_commitment } = funding_salt;
+    assert.strictEqual(
+      client.fundingSalt(chain_id, hub_address, poster_address, spec_commitment, BigInt(number)),
+      salt,
+    );
+  }
 });
 
 test("reveal: rounds and signatures", () => {

@@ -106,7 +106,7 @@ def _fund(story: Story, cast: Cast, submission_seconds: int) -> Funded:
     story.tell("The Poster publishes a challenge page; the service reviews it; the Poster funds the escrow in the Hub.")
     poster, hub = cast.address("poster"), cast.stack.hub.hub.address
     before = cast.token_balance(poster), cast.token_balance(hub)
-    bounty = cast.fund(submission_seconds=submission_seconds, judging_seconds=JUDGING_SECONDS)
+    bounty = cast.fund(submission_seconds=submission_seconds, judging_seconds=JUDGING_SECONDS, again=False)
     moved = before[0] - cast.token_balance(poster), cast.token_balance(hub) - before[1]
     story.verified("fund", f"the escrow of {ESCROW} moved from the Poster to the Hub", moved == (ESCROW, ESCROW))
     page = cast.person("poster").home / "bounty_challenge.md"

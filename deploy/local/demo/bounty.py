@@ -73,14 +73,14 @@ class Cast:
         """Base units of the escrow token."""
         return int(self.stack.hub.token.call("balanceOf", address))
 
-    def fund(self, *, submission_seconds: int, judging_seconds: int, title: str = "") -> Funded:
-        """The Poster publishes the example page and funds it."""
+    def fund(self, *, submission_seconds: int, judging_seconds: int, title: str = "", again: bool = True) -> Funded:
+        """The Poster publishes the example page and funds it; ``again``: beside open ones of the same file or title."""
         poster = self.person("poster")
         deadline = self.chain_time() + submission_seconds
         page = challenge_page(
             poster.home, submission_deadline=deadline, judging_window_seconds=judging_seconds, title=title
         )
-        ran = poster.run("poster:publish-fund", str(page))
+        ran = poster.run("poster:publish-fund", *(["--again"] if again else []), str(page))
         created = ran.event("publish_fund.bounty_created")
         view = self.stack.hub.hub.call("getBounty", int(created.text("bounty_id")))
         return Funded(created.text("bounty_id"), created.text("spec_commitment"), deadline, int(view[4]), int(view[5]))

@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +26,9 @@ from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Params, RpcProxy
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import Ran, Terminal
+
+AUTHORIZED = "0x" + hub_abi().functions["createBountyWithAuthorization"].selector.hex()
 
 
 @pytest.fixture
@@ -439,7 +441,7 @@ def set_fees(ledger: Ledger, protocol: int, guardian: int) -> None:
     ledger.contract.transact(owner, "setFeePolicy", protocol, guardian, recipient)
 
 
-def test_publish_fund__a_cancelled_authorization__is_followed_by_another_once_its_time_is_over(
+def test_publish_fund__a_cancelled_authorization__is_followed_by_another_once_its_time_is_over_and_it_is_wanted(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
     before = balance(ledger)
@@ -457,7 +459,10 @@ def test_publish_fund__a_cancelled_authorization__is_followed_by_another_once_it
     assert ran.last["code"] == "authorization_outstanding"  # that it was cancelled is one endpoint's word
     assert "signing:" not in ran.words.replace("signing: publish", "")
     ledger.advance_to(ledger.time() + 3_700)
-    assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert (ran.last["code"], "--again" in str(ran.last["next_action"])) == ("authorization_cancelled", True)
+    assert balance(ledger) == before
+    assert poster.run("poster:publish-fund", "--again", str(page)).last["event"] == "publish_fund.bounty_created"
     assert len(json.loads(journal.read_text())["nonces"]) == 2
     assert before - balance(ledger) == ESCROW
 
@@ -634,6 +639,60 @@ def test_publish_fund__the_same_page_from_another_machine__is_refused_before_any
     assert "--again" in str(ran.last["next_action"])
     assert "signing:" not in ran.words
     assert ledger.bounty_count() == before
+
+
+def is_simulated(method: str, params: Params) -> bool:
+    call = params[0] if params else None
+    return method == "eth_call" and isinstance(call, dict) and str(call["data"]).startswith(AUTHORIZED)
+
+
+def is_sent(method: str, _params: Params) -> bool:
+    return method == "eth_sendRawTransaction"
+
+
+@pytest.fixture
+def beside(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path
+) -> Iterator[Callable[[Callable[[str, Params], bool], tuple[str, ...]], list[Ran]]]:
+    """The same key on another machine runs a command at a moment of this one's run."""
+    direct = RpcProxy(ledger.node.url)
+    other = person(ledger, api, direct, tmp_path / "other", "poster")
+
+    def prepare(moment: Callable[[str, Params], bool], arguments: tuple[str, ...]) -> list[Ran]:
+        ran: list[Ran] = []
+
+        def before(method: str, params: Params) -> dict[str, object] | None:
+            if not ran and moment(method, params):
+                ran.append(other.run(*arguments))
+            return None
+
+        rpc.before = before
+        return ran
+
+    yield prepare
+    direct.server.close()
+
+
+@pytest.mark.parametrize("moment", [is_simulated, is_sent])
+@pytest.mark.parametrize("earlier", [0, 1], ids=["first", "again"])
+def test_publish_fund__the_same_page_from_two_machines_in_the_same_moment__takes_one_escrow(
+    ledger: Ledger,
+    poster: Terminal,
+    page_path: str,
+    beside: Callable[[Callable[[str, Params], bool], tuple[str, ...]], list[Ran]],
+    moment: Callable[[str, Params], bool],
+    earlier: int,
+) -> None:
+    """Each machine drew a salt of its own: both escrows were taken."""
+    arguments: tuple[str, ...] = ("poster:publish-fund", page_path)
+    for _ in range(earlier):
+        poster.run(*arguments)
+        arguments = ("poster:publish-fund", "--again", page_path)
+    held, before = balance(ledger), ledger.bounty_count()
+    ran = beside(moment, arguments)
+    first = poster.run(*arguments)
+    assert [each.last for each in ran] == [first.last]
+    assert (held - balance(ledger), ledger.bounty_count() - before) == (ESCROW, 1)
 
 
 def test_publish_fund__again__funds_once_more_each_time_it_is_asked(

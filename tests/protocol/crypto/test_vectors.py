@@ -25,7 +25,7 @@ from bounty_protocol.crypto.capsule import open_capsule
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.sealed_box import unwrap
 from bounty_protocol.crypto.x25519 import Identity, parse_recipient
-from bounty_protocol.domain.abi_hashes import authorization_nonce
+from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.binding import parse_binding
 from bounty_protocol.domain.canonical_json import canonical_bytes, parse_canonical
 from bounty_protocol.domain.challenge import parse_challenge
@@ -71,7 +71,7 @@ def test_commitments__each_text__its_value() -> None:
         assert log_digest(logs) == case["log_digest"]
 
 
-def test_abi_hashes__roster_recipients_and_nonce__their_values() -> None:
+def test_abi_hashes__roster_recipients_nonce_and_salt__their_values() -> None:
     value = _load("abi_hashes.json")
     roster = Roster.from_json(value["guardian_roster"])
     roster.verify(value["chain_id"], value["hub_address"])
@@ -81,6 +81,12 @@ def test_abi_hashes__roster_recipients_and_nonce__their_values() -> None:
     terms = Terms.from_args(authorization["terms"])
     found = authorization_nonce(value["chain_id"], value["hub_address"], authorization["poster_address"], terms)
     assert found == authorization["nonce"]
+    salts = value["funding_salt"]
+    assert "0x" + keccak256(salts["type"].encode()).hex() == salts["type_hash"]
+    for case in salts["salts"]:
+        number, page = int(case["number"]), Bytes32(salts["spec_commitment"])
+        found = funding_salt(value["chain_id"], value["hub_address"], salts["poster_address"], page, number)
+        assert found == case["salt"]
 
 
 def test_reveal__locator_rounds_and_chain__their_values() -> None:

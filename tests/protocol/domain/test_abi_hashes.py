@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from bounty_protocol.domain.abi_hashes import (
     AUTHORIZATION_TYPE,
+    SALT_TYPE,
     authorization_nonce,
+    funding_salt,
     guardian_roster_hash,
     recipients_commitment,
 )
@@ -76,6 +78,21 @@ def test_authorization_nonce__one_term_changed__another_value(name: str) -> None
     nonce = authorization_nonce(CHAIN_ID, HUB, POSTER, TERMS)
     assert authorization_nonce(CHAIN_ID, HUB, POSTER, changed) != nonce
     assert authorization_nonce(CHAIN_ID, HUB, account("another"), TERMS) != nonce
+
+
+def test_funding_salt__equals_the_encoding_by_hand_and_differs_in_each_part() -> None:
+    page = TERMS.spec_commitment
+    words = [_word(CHAIN_ID), _word(HUB), _word(POSTER), to_bytes(page), _word(2)]
+    salt = funding_salt(CHAIN_ID, HUB, POSTER, page, 2)
+    assert salt == _hex(keccak256(SALT_TYPE.encode()) + b"".join(words))
+    others = [
+        funding_salt(CHAIN_ID + 1, HUB, POSTER, page, 2),
+        funding_salt(CHAIN_ID, account("another"), POSTER, page, 2),
+        funding_salt(CHAIN_ID, HUB, account("another"), page, 2),
+        funding_salt(CHAIN_ID, HUB, POSTER, word("another"), 2),
+        funding_salt(CHAIN_ID, HUB, POSTER, page, 1),
+    ]
+    assert len({salt, *others}) == 6
 
 
 def test_to_bytes__a_key__feeds_the_encoder_32_bytes() -> None:

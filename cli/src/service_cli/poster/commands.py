@@ -151,7 +151,7 @@ def poster_check(page: str, offline: bool, network: str | None) -> None:
 @click.option("--check", is_flag=True, help="Only check the page and show what funding it would cost; needs no key.")
 @click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role to check, too.")
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
-@click.option("--again", is_flag=True, help="Fund the same page once more: a second bounty with its own escrow.")
+@click.option("--again", is_flag=True, help="Fund all the same: a bounty with its own escrow beside earlier ones.")
 @click.argument("page", metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_publish_fund(
     page: str,
@@ -169,15 +169,18 @@ def poster_publish_fund(
     token authorization that binds every term, and sends createBountyWithAuthorization. A token without
     authorizations, or an account with code, is funded by an allowance of exactly the escrow instead. Run it again
     after an interruption: it continues. A page that this account has funded before, here or on another machine, is
-    refused unless --again is given. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+    refused unless --again is given; so is another page while a bounty that was funded from the same file, or that has
+    the same title, is open: a typo cannot be corrected in a funded page. At a terminal you are asked instead.
+    BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
 
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY (required; or SERVICE_POSTER_PRIVATE_KEY_FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  a page that holds a private key; a page that this account has funded before, without --again; a page
-              that is not ready; an answer that differs from its own derivation in any field; terms that the Hub would
-              refuse; a balance below the escrow or the gas; new terms while an earlier authorization may still be used;
+    Refuses:  a page that holds a private key; without --again a page that this account has funded before, and one
+              beside an open bounty of the same file or title; a page that is not ready; an answer that differs from
+              its own derivation in any field; terms that the Hub would refuse; a balance below the escrow or the gas;
+              new terms while an earlier authorization may still be used, or after a cancelled one;
               terms signed less than a minute before an announced roster takes effect; while a notice about the Hub
               is in effect
     Examples: service-cli poster:publish-fund --check bounty_challenge.md
@@ -193,7 +196,7 @@ def poster_publish_fund(
         check_page(settings, read_document(page), poster_address, page)
     else:
         settings = load_settings(network, api_base_url, max_cost=max_cost)
-        publish_and_fund(settings, read_document(page), yes=yes, again=again)
+        publish_and_fund(settings, read_document(page), None if page == "-" else page, yes=yes, again=again)
 
 
 @command("poster:open-winning-submission", "open_winning_submission", api=True)

@@ -5,18 +5,20 @@ which the Hub may create this page's bounty; before anything new is signed, the 
 and the API's index is compared with it.
 
 Terms that were signed are kept while the Hub honours them: authorizations over the same terms share a nonce, and the
-token takes one of them. Other terms have another nonce, so they are signed only once every earlier authorization is
-over by the finalized block and by this machine's clock. On the allowance path the Hub may take the escrow exactly once.
+token takes one of them. That holds between machines, too: the salt follows from the page and the number of its funding,
+so that the same terms are the same authorization on each. Other terms have another nonce, so they are signed only once
+every earlier authorization is over by the finalized block and by this machine's clock; another number is the person's
+decision. On the allowance path the Hub may take the escrow exactly once.
 """
 
-import secrets
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
-from bounty_protocol.domain.abi_hashes import authorization_nonce
+from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.domain.terms import Terms
@@ -25,7 +27,6 @@ from bounty_protocol.types import (
     BlockNumber,
     Bytes32,
     UnixSeconds,
-    bytes32,
     parse_bytes32,
 )
 
@@ -64,6 +65,8 @@ from service_cli.witnesses.times import has_passed, latest_moment, signing_time
 from service_cli.witnesses.vouching import Vouched
 
 MARGIN_SECONDS: Final = 60
+_MOST_NUMBERS: Final = 64
+"""Fundings of one page that are looked at for one that the token has not as used."""
 
 
 class FundingPath(StrEnum):
@@ -132,6 +135,18 @@ AUTHORIZATION: Final = JournalEntry("authorization", Authorization.to_json, Auth
 
 
 @dataclass(frozen=True, slots=True)
+class NextFunding:
+    """Which funding of the page by this account is to be made."""
+
+    number: int
+    """One more than the bounties that are there."""
+    since: BlockNumber
+    """A block before the look that found these bounties."""
+    again: bool
+    """Whether the person wants a bounty beside whatever became of earlier ones."""
+
+
+@dataclass(frozen=True, slots=True)
 class Funding:
     """One page being funded by one account."""
 
@@ -158,7 +173,9 @@ class Funding:
         kept = self.journal.get(AUTHORIZATION)
         return self.journal.get(PATH) is FundingPath.ALLOWANCE or (kept is not None and self._is_good(kept, terms))
 
-    def run(self, conditions: Vouched[HubConditions], known: Vouched[tuple[Escrow, ...]]) -> Receipt:
+    def run(
+        self, conditions: Vouched[HubConditions], known: Vouched[tuple[Escrow, ...]], following: NextFunding
+    ) -> Receipt:
         """Create the bounty; of ``known``, the account's escrows on this page, none may be this journal's work."""
         if self.own(known) is not None:
             raise AssertionError("a bounty that exists is not created again")
@@ -167,7 +184,8 @@ class Funding:
             require_means(chain, self.session.account, CREATION_CALLS[path])
         authorized = path is FundingPath.AUTHORIZATION
         try:
-            call = self._authorized(conditions.value) if authorized else self._allowed(conditions.value)
+            terms = self._terms(conditions.value, following)
+            call = self._authorized(terms, conditions.value) if authorized else self._allowed(terms, conditions.value)
         except CommandRefused as error:
             if error.code == "authorization_used" and (receipt := self.created()) is not None:
                 return receipt  # it was mined after this run had looked for it first
@@ -177,6 +195,8 @@ class Funding:
         except CommandRefused as error:
             if error.code != "reverted":
                 raise
+            if (receipt := self.created()) is not None:
+                return receipt  # from another machine, in the same moment: the token took one authorization of the two
             kept = self.journal.get(AUTHORIZATION)
             if authorized and kept is not None and funding_path(chain, self.session.account) is FundingPath.ALLOWANCE:
                 raise self._outstanding(kept, "the token takes none of an account with code") from error
@@ -207,8 +227,7 @@ class Funding:
         since = min(nonces.values(), default=None)
         return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
 
-    def _authorized(self, conditions: HubConditions) -> HubCall:
-        terms = self._terms(conditions)
+    def _authorized(self, terms: Terms, conditions: HubConditions) -> HubCall:
         kept = self.journal.get(AUTHORIZATION)
         if kept is None or not self._is_good(kept, terms):
             kept = self._sign(terms, conditions, signing_time(self.session.chain))
@@ -253,28 +272,45 @@ class Funding:
         self.journal.note(AUTHORIZATION, signed)
         return signed
 
-    def _terms(self, conditions: HubConditions) -> Terms:
+    def _terms(self, conditions: HubConditions, following: NextFunding) -> Terms:
         """The terms written down, while they can still be meant; else new ones, written down before use."""
         if (terms := self.journal.get(TERMS)) is not None:
             honoured, state = conditions.honour(terms), self._state_of(terms)
             if honoured and state is AuthorizationState.UNUSED:
                 return terms
-            if state is AuthorizationState.USED:
-                message = "The token has the authorization as used, but no bounty of it shows."
-                next_action = "Do not fund again; look at the account's transfers on chain."
-                raise CommandRefused("authorization_used", message, next_action=next_action)
+            if state is AuthorizationState.USED and not following.again:
+                raise _authorization_used()
             self._require_over(honoured=honoured)
+        former, terms = terms, self._next_terms(conditions, following)
+        if former is not None:
             say("the Hub's roster or fees changed, or the authorization was cancelled; other terms are signed")
-        terms = conditions.terms(self.page, self.commitment, bytes32(secrets.token_bytes(32)))
-        nonces = self.journal.get(NONCES) or {}
-        self.journal.note(NONCES, {**nonces, self._nonce(terms): self.session.chain.latest().number})
         self.journal.note(TERMS, terms)
         return terms
 
+    def _next_terms(self, conditions: HubConditions, following: NextFunding) -> Terms:
+        """Terms whose nonce the token has as unused; past one that is used or cancelled only as the person decided."""
+        chain, account = self.session.chain, self.session.account
+        for number in itertools.islice(itertools.count(following.number), _MOST_NUMBERS):
+            salt = funding_salt(chain.chain_id, chain.hub.address, account, self.commitment, number)
+            terms = conditions.terms(self.page, self.commitment, salt)
+            nonces = self.journal.get(NONCES) or {}
+            self.journal.note(NONCES, {self._nonce(terms): following.since, **nonces})
+            state = self._state_of(terms)
+            if state is AuthorizationState.UNUSED:
+                return terms
+            if following.again:
+                continue
+            if state is AuthorizationState.USED:
+                raise _authorization_used()
+            message = "The authorization over these terms was cancelled, on this machine or another."
+            next_action = "If this page is to be funded all the same, run the command again with --again."
+            raise CommandRefused("authorization_cancelled", message, next_action=next_action)
+        raise _authorization_used()
+
     def _state_of(self, terms: Terms) -> AuthorizationState:
-        """The token's state of the terms' nonce, where an authorization over them was signed."""
+        """The token's state of the terms' nonce; an account that funds by an allowance has none there."""
         nonce = self._nonce(terms)
-        if self.journal.get(AUTHORIZATION) is None:
+        if self.journal.get(PATH) is not FundingPath.AUTHORIZATION and self.journal.get(AUTHORIZATION) is None:
             return AuthorizationState.UNUSED
         since = first_block(self.session.chain) or (self.journal.get(NONCES) or {}).get(nonce, BlockNumber(0))
         return authorization_state(self.session.chain, self.session.account, nonce, since)
@@ -294,9 +330,8 @@ class Funding:
         next_action = "Run the command again after that time, once its block is final. Nothing else was signed."
         return CommandRefused("authorization_outstanding", message, next_action=next_action)
 
-    def _allowed(self, conditions: HubConditions) -> HubCall:
+    def _allowed(self, terms: Terms, conditions: HubConditions) -> HubCall:
         """Allow the Hub exactly the escrow, once; what a creation may have taken is not allowed again."""
-        terms = self._terms(conditions)
         if (allowed := allowance(self.session.chain, self.session.account)) != terms.escrow_amount:
             sent = self.journal.get(CREATE.attempt)
             last = self.journal.get(CREATE.given_up_from) if sent is None else sent.nonce
@@ -341,3 +376,12 @@ class Funding:
         escrow, token = self.page.escrow_amount, conditions.constants.token
         award = amount(escrow - sum(conditions.fees(escrow)), token)
         return f"create the bounty with an escrow of {amount(escrow, token)}, {award} of it for the winner"
+
+
+def _authorization_used() -> CommandRefused:
+    message = "The token has the authorization as used, but no bounty of it shows."
+    next_action = (
+        "Wait a minute and run the command again: it finds a bounty that another machine made. If none shows then, "
+        "look at the account's transfers on chain before you fund the page once more with --again."
+    )
+    return CommandRefused("authorization_used", message, next_action=next_action)

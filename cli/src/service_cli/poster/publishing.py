@@ -5,7 +5,7 @@ agreed with what is derived here from the page's bytes and the Hub itself. ``che
 
 A page is funded once. Whether it was funded before, from any machine, is read from the Hub's log and compared with the
 API's index; a bounty counts only when the Hub itself names this account and this page. What an earlier run reported is
-looked for again.
+looked for again. While a bounty of the same file or title is open, ``earlier`` asks.
 """
 
 import itertools
@@ -33,19 +33,22 @@ from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
+from service_cli.poster.earlier import note_file, require_no_open_one
 from service_cli.poster.events import FundedBounty, PublishedPage
 from service_cli.poster.funding import (
     CREATION_CALLS,
     FUNDED,
+    TERMS,
     Funding,
     FundingPath,
+    NextFunding,
     funding_path,
     path_explained,
 )
 from service_cli.poster.template import require_filled
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import Token, amount, wei
-from service_cli.witnesses.escrows import escrows_of, require_all_seen
+from service_cli.witnesses.escrows import escrows_of, hidden_escrows, require_all_seen
 from service_cli.witnesses.notices import notices_of, require_fundable, said
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
@@ -53,8 +56,10 @@ from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
 _DISAGREES: Final = "Do not fund: the API and this client disagree. Check the configuration, then report it."
 
 
-def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, again: bool = False) -> None:
-    """The command ``poster:publish-fund``."""
+def publish_and_fund(
+    settings: Settings, page: bytes, path: str | None = None, *, yes: bool = False, again: bool = False
+) -> None:
+    """The command ``poster:publish-fund``; ``path`` is the page's file, None where it was piped in."""
     challenge, commitment = _checked_page(settings, page)
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     with _journal(session, commitment, again=again) as journal:
@@ -66,23 +71,29 @@ def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, agai
                 _show_funded(session, done)
                 return
             say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
-        done = _fund(Funding(session, challenge, commitment, journal), page, yes=yes, again=again)
+        done = _fund(Funding(session, challenge, commitment, journal), page, path, yes=yes, again=again)
         journal.note(FUNDED, done)
+        note_file(session, path, done.bounty_id)
         _show_funded(session, done)
 
 
-def _fund(funding: Funding, page: bytes, *, yes: bool, again: bool) -> FundedBounty:
+def _fund(funding: Funding, page: bytes, path: str | None, *, yes: bool, again: bool) -> FundedBounty:
     """Find the bounty, or create it; whatever is signed, the API is asked in the same run."""
     session, challenge, commitment = funding.session, funding.page, funding.commitment
     if (receipt := funding.created()) is not None:
         return _funded(session, receipt, commitment)
+    since = session.chain.latest().number
     known = escrows_of(session.chain, session.api, session.account, commitment)
     if (own := funding.own(known)) is not None:
         return _on_the_hub(session, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
+    hidden = hidden_escrows(session.chain, session.account, commitment, known)
+    following = NextFunding(1 + len(known.value) + len(hidden), since, again)
     if not again:
         require_all_seen(session.chain, session.api, session.account, commitment, known)
         if known.value:
             raise _already_funded(session.account, known.value[-1].bounty_id)
+        if funding.journal.get(TERMS) is None:  # else an earlier run came past this question
+            require_no_open_one(session, challenge, path)
     require_fundable(session.chain, session.api)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
     if funding.is_under_way(conditions):
@@ -99,7 +110,7 @@ def _fund(funding: Funding, page: bytes, *, yes: bool, again: bool) -> FundedBou
         vouched = _publish(session, page, commitment, challenge, conditions)
         require_fundable(session.chain, session.api)  # a review takes minutes
         confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=yes)
-    return _funded(session, funding.run(vouched, known), commitment)
+    return _funded(session, funding.run(vouched, known, following), commitment)
 
 
 def _is_there(session: ApiSession[LocalSigner], done: FundedBounty) -> bool:

@@ -69,14 +69,18 @@ def require_all_seen(
     chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32, known: Vouched[tuple[Escrow, ...]]
 ) -> None:
     """Refuse where an earlier run saw an escrow of this account on this page that is not among the known ones now."""
-    shown = {(str(escrow.bounty_id), escrow.nonce) for escrow in known.value}
-    seen = journals_below(chain.chain_id, chain.hub.address, *_names(poster, page))
-    hidden = sorted(int(bounty_id) for *_, bounty_id, nonce in seen if (bounty_id, nonce) not in shown)
-    if hidden:
+    if hidden := hidden_escrows(chain, poster, page, known):
         here = f"this machine, which saw bounty {', '.join(map(str, hidden))} in a final block,"
         refusal = disagreement(Fact.UNFUNDED, here, f"{chain.named} with {api.peer.named}")
         next_action = "Nothing was signed. Use other endpoints; to fund the page even if that is there, add --again."
         raise CommandRefused(refusal.code, refusal.message, next_action=next_action)
+
+
+def hidden_escrows(chain: ChainClient, poster: Address, page: Bytes32, known: Vouched[tuple[Escrow, ...]]) -> list[int]:
+    """The bounties that an earlier run saw in a final block, and that nobody shows now."""
+    shown = {(str(escrow.bounty_id), escrow.nonce) for escrow in known.value}
+    seen = journals_below(chain.chain_id, chain.hub.address, *_names(poster, page))
+    return sorted(int(bounty_id) for *_, bounty_id, nonce in seen if (bounty_id, nonce) not in shown)
 
 
 def _names(poster: Address, page: Bytes32) -> tuple[str, ...]:

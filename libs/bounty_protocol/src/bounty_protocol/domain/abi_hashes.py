@@ -15,6 +15,7 @@ AUTHORIZATION_TYPE: Final = (
     "uint256 escrowAmount,uint256 submissionDeadline,uint256 judgingWindow,uint256 maxProtocolFee,"
     "uint256 maxGuardianFee,bytes32 salt)"
 )
+SALT_TYPE: Final = "ServiceBountySalt(uint256 chainId,address hub,address poster,bytes32 specCommitment,uint256 number)"
 
 
 def guardian_roster_hash(
@@ -42,6 +43,16 @@ def authorization_nonce(chain_id: int, hub: Address, poster: Address, terms: Ter
     """The EIP-3009 nonce that binds an authorization to exactly these terms."""
     types = ("bytes32", "uint256", "address", "address", *TERMS_TYPES)
     return _hash(types, (keccak256(AUTHORIZATION_TYPE.encode()), chain_id, hub, poster, *terms.as_tuple()))
+
+
+def funding_salt(chain_id: int, hub: Address, poster: Address, page: Bytes32, number: int) -> Bytes32:
+    """The salt of the terms with which a Poster funds a page; ``number`` is 1 for the first bounty on it.
+
+    It follows from what every machine of the Poster knows, so that the same terms are the same authorization on each of
+    them, and the token takes it once.
+    """
+    types = ("bytes32", "uint256", "address", "address", "bytes32", "uint256")
+    return _hash(types, (keccak256(SALT_TYPE.encode()), chain_id, hub, poster, to_bytes(page), number))
 
 
 def _hash(types: Sequence[str], values: Sequence[object]) -> Bytes32:

@@ -1,0 +1,146 @@
+"""``poster:publish-fund`` beside an open bounty of the same file or title: a corrected typo is another escrow."""
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from bounty_protocol.domain.commitments import spec_commitment
+from service_cli.shell.consent import typed_yes
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Terminal
+
+CREATED = "publish_fund.bounty_created"
+Corrected = Callable[[], int]
+
+
+@pytest.fixture
+def first(ledger: Ledger, poster: Terminal) -> str:
+    """The bounty of a page that has a typo."""
+    (poster.home / "page.md").write_bytes(ledger.page(seconds=900))
+    return str(poster.run("poster:publish-fund", "page.md").last["bounty_id"])
+
+
+@pytest.fixture
+def spent(ledger: Ledger, first: str) -> Corrected:
+    """What left the Poster's account since the first escrow."""
+    held = int(ledger.token.call("balanceOf", ledger.people.poster.address))
+    return lambda: held - int(ledger.token.call("balanceOf", ledger.people.poster.address))
+
+
+def correct(ledger: Ledger, path: Path, *, title: str | None = None) -> bytes:
+    """The same page with another deadline and, if given, another title."""
+    page = ledger.page(seconds=1_000) + b"The typo is corrected.\n"
+    if title is not None:
+        lines = [f"title: {title}" if line.startswith("title:") else line for line in page.decode().split("\n")]
+        page = "\n".join(lines).encode()
+    path.write_bytes(page)
+    return page
+
+
+def list_titled(api: ApiTwin, bounty_id: str, title: str | None) -> None:
+    api.listed = {"items": [{**api.item(int(bounty_id)), "title": title}], "next_cursor": None}
+
+
+def test_corrected_page__while_its_bounty_is_open__names_it_and_signs_nothing(
+    ledger: Ledger, poster: Terminal, first: str, spent: Corrected
+) -> None:
+    """It funded a second escrow without a word."""
+    correct(ledger, poster.home / "page.md", title="Another title")
+    ran = poster.run("poster:publish-fund", "./page.md", code=1)
+    assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounty_open", False, 0)
+    assert f"Bounty {first} " in str(ran.last["message"])
+    assert "--again" in str(ran.last["next_action"])
+    funded = poster.run("poster:publish-fund", "--again", "page.md").last
+    assert (funded["event"], spent()) == (CREATED, ESCROW)
+    repeated = poster.run("poster:publish-fund", "page.md").last
+    assert (repeated["bounty_id"], spent()) == (funded["bounty_id"], ESCROW)
+
+
+def test_corrected_page__after_its_bounty_ended__is_funded(
+    ledger: Ledger, poster: Terminal, first: str, spent: Corrected
+) -> None:
+    correct(ledger, poster.home / "page.md")
+    assert poster.run("poster:publish-fund", "page.md", code=1).last["code"] == "earlier_bounty_open"
+    ledger.advance_to(ledger.time() + 901)
+    ledger.contract.transact(ledger.people.owner.wallet, "settle", int(first))
+    correct(ledger, poster.home / "page.md")
+    assert (poster.run("poster:publish-fund", "page.md").last["event"], spent()) == (CREATED, ESCROW)
+
+
+def test_another_file__of_another_title__is_funded(ledger: Ledger, poster: Terminal, api: ApiTwin, first: str) -> None:
+    list_titled(api, first, "Another title")
+    correct(ledger, poster.home / "other.md")
+    assert poster.run("poster:publish-fund", "other.md").last["event"] == CREATED
+
+
+@pytest.mark.parametrize("title", ["{}", "  {}"], ids=["the same", "with other spaces"])
+def test_same_title__from_another_machine_and_file__is_named_by_the_list(
+    ledger: Ledger, rpc: RpcProxy, api: ApiTwin, first: str, spent: Corrected, tmp_path: Path, title: str
+) -> None:
+    other = person(ledger, api, rpc, tmp_path / "other", "poster")
+    page = correct(ledger, other.home / "copy.md").decode()
+    own = next(line.removeprefix("title: ") for line in page.split("\n") if line.startswith("title:")).strip('"')
+    list_titled(api, first, title.format(own))
+    ran = other.run("poster:publish-fund", "copy.md", code=1)
+    assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounty_open", False, 0)
+    assert f"Bounty {first} " in str(ran.last["message"])
+    assert other.run("poster:publish-fund", "--again", "copy.md").last["event"] == CREATED
+
+
+@pytest.mark.attack
+def test_same_title__that_the_api_invents__stops_nobody(
+    ledger: Ledger, rpc: RpcProxy, api: ApiTwin, first: str, poster: Terminal
+) -> None:
+    """A bounty that the Hub does not have, and one of somebody else."""
+    page = correct(ledger, poster.home / "other.md").decode()
+    own = next(line.removeprefix("title: ") for line in page.split("\n") if line.startswith("title:")).strip('"')
+    item = api.item(int(first))
+    ids = [str(ledger.bounty_count() + 7), "9223372036854775807"]
+    api.listed = {"items": [{**item, "bounty_id": one, "title": own} for one in ids], "next_cursor": None}
+    assert poster.run("poster:publish-fund", "other.md").last["event"] == CREATED
+
+
+def test_list_that_cannot_be_read__is_reported_and_nothing_signed(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, first: str, spent: Corrected
+) -> None:
+    correct(ledger, poster.home / "other.md")
+    api.scripts["list"] = lambda _request: (200, b'{"items": 1}', {"Content-Type": "application/json"})
+    ran = poster.run("poster:publish-fund", "other.md", code=1)
+    assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounties_unknown", False, 0)
+    assert poster.run("poster:publish-fund", "--again", "other.md").last["event"] == CREATED
+
+
+def test_killed_run__past_the_question__goes_on_without_it(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, first: str, spent: Corrected
+) -> None:
+    page = correct(ledger, poster.home / "page.md")
+    refusal: dict[str, object] = {"error": {"code": -32000, "message": "not today"}}
+    rpc.before = lambda method, _params: refusal if method == "eth_sendRawTransaction" else None
+    assert poster.run("poster:publish-fund", "--again", "page.md", code=1).last["code"] == "transaction_refused"
+    rpc.honest()
+    ran = poster.run("poster:publish-fund", "page.md").last
+    assert (ran["event"], ran["spec_commitment"], spent()) == (CREATED, spec_commitment(page), ESCROW)
+
+
+class Typed(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "answer"),
+    [(Typed("yes\n"), True), (Typed("y\n"), False), (Typed(""), False), (io.StringIO("yes\n"), None), (None, None)],
+)
+def test_typed_yes__is_that_word_of_a_person_at_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO | None, answer: bool | None
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert typed_yes("Money moves.", "go on") is answer
