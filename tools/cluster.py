@@ -19,7 +19,6 @@ import secrets
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,7 @@ import urllib3
 import yaml
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-from kustomization.render import Object, containers, pod_spec, render
+from kustomization.render import ENTRANCES, Object, containers, pod_spec, render
 from local_stack.ports import HOST
 from local_stack.process import Child, StackError, minimal_environment
 from local_stack.runtime import Runtime, running
@@ -40,9 +39,7 @@ DEFINITIONS: Final = TOP / ".local/definitions"
 OVERLAYS: Final = {name: K8S / "overlays" / name for name in ("staging", "mainnet")} | {
     name: TOP / "tests/deploy" / name for name in ("complete", "traced")
 }
-"""Between them they have every component but those of ``ALONE``."""
-ALONE: Final = ("ingress",)
-"""Components that take the place of another one, on the base of their own."""
+"""Between them they have every component but one of ``ENTRANCES``."""
 PROGRAMS: Final = ("etcd", "kube-apiserver", "kubectl")
 NEXT: Final = "next"
 READY_SECONDS: Final = 60.0
@@ -97,15 +94,11 @@ def find_programs() -> dict[str, Path]:
 
 
 def rendered() -> Iterator[tuple[str, list[Object]]]:
-    """Every overlay, and staging with each component of ``ALONE``."""
+    """Every overlay, and staging with each entrance."""
     for name, folder in OVERLAYS.items():
         yield name, render(folder)
-    for component in ALONE:
-        with tempfile.TemporaryDirectory(prefix="overlay-") as made:
-            used = {"resources": OVERLAYS["staging"], "components": K8S / "components" / component}
-            named = {key: [os.path.relpath(path, Path(made).resolve())] for key, path in used.items()}
-            Path(made, "kustomization.yaml").write_text(yaml.safe_dump(named), encoding="utf-8")
-            yield component, render(Path(made))
+    for entrance in ENTRANCES:
+        yield f"staging by {entrance}", render(OVERLAYS["staging"], entrance=entrance)
 
 
 def find_definitions(folder: Path, deployments: Iterable[Sequence[Object]]) -> list[Object]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from kustomization.render import ENTRANCES
 
 from tools import cluster
 
@@ -24,14 +25,17 @@ def test_programs__of_a_machine__are_those_of_its_assets_or_named(
 
 
 def test_deployments__between_them__have_every_component() -> None:
-    used = {REPOSITORY / "deploy/k8s/components" / name for name in cluster.ALONE}
+    used = {REPOSITORY / "deploy/k8s/components" / name for name in ENTRANCES}
     folders = list(cluster.OVERLAYS.values())
     for folder in folders:
         spec = yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8"))
         used |= {(folder / name).resolve() for name in spec.get("components", [])}
     components = {path.parent for path in (REPOSITORY / "deploy/k8s/components").rglob("kustomization.yaml")}
     assert used == components
-    assert [name for name, objects in cluster.rendered() if objects] == [*cluster.OVERLAYS, *cluster.ALONE]
+    assert [name for name, objects in cluster.rendered() if objects] == [
+        *cluster.OVERLAYS,
+        *(f"staging by {entrance}" for entrance in ENTRANCES),
+    ]
 
 
 def test_definitions__of_a_folder__are_asked_for_by_kind(tmp_path: Path) -> None:

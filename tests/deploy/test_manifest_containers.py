@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import kubernetes_validate
 import pytest
 import service_api.backup.config
 import service_api.config
@@ -14,21 +13,15 @@ import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
 import service_web.config
-import yaml
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from kustomization.render import Object, containers
 from service_api.config import DEFAULT_REVIEW_WAIT_SECONDS
-
-from bench.watching.manifests import quantity
 
 from .conftest import REPOSITORY
 from .manifests import (
     ENTRY_POINTS,
-    K8S,
     OVERLAYS,
     SCRATCH,
-    by_name,
     environment,
     own_containers,
     pause_before_stop,
@@ -137,51 +130,6 @@ def test_secrets__of_every_container__are_files_of_a_secret_that_its_pod_mounts(
                 assert file == variable.removesuffix("_FILE")
                 assert mounts[folder]["readOnly"]
                 assert "secret" in volumes[mounts[folder]["name"]]
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_host__of_the_gateway__is_the_audience_of_every_signature(overlay: str) -> None:
-    objects = by_name(OVERLAYS[overlay])
-    gateway, web = objects["Gateway", "public"]["spec"], objects["ConfigMap", "web"]["data"]
-    assert {listener["hostname"] for listener in gateway["listeners"]} == {web["SERVICE_PUBLIC_HOST"]}
-    assert not [each for each in OVERLAYS[overlay] if each["kind"] == "Ingress"]
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_routes__of_the_gateway__lead_over_https_to_services_that_are_there(overlay: str) -> None:
-    objects = by_name(OVERLAYS[overlay])
-    led: dict[str, str] = {}
-    for each in OVERLAYS[overlay]:
-        if each["kind"] != "HTTPRoute":
-            continue
-        (parent,) = each["spec"]["parentRefs"]
-        assert parent["name"] == "public"
-        for rule in each["spec"]["rules"]:
-            if "backendRefs" not in rule:
-                assert parent["sectionName"] == "http", "what is not encrypted is sent on"
-                continue
-            assert parent["sectionName"] == "https"
-            (backend,) = rule["backendRefs"]
-            assert backend["port"] in {port["port"] for port in objects["Service", backend["name"]]["spec"]["ports"]}
-            led |= {match["path"]["value"]: backend["name"] for match in rule["matches"]}
-    assert led == {"/api": "api", "/subgraph": "api", "/": "web"}
-
-
-def test_bodies__at_the_gateway__may_be_as_large_as_the_largest_that_a_route_takes() -> None:
-    policy = by_name(OVERLAYS["mainnet"])["BackendTrafficPolicy", "public"]["spec"]
-    assert quantity(policy["requestBuffer"]["limit"]) > MAX_DOCUMENT_BYTES
-    assert policy["targetRefs"][0]["name"] == "public"
-
-
-def test_component__of_an_ingress__stands_in_for_the_gateway() -> None:
-    (ingress,) = yaml.safe_load_all((K8S / "components/ingress/ingress.yaml").read_text(encoding="utf-8"))
-    kubernetes_validate.validate(ingress, "1.33", strict=True)
-    (rule,) = ingress["spec"]["rules"]
-    assert {path["path"]: path["backend"]["service"]["name"] for path in rule["http"]["paths"]} == {
-        "/api": "api",
-        "/subgraph": "api",
-        "/": "web",
-    }
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

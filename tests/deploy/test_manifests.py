@@ -80,6 +80,15 @@ def test_renderer__of_what_it_does_not_know__refuses_by_name(tmp_path: Path, cha
         render(tmp_path)
 
 
+def test_replacement__of_a_kind_that_is_not_there__changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("{apiVersion: v1, kind: Namespace, metadata: {name: one}}")
+    target = "{select: {kind: Gateway}, fieldPaths: [spec.listeners.*.hostname]}"
+    (tmp_path / "kustomization.yaml").write_text(
+        f"resources: [one.yaml]\nreplacements: [{{source: {{kind: Namespace}}, targets: [{target}]}}]"
+    )
+    assert [each["metadata"] for each in render(tmp_path)] == [{"name": "one"}]
+
+
 def test_manifests__of_an_overlay_as_it_comes__say_what_is_to_be_set(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,7 +101,7 @@ def test_manifests__of_an_overlay_as_it_comes__say_what_is_to_be_set(
             f"manifests: to be set: the image service-{name}:0.1.0 names no registry"
             for name in ("api", "indexer", "reviewer", "delivery", "web")
         ),
-        "manifests: to be set: the host of the Gateway is still staging.bounties.example",
+        "manifests: to be set: the host of the Ingress is still staging.bounties.example",
         "manifests: to be set: SERVICE_HUB_ADDRESS in the ConfigMap chain is empty",
         "manifests: to be set: SERVICE_DEPLOY_BLOCK in the ConfigMap chain is empty",
         "manifests: to be set: SERVICE_PUBLIC_HOST in the ConfigMap web is still staging.bounties.example",
@@ -116,6 +125,8 @@ def _filled(overlay: str) -> list[Object]:
         if each["kind"] == "ConfigMap":
             each["data"] = {key: value or "set" for key, value in each["data"].items()}
             each["data"] |= {key: "bounties.org" for key in each["data"] if key == "SERVICE_PUBLIC_HOST"}
+        if each["kind"] == "Ingress":
+            each["spec"]["rules"] = [{**one, "host": "bounties.org"} for one in each["spec"]["rules"]]
         if each["kind"] == "Gateway":
             each["spec"]["listeners"] = [{**one, "hostname": "bounties.org"} for one in each["spec"]["listeners"]]
     return objects

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from kustomization.render import RenderError, render
+from kustomization.render import ENTRANCES, RenderError, render
 from kustomization.unset import unset
 
 OVERLAYS = Path(__file__).parents[2] / "k8s" / "overlays"
@@ -23,10 +23,13 @@ def main() -> int:
     parser.add_argument(
         "--images", metavar="FILE", type=Path, help="a YAML list in the form of a kustomization's images; they win"
     )
+    parser.add_argument(
+        "--entrance", choices=ENTRANCES, help="how requests come in, in place of the one that the overlay names"
+    )
     options = parser.parse_args()
     try:
         images = [] if options.images is None else yaml.safe_load(options.images.read_text(encoding="utf-8"))
-        objects = render(OVERLAYS / options.overlay, images)
+        objects = render(OVERLAYS / options.overlay, images, options.entrance)
     except (RenderError, OSError, yaml.YAMLError) as error:
         print(f"manifests: {error}", file=sys.stderr)
         return 1

@@ -15,6 +15,8 @@ from kustomization.merge import merged
 from kustomization.replace import ReplacementError, replace_fields
 
 Object = dict[str, Any]
+ENTRANCES: Final = ("gateway", "ingress", "traefik")
+"""Components of which an overlay has exactly one: how requests come in."""
 _FIELDS: Final = frozenset(
     {"apiVersion", "kind", "resources", "components", "configMapGenerator", "generatorOptions", "patches"}
     | {"namespace", "labels", "images", "replicas", "replacements"}
@@ -28,9 +30,12 @@ class RenderError(Exception):
     """The part of a kustomization that cannot be rendered."""
 
 
-def render(folder: Path, images: Sequence[Object] = ()) -> list[Object]:
-    """Every object of the kustomization in ``folder``, in order; ``images`` win over its own, in the same form."""
-    objects = _apply(folder, [], images)
+def render(folder: Path, images: Sequence[Object] = (), entrance: str | None = None) -> list[Object]:
+    """Every object of the kustomization in ``folder``, in order; ``images`` win over its own, in the same form.
+
+    With ``entrance``, as if the line of the overlay that names one of ``ENTRANCES`` named this one.
+    """
+    objects = _apply(folder, [], images, entrance)
     seen: set[tuple[str, str]] = set()
     for each in objects:
         if _identity(each) in seen:
@@ -39,7 +44,9 @@ def render(folder: Path, images: Sequence[Object] = ()) -> list[Object]:
     return objects
 
 
-def _apply(folder: Path, objects: list[Object], images: Sequence[Object] = ()) -> list[Object]:
+def _apply(
+    folder: Path, objects: list[Object], images: Sequence[Object] = (), entrance: str | None = None
+) -> list[Object]:
     """The objects so far, with one kustomization or component applied; ``images`` win over those it names."""
     spec = _read(folder)
     named = {each["name"]: each for each in (*spec.get("images", []), *images)}
@@ -47,7 +54,10 @@ def _apply(folder: Path, objects: list[Object], images: Sequence[Object] = ()) -
         path = folder / name
         objects = objects + (_apply(path, []) if path.is_dir() else list(_documents(path)))
     for name in spec.get("components", []):
-        objects = _apply(folder / name, objects)
+        component = folder / name
+        if entrance is not None and component.name in ENTRANCES:
+            component = component.with_name(entrance)
+        objects = _apply(component, objects)
     objects = objects + [_config_map(folder, each, spec) for each in spec.get("configMapGenerator", [])]
     for patch in spec.get("patches", []):
         objects = _patched(folder, objects, patch)

@@ -1,7 +1,8 @@
 """``replacements`` of a kustomization: a field of one object, written into fields of others.
 
 A path is written with dots: the key of a map, ``[key=value]`` or the place of an element in a list, ``*`` for every
-element. With a delimiter, the piece at an index of the field's text is replaced, and the rest stays.
+element. With a delimiter, the piece at an index of the field's text is replaced, and the rest stays. A target that
+selects no object is passed over, as kustomize does; one whose object lacks the field is refused.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +33,7 @@ def replace_fields(objects: Iterable[dict[str, Any]], replacement: dict[str, Any
         selected = _select(every, target["select"])
         for path in target["fieldPaths"]:
             found = [field for each in selected for field in _fields(each, path)]
-            if not found:
+            if selected and not found:
                 raise ReplacementError(f"no object has {path}")
             for holder, key in found:
                 holder[key] = _replaced(holder[key], value[0], target.get("options", {}))

@@ -5,6 +5,7 @@ It names every value of a ConfigMap that is empty, every public host or bucket t
 overlay is harmless.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -24,6 +25,8 @@ def _of(each: Object) -> Iterator[str]:
         yield from _of_values(each["metadata"]["name"], each["data"])
     hosts = [rule.get("host", "") for rule in each["spec"]["rules"]] if each["kind"] == "Ingress" else []
     hosts += [listener["hostname"] for listener in each["spec"]["listeners"]] if each["kind"] == "Gateway" else []
+    routes = each["spec"]["routes"] if each["kind"] == "IngressRoute" else []
+    hosts += [host for route in routes for host in re.findall("Host\\(`([^`]*)`\\)", route["match"])]
     hosts += each["spec"]["dnsNames"] if each["kind"] == "Certificate" else []
     yield from (f"the host of the {each['kind']} is still {host}" for host in hosts if host.endswith(PLACEHOLDER))
     if each["kind"] == "ObjectStore":
