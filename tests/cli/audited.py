@@ -112,8 +112,8 @@ def played(ledger: Ledger, database: Database, folder: Path) -> Iterator[Audited
         body = str(folder / "reasons.md")
         Path(body).write_text("As the criteria say.\n")
         people["guardian-1"].run("guardian:verdict", awarded, "no_valid_submission", body)
-        people["guardian-1"].run("guardian:verdict", awarded, "awarded", *pair, "--replace", body)
-        people["guardian-2"].run("guardian:verdict", awarded, "awarded", *pair, body)
+        people["guardian-1"].run("guardian:verdict", awarded, "awarded", *pair, "--unopened", "--replace", body)
+        people["guardian-2"].run("guardian:verdict", awarded, "awarded", *pair, "--unopened", body)
         people["guardian-2"].run("guardian:verdict", refunded, "no_valid_submission", body)
         people["guardian-3"].run("guardian:verdict", refunded, "no_valid_submission", body)
         people["solver-1"].run(

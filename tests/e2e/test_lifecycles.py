@@ -130,7 +130,7 @@ def test_awarded_bounty__judged_by_a_quorum__pays_delivers_and_opens(cast: Cast,
         assert cast.person("guardian-1").run(*words, code=1).event("guardian_open.refused").text("code") == code
     assert same_files(cast.person("guardian-1").home / "opened", work.directory)
     for guardian in ("guardian-1", "guardian-2"):
-        cast.award(bounty, guardian, work, "All criteria hold.\n")
+        cast.award(bounty, guardian, work, "All criteria hold.\n", opened=False)
     too_late = cast.person("guardian-3").run(
         "guardian:verdict", bounty.bounty_id, "no_valid_submission", "-", stdin=b"No.\n", code=1
     )
@@ -255,7 +255,7 @@ def test_bounty_won_by_a_safe__submitted_opened_judged_and_claimed__pays_the_saf
     assert copied.text("code") == "envelope_refused"
     assert same_files(cast.person("guardian-3").home / "opened-of-the-safe", work.directory)
     for guardian in ("guardian-1", "guardian-2"):
-        cast.award(bounty, guardian, work, "All criteria hold.\n")
+        cast.award(bounty, guardian, work, "All criteria hold.\n", opened=False)
     events = run_with_safe(cast.person("solver-2"), safe, "claim", "--claimant-address", safe.address, bounty.bounty_id)
     prepared = events[-1]
     assert prepared["event"] == "claim.transaction_prepared"

@@ -135,7 +135,7 @@ class Bounties:
     def _award(self) -> tuple[Funded, Submitted]:
         bounty, work = self._revealed()
         for guardian in ("guardian-1", "guardian-2"):
-            self.cast.award(bounty, guardian, work, "Every criterion holds.\n")
+            self.cast.award(bounty, guardian, work, "Every criterion holds.\n", opened=False)
         self.cast.person("guardian-1").run("guardian:deliver-key", bounty.bounty_id)
         self._finalize()
         return bounty, work

@@ -168,7 +168,7 @@ def end_well(upgrade: Upgrade) -> None:
     cast.person("guardian-1").run("guardian:open", *pair, "opened")
     assert same_files(cast.person("guardian-1").home / "opened", work.directory)
     for guardian in ("guardian-1", "guardian-2"):
-        cast.award(bounty, guardian, work, "All criteria hold.\n")
+        cast.award(bounty, guardian, work, "All criteria hold.\n", opened=False)
     cast.person("solver-1").run("claim", bounty.bounty_id)
     cast.person("guardian-1").run("guardian:deliver-key", *pair)
     cast.person("poster").run("poster:open-winning-submission", bounty.bounty_id)

@@ -92,13 +92,14 @@ class Cast:
         recorded = person.run("solver:submit", bounty.bounty_id, str(directory)).event("submit.submission_recorded")
         return Submitted(recorded.text("solver"), recorded.text("submission_commitment"), directory)
 
-    def award(self, bounty: Funded, guardian: str, submitted: Submitted, reasons: str) -> Ran:
-        """A Guardian records an awarded Verdict."""
+    def award(self, bounty: Funded, guardian: str, submitted: Submitted, reasons: str, *, opened: bool = True) -> Ran:
+        """A Guardian records an awarded Verdict, of work that it opened or not."""
+        consent = [] if opened else ["--unopened"]
         person = self.person(guardian)
         body = person.home / f"verdict-{bounty.bounty_id}.md"
         body.write_text(reasons, encoding="utf-8")
         return person.run(
-            "guardian:verdict", bounty.bounty_id, "awarded", submitted.solver, submitted.commitment, str(body)
+            "guardian:verdict", bounty.bounty_id, "awarded", submitted.solver, submitted.commitment, str(body), *consent
         )
 
     def reject(self, bounty: Funded, guardian: str, reasons: str) -> Ran:

@@ -13,7 +13,7 @@ from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import BountyId, bytes32, parse_address, parse_bytes32
 from service_cli.chain import sender
 from service_cli.errors import CommandRefused
-from service_cli.guardian.verdict import filled_in, reasons_of, template
+from service_cli.guardian.verdict import doubt_of, filled_in, reasons_of, template
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -35,7 +35,7 @@ def test_verdict__published_and_read_back__is_recorded_once_and_replaced_only_on
 ) -> None:
     account = ledger.people.guardians[0].address
     before = ledger.nonce(account)
-    words = ("guardian:verdict", judged.bounty, "awarded", judged.solver, judged.commitment)
+    words = ("guardian:verdict", judged.bounty, "awarded", judged.solver, judged.commitment, "--unopened")
     ran = guardian.run(*words, verdict_body(guardian))
     assert ran.names == [
         "guardian_verdict.published", "guardian_verdict.read_back", "guardian_verdict.standing",
@@ -111,21 +111,66 @@ def test_verdict__on_a_final_bounty__says_so_before_it_asks_to_replace(
     assert "--replace" not in ran.words
 
 
-def test_verdict__for_work_never_opened_here__warns_before_it_signs(
+def test_award__of_work_never_opened_here__is_recorded_only_with_consent(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, judged: Submitted
 ) -> None:
     load(api, judged)
+    words = ("guardian:verdict", judged.bounty, "awarded", *judged.names[1:], "body.md")
     for number, opens in (("guardian-3", False), ("guardian-2", True)):
         home = person(ledger, api, rpc, tmp_path / number, number)
         (home.home / "body.md").write_text("It prints 1.\n")
         if opens:
             home.run("guardian:open", *judged.names)
+        else:
+            refused = home.run(*words, code=1)
+            assert refused.last["code"] == "work_not_opened"
+            assert "guardian:open" in str(refused.last["next_action"])
+            assert (rpc.sent(), api.approvals()) == (0, [])
         api.scripts["verdict_write"] = away  # nothing is recorded: other tests judge this one
-        told = home.run("guardian:verdict", judged.bounty, "awarded", *judged.names[1:], "body.md", code=1)
-        warned = "was not opened on this machine" in told.words
-        assert warned is not opens
-        if warned:
-            assert told.words.index("was not opened") < told.words.index("signing:")
+        ran = home.run(*words, *(() if opens else ("--unopened",)), code=1)
+        assert ran.last["code"] == "api_unreachable"
+        assert ("was not opened on this machine" in ran.words) is not opens
+        del api.scripts["verdict_write"]
+
+
+@pytest.mark.parametrize("typed", ["yes\n", "no\n"])
+def test_award__of_work_never_opened_here__is_asked_for_at_a_terminal(
+    rpc: RpcProxy, judging: tuple[Terminal, str], typed: str
+) -> None:
+    home, bounty = judging
+    question = "Type yes to award it unopened."
+    words = ("guardian:verdict", bounty, "awarded", "--submission", "1", verdict_body(home))
+    last = events_of(at_terminal(home, *words, typed=typed, prompt=question).stdout)[-1]
+    if typed == "yes\n":
+        assert last["event"] == "guardian_verdict.recorded"
+    else:
+        assert (last["code"], rpc.sent()) == ("work_not_opened", 0)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "problem"),
+    [
+        ("<html><body>It holds.</body></html>\n", "are HTML"),
+        ("  <!DOCTYPE html>\n<p>It holds.</p>\n", "are HTML"),
+        ("- 1.\n- 2.\n", "hold no word"),
+        ("It holds, since 1 < 2.\n", None),
+        ("住所は正しい。\n", None),
+        ("Wraps its text in <b>bold</b>.\n", None),
+    ],
+)
+def test_reasons__that_look_like_a_mistake__are_asked_for(reasons: str, problem: str | None) -> None:
+    assert (doubt_of(reasons) or "").startswith(problem or "")
+    assert (doubt_of(reasons) is None) is (problem is None)
+
+
+def test_reasons__that_look_like_a_mistake__are_recorded_only_as_written(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, judging: tuple[Terminal, str]
+) -> None:
+    home, bounty = judging
+    words = ("guardian:verdict", bounty, "no_valid_submission", verdict_body(home, "<p>None.</p>\n"))
+    refused = home.run(*words, code=1).last
+    assert (refused["code"], rpc.sent(), api.approvals()) == ("reasons_doubtful", 0, [])
+    assert home.run(*words, "--as-written").last["event"] == "guardian_verdict.recorded"
 
 
 def test_verdict__by_an_account_without_ether__is_refused_before_anything_is_published(
@@ -177,7 +222,7 @@ def test_verdict__by_number_for_work_that_was_opened_under_another__is_refused_u
     listed = guardian.run("guardian:open", str(bounty)).event("guardian_open.submission_listed")
     assert (listed["number"], listed["submission_commitment"]) == (1, recorded["submission_commitment"])
     rpc.honest()
-    words, body = ("guardian:verdict", str(bounty), "awarded"), verdict_body(guardian)
+    words, body = ("guardian:verdict", str(bounty), "awarded", "--unopened"), verdict_body(guardian)
     ran = guardian.run(*words, "--submission", str(number), body, code=1)
     assert ran.last["code"] == "submission_moved"
     assert "its whole commitment" in str(ran.last["next_action"])
@@ -223,7 +268,16 @@ def judging(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> tupl
 
 def judge(home: Terminal, bounty: str, code: str, *words: str) -> Seen:
     return at_terminal(
-        home, "guardian:verdict", bounty, "awarded", "--submission", "1", *words, typed="", EDITOR=editor(code)
+        home,
+        "guardian:verdict",
+        bounty,
+        "awarded",
+        "--submission",
+        "1",
+        "--unopened",
+        *words,
+        typed="",
+        EDITOR=editor(code),
     )
 
 
@@ -279,7 +333,7 @@ def test_template__printed_and_filled_in__is_recorded_without_its_comment(
     api: ApiTwin, judging: tuple[Terminal, str]
 ) -> None:
     home, bounty = judging
-    words = ("guardian:verdict", bounty, "awarded", "--submission", "1")
+    words = ("guardian:verdict", bounty, "awarded", "--submission", "1", "--unopened")
     keyless = replace(home, environment={k: v for k, v in home.environment.items() if "PRIVATE_KEY" not in k})
     text = keyless.run(*words, "--template").stdout
     (home.home / "why.md").write_text(text)

@@ -241,7 +241,15 @@ ACTS: Final[Mapping[str, Act]] = {
         Act(
             "award by number",
             "guardian-1",
-            lambda world: ("guardian:verdict", world.bounties.judged, "awarded", "--submission", "1", "body.md"),
+            lambda world: (
+                "guardian:verdict",
+                world.bounties.judged,
+                "awarded",
+                "--unopened",
+                "--submission",
+                "1",
+                "body.md",
+            ),
             "guardian_verdict.recorded",
             _JUDGES | {Kind.LISTS},
             _judged("awarded"),
@@ -250,7 +258,15 @@ ACTS: Final[Mapping[str, Act]] = {
         Act(
             "open and award by number",
             "guardian-1+new",
-            lambda world: ("guardian:verdict", world.bounties.judged, "awarded", "--submission", "1", "body.md"),
+            lambda world: (
+                "guardian:verdict",
+                world.bounties.judged,
+                "awarded",
+                "--unopened",
+                "--submission",
+                "1",
+                "body.md",
+            ),
             "guardian_verdict.recorded",
             _JUDGES | {Kind.LISTS, Kind.OPENS},
             _judged("awarded"),
@@ -261,7 +277,7 @@ ACTS: Final[Mapping[str, Act]] = {
             "award by name",
             "guardian-1",
             lambda world: (
-                *("guardian:verdict", world.bounties.judged, "awarded"),
+                *("guardian:verdict", world.bounties.judged, "awarded", "--unopened"),
                 *(world.bounties.judged_works[0].solver, world.bounties.judged_works[0].commitment, "body.md"),
             ),
             "guardian_verdict.recorded",
@@ -282,7 +298,7 @@ ACTS: Final[Mapping[str, Act]] = {
             "replace a Verdict",
             "guardian-1",
             lambda world: (
-                *("guardian:verdict", "--replace", world.bounties.judged, "awarded"),
+                *("guardian:verdict", "--replace", world.bounties.judged, "awarded", "--unopened"),
                 *("--submission", "1", "body.md"),
             ),
             "guardian_verdict.recorded",

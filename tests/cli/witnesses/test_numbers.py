@@ -46,7 +46,9 @@ def _reasons(guardian: Terminal) -> None:
 
 
 def award(guardian: Terminal, judged: Judged, number: str, code: int = 0) -> Ran:
-    return guardian.run("guardian:verdict", judged.bounty, "awarded", "--submission", number, "why.md", code=code)
+    return guardian.run(
+        "guardian:verdict", judged.bounty, "awarded", "--unopened", "--submission", number, "why.md", code=code
+    )
 
 
 @pytest.mark.attack

@@ -162,6 +162,8 @@ def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
 )
 @click.option("--template", is_flag=True, help="Print the template of the reasons, and do nothing else.")
 @click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
+@click.option("--unopened", is_flag=True, help="Award a Submission that was not opened on this machine.")
+@click.option("--as-written", is_flag=True, help="Record reasons that are HTML or hold no word.")
 @click.argument("rest", nargs=-1, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
 def guardian_verdict(
     bounty_id: BountyId,
@@ -170,6 +172,8 @@ def guardian_verdict(
     submission: "SubmissionChoice | None",
     template: bool,
     replace: bool,
+    unopened: bool,
+    as_written: bool,
     network: str | None,
     api_base_url: str | None,
     max_cost: int | None,
@@ -187,6 +191,8 @@ def guardian_verdict(
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
     Without it, at a terminal, your editor (VISUAL, else EDITOR, else vi) opens a template made of the page's criteria.
     The draft is kept, and continued by the next run, until the Verdict is recorded. --template prints the template.
+    An award of work that was not opened on this machine, and reasons that look like a mistake, are recorded only after
+    a typed yes at a terminal, or with --unopened and --as-written.
     Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     \b
@@ -194,7 +200,8 @@ def guardian_verdict(
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, VISUAL, EDITOR
     Refuses:  a body that holds a private key, that is empty, or that is a template not filled in; an account that is
               not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
-              one; a document that reads back differently; a second Verdict without --replace
+              one; a document that reads back differently; a second Verdict without --replace; without consent an
+              award of unopened work, and reasons that are HTML or hold no word
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
               service-cli guardian:verdict 7 awarded --submission 1 --template
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
@@ -208,18 +215,26 @@ def guardian_verdict(
         raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; only at a terminal an editor opens.")
     settings = load_settings(network, api_base_url, max_cost=max_cost)
     body = None if path is None or template else read_document(path)
-    from service_cli.guardian.verdict import filled_in, named_by, print_template, record_from_editor, record_verdict
+    from service_cli.guardian.verdict import (
+        VerdictOptions,
+        filled_in,
+        named_by,
+        print_template,
+        record_from_editor,
+        record_verdict,
+    )
     from service_cli.witnesses.numbers import named_in_full
 
+    options = VerdictOptions(replace, unopened, as_written)
     meant = None if pair is None else named_in_full(pair)
     if submission is not None:
         meant = named_by(settings, bounty_id, submission)
     if template:
         print_template(settings, bounty_id, VerdictKind(kind), meant)
     elif body is not None:
-        record_verdict(settings, bounty_id, VerdictKind(kind), meant, filled_in(body), replace=replace)
+        record_verdict(settings, bounty_id, VerdictKind(kind), meant, filled_in(body), options)
     else:
-        record_from_editor(settings, bounty_id, VerdictKind(kind), meant, replace=replace)
+        record_from_editor(settings, bounty_id, VerdictKind(kind), meant, options)
 
 
 def _named(

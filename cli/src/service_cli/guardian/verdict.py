@@ -53,6 +53,7 @@ from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict, VerdictCount
 from service_cli.guardian.opening import SubmissionChoice
+from service_cli.shell.consent import typed_yes
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import moment, printable
 from service_cli.witnesses.bounties import Pair, terms_of
@@ -100,16 +101,28 @@ class Verdict:
         return ExpectedEvent(VerdictRecorded, topics, lambda one: one.report_commitment == self.report_commitment)
 
 
+@dataclass(frozen=True, slots=True)
+class VerdictOptions:
+    """What the person decided before."""
+
+    replace: bool = False
+    """Put it in the place of an earlier Verdict."""
+    unopened: bool = False
+    """Award a Submission that was not opened on this machine."""
+    as_written: bool = False
+    """Record reasons that look like a mistake."""
+
+
 _STEP: Final = TransactionStep("verdict_transaction")
 RECORDED: Final = event_entry("recorded", AnchoredVerdict)
 
 
 def record_verdict(
-    settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant, body: bytes, *, replace: bool
+    settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant, body: bytes, options: VerdictOptions
 ) -> None:
     """The command ``guardian:verdict`` with the reasons as ``body``."""
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
-    record(session, bounty_id, kind, meant, body, replace=replace)
+    record(session, bounty_id, kind, meant, body, options)
 
 
 def record(
@@ -118,8 +131,7 @@ def record(
     kind: VerdictKind,
     meant: Meant,
     body: bytes,
-    *,
-    replace: bool,
+    options: VerdictOptions,
 ) -> None:
     """Publish these reasons and record the Verdict, once; then show how the Guardians stand.
 
@@ -137,15 +149,16 @@ def record(
             return
         if reported is not None:
             _require_judging(chain, bounty_id)
-            _leave(chain, journal, verdict, reported, replace=replace)
+            _leave(chain, journal, verdict, reported, replace=options.replace)
         if not _STEP.was_attempted(journal):
             _require_judging(chain, bounty_id)
-            _warn_unopened(chain, bounty_id, named)
-            if not replace:
+            if not options.replace:
                 _refuse_second(chain, bounty_id, session.account)
             require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
             simulate(chain, session.account, verdict.call())
             require_affordable(chain, session.account, verdict.call())
+            _confirm_opened(chain, bounty_id, named, options)
+            _confirm_reasons(body.decode(), options)
             _publish(session, verdict, document)
         receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
         done = verdict.anchored(receipt)
@@ -242,12 +255,34 @@ def _require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
         raise CommandRefused("judging_not_started", message, next_action="Wait until then and try again.")
 
 
-def _warn_unopened(chain: ChainClient, bounty_id: BountyId, named: Named) -> None:
+def _confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, options: VerdictOptions) -> None:
     """A Guardian may have opened it elsewhere; by mistake it should award nothing that it never saw."""
-    if named is None:
+    if named is None or was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), *named)):
         return
-    if not was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), *named)):
-        warn(f"warning: Submission {named[1]} of {named[0]} was not opened on this machine; you are about to award it")
+    message = f"Submission {named[1]} of {named[0]} was not opened on this machine, and you are about to award it."
+    if options.unopened:
+        warn(f"warning: {message}")
+    elif not typed_yes(message, "award it unopened"):
+        next_action = (
+            f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:10]}. If you judged it on another "
+            "machine, add --unopened."
+        )
+        raise CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
+
+
+def _confirm_reasons(text: str, options: VerdictOptions) -> None:
+    """Reasons stay on the record for good: what looks like a mistake is asked for."""
+    problem = doubt_of(text)
+    if problem is None:
+        return
+    message = f"The reasons {problem}, and a recorded Verdict keeps them for good."
+    if options.as_written:
+        warn(f"warning: {message}")
+    elif not typed_yes(message, "record them as they are"):
+        next_action = (
+            "Write them as Markdown text, then run the command again; to record them as they are add --as-written."
+        )
+        raise CommandRefused("reasons_doubtful", f"{message} Nothing was signed.", next_action=next_action)
 
 
 def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
@@ -332,6 +367,9 @@ _MET: Final = "<Met? What you ran or read, and what came out.>"
 _MISSED: Final = "<Which Submissions miss it? What you ran or read, and what came out.>"
 _RESULT: Final = "<Why this Verdict follows, in a sentence or two.>"
 _PLACEHOLDERS: Final = frozenset({_MET, _MISSED, _RESULT})
+_PAGE: Final = re.compile(r"\s{0,1000}<(?:!doctype|html|head|body|div|p|table|script|style|\?xml)\b", re.IGNORECASE)
+_TAG: Final = re.compile(r"<[^<>]{0,1000}>")
+_WORD: Final = re.compile(r"[^\W\d_]{2}")
 
 
 def named_by(settings: Settings, bounty_id: BountyId, choice: SubmissionChoice) -> Vouched[Pair]:
@@ -348,7 +386,7 @@ def print_template(settings: Settings, bounty_id: BountyId, kind: VerdictKind, m
 
 
 def record_from_editor(
-    settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant, *, replace: bool
+    settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant, options: VerdictOptions
 ) -> None:
     """``guardian:verdict`` without a file: refuse what the Hub would refuse, then have the reasons written."""
     named = None if meant is None else meant.value
@@ -358,10 +396,10 @@ def record_from_editor(
         if draft.exists():  # perhaps of a Verdict that is on its way: recording goes on with that one
             say(f"going on with your draft of before: {draft}")
         else:
-            require_recordable(session, bounty_id, named, replace=replace)
+            require_recordable(session, bounty_id, named, replace=options.replace)
             _write_draft(session, draft, bounty_id, kind, named)
         _edit(draft)
-        record(session, bounty_id, kind, meant, _finished(draft), replace=replace)
+        record(session, bounty_id, kind, meant, _finished(draft), options)
         draft.unlink()
 
 
@@ -392,6 +430,15 @@ def reasons_of(text: str) -> str:
         next_action = "Run the command again to go on; an editor that returns at once needs its option to wait."
         raise CommandRefused("reasons_unfinished", message, issues=left, next_action=next_action)
     return kept + "\n"
+
+
+def doubt_of(text: str) -> str | None:
+    """What lets Markdown reasons look like a mistake, as the end of a sentence; None where nothing does."""
+    if _PAGE.match(text):
+        return "are HTML, which readers are shown as its source"
+    if _WORD.search(_TAG.sub(" ", text)) is None:
+        return "hold no word"
+    return None
 
 
 def filled_in(body: bytes) -> bytes:
