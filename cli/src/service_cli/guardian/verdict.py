@@ -53,7 +53,7 @@ from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict, VerdictCount
 from service_cli.guardian.opening import SubmissionChoice
-from service_cli.shell.consent import typed_yes
+from service_cli.shell.consent import require_consent
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import moment, printable
 from service_cli.witnesses.bounties import Pair, terms_of
@@ -260,14 +260,12 @@ def _confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, optio
     if named is None or was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), *named)):
         return
     message = f"Submission {named[1]} of {named[0]} was not opened on this machine, and you are about to award it."
-    if options.unopened:
-        warn(f"warning: {message}")
-    elif not typed_yes(message, "award it unopened"):
-        next_action = (
-            f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:10]}. If you judged it on another "
-            "machine, add --unopened."
-        )
-        raise CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
+    next_action = (
+        f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:10]}. If you judged it on another "
+        "machine, add --unopened."
+    )
+    refusal = CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
+    require_consent(message, "award it unopened", refusal, is_given=options.unopened)
 
 
 def _confirm_reasons(text: str, options: VerdictOptions) -> None:
@@ -276,13 +274,11 @@ def _confirm_reasons(text: str, options: VerdictOptions) -> None:
     if problem is None:
         return
     message = f"The reasons {problem}, and a recorded Verdict keeps them for good."
-    if options.as_written:
-        warn(f"warning: {message}")
-    elif not typed_yes(message, "record them as they are"):
-        next_action = (
-            "Write them as Markdown text, then run the command again; to record them as they are add --as-written."
-        )
-        raise CommandRefused("reasons_doubtful", f"{message} Nothing was signed.", next_action=next_action)
+    next_action = (
+        "Write them as Markdown text, then run the command again; to record them as they are add --as-written."
+    )
+    refusal = CommandRefused("reasons_doubtful", f"{message} Nothing was signed.", next_action=next_action)
+    require_consent(message, "record them as they are", refusal, is_given=options.as_written)
 
 
 def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:

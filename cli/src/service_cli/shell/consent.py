@@ -2,6 +2,7 @@
 
 import sys
 
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import is_redirected, warn
 
 
@@ -11,3 +12,11 @@ def typed_yes(question: str, what: str) -> bool | None:
         return None
     warn(f"{question} Type yes to {what}.")
     return sys.stdin.readline().strip() == "yes"
+
+
+def require_consent(message: str, what: str, refusal: CommandRefused, *, is_given: bool) -> None:
+    """Raise the refusal unless ``what`` was allowed by an option (``is_given``), or is now by a typed yes."""
+    if is_given:
+        warn(f"warning: {message}")
+    elif not typed_yes(message, what):
+        raise refusal
