@@ -44,11 +44,12 @@ export async function makeContext(settings: Settings, wallet: Wallet, safe?: Add
   const hub = { address: deployment.hubAddress, abi: hubAbi } as const;
   const address = await node.readContract({ ...hub, functionName: "token" });
   const token = { address, abi: erc20Abi } as const;
+  const signal = AbortSignal.timeout(OPTIONAL_MILLISECONDS);
   const [symbol, decimals, journal, stated] = await Promise.all([
     node.readContract({ ...token, functionName: "symbol" }),
     node.readContract({ ...token, functionName: "decimals" }),
     Journal.open(deployment, account),
-    typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", soon()))).catch(() => undefined),
+    typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", { signal }))).catch(() => undefined),
   ]);
   if (stated !== undefined) {
     const { address: theirs, ...shown } = stated.escrow_token;
@@ -77,8 +78,4 @@ export async function makeContext(settings: Settings, wallet: Wallet, safe?: Add
     stated,
     hub,
   };
-}
-
-function soon(): { readonly signal: AbortSignal } {
-  return { signal: AbortSignal.timeout(OPTIONAL_MILLISECONDS) };
 }

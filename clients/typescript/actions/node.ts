@@ -147,7 +147,8 @@ export class Node {
   /** A transaction, mined or not, by its sender and its place among the sender's; null where the node does not know it. */
   async transaction(hash: Hex): Promise<Transaction | null> {
     const found = (await this.#ask("eth_getTransactionByHash", [hash])) as Record<string, string> | null;
-    return found === null ? null : { from: (found["from"] ?? "").toLowerCase() as Address, nonce: BigInt(found["nonce"] ?? "") };
+    if (found === null) return null;
+    return { from: (found["from"] ?? "").toLowerCase() as Address, nonce: BigInt(found["nonce"] ?? "") };
   }
 
   /** How many transactions of an account are in blocks: one with a lower nonce is mined, or never will be. */

@@ -159,7 +159,9 @@ async function decided(
     labelled("Reasons", reasons, "Markdown. Say what you ran or read for each criterion, and what came out."),
   ];
   return stage.ask("Your Verdict", fields, "Go on", () => {
-    if (select.selectedIndex === 0) throw new ServiceError("nothing_chosen", "Choose your Verdict: no choice is made for you.");
+    if (select.selectedIndex === 0) {
+      throw new ServiceError("nothing_chosen", "Choose your Verdict: no choice is made for you.");
+    }
     if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", "There are no reasons yet.");
     if (AGE_KEY.test(reasons.value)) {
       const message = "The reasons hold a private key, which everybody could read.";
