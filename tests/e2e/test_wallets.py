@@ -534,6 +534,7 @@ def send_a_sign_of_life(page: Page) -> dict[str, str]:
 @contextmanager
 def no_blocks(cast: Cast) -> Iterator[None]:
     """Transactions wait: the chain makes no block."""
+    cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
     node = cast.stack.anvil.rpc
     node.call("evm_setIntervalMining", 0)
     try:
