@@ -272,6 +272,14 @@ def drill(session: nox.Session) -> None:
 
 
 @nox.session
+def guides(session: nox.Session) -> None:
+    """Type the README's tour and the guides on a local stack, and compare their screens; -- --write puts them in."""
+    make(session, TESTS)
+    fetch_chain_node(session)
+    run(session, TESTS, "python", "-m", "tools.guides.play", *session.posargs)
+
+
+@nox.session
 def deploy_hub(session: nox.Session) -> None:
     """Deploy the Hub: -- --network staging …; a dry run unless --send; see -- --help."""
     make(session, STACK)

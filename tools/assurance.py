@@ -145,6 +145,11 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "receiver has heard the chain",
             "tests/api/webhooks/test_histories.py",
         ),
+        CampaignStep(
+            "guides",
+            "the README's tour and the guides, typed word by word on a stack whose clocks are moved; their screens",
+            (PYTHON, "-m", "tools.guides.play"),
+        ),
         _tests(
             "wallet-lies",
             "every value that a page reads from the API, the wallet's node or its own text, forged: no wallet is asked "

@@ -204,6 +204,19 @@ _FINAL = JUDGING - NOW - 86_400
 
 TOUR: tuple[Typed, ...] = (
     Typed(
+        'service-cli poster:new --like example.md --deadline "3 days" --judging "3 days" my_challenge.md',
+        (
+            Printed(
+                "poster_new.written",
+                {
+                    "path": "my_challenge.md", "escrow_amount": None, "submission_deadline": DEADLINE,
+                    "judging_window_seconds": 259_200, "like": "example.md",
+                },
+                about(),
+            ),
+        ),
+    ),
+    Typed(
         "service-cli spec-commitment my_challenge.md",
         (Printed("spec_commitment.derived", {"spec_commitment": COMMITMENT, "byte_length": 612}, about()),),
     ),

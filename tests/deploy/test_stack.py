@@ -61,13 +61,11 @@ def test_stack__ready_then_terminated__says_where_and_leaves_nothing(lair: Lair,
     for name in ("HUB_ADDRESS", "ESCROW_TOKEN_ADDRESS", "RPC_URL", "API_BASE_URL", "SUBGRAPH_ENDPOINT"):
         assert f"SERVICE_{name}='{event[name.lower()]}'\n" in text
     assert private == 0o600
-    assert roles == sorted(
-        f"{name}.env"
-        for name in (
-            *("poster", "solver-1", "solver-2", "guardian-1", "guardian-2", "guardian-3"),
-            *("owner", "fee-recipient", "settler"),
-        )
+    people = (
+        *("poster", "solver-1", "solver-2", "guardian-1", "guardian-2", "guardian-3"),
+        *("owner", "fee-recipient", "settler"),
     )
+    assert roles == sorted([*people, *(f"{name}.env" for name in people)])
     secrets = [line.partition("'")[2].rstrip("'\n") for line in text.splitlines() if "_PRIVATE_KEY" in line]
     assert len(secrets) > 10
     assert not any(secret.encode() in arguments or secret in json.dumps(event) for secret in secrets)

@@ -15,7 +15,7 @@ from typing import IO, Final
 
 from bounty_protocol.chain.beacons import beacon_info
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.clock import SystemClock
+from bounty_protocol.clock import ShiftedClock, SystemClock
 from bounty_protocol.crypto.artifact import open_artifact
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
 from bounty_protocol.crypto.beacon_http import Urllib3Get
@@ -53,13 +53,17 @@ def beacon_of(settings: Settings) -> BeaconInfo:
 def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_time: int | None = None) -> Beacon:
     """The signature of a round; a round that is nearly due is waited for, a later one is refused.
 
-    What is due is known by this machine's clock; where that is far from the chain's time, the refusal names it.
+    What is due is known by this machine's clock; where that is far from the chain's time, the refusal names it. Where
+    somebody moves the time of a local chain, the chain's counts.
     """
-    client = BeaconClient(settings.beacon().urls, info, Urllib3Get(), SystemClock())
+    clock = SystemClock()
+    if chain_time is not None and settings.has_moved_time():
+        clock = ShiftedClock(chain_time - clock.now())
+    client = BeaconClient(settings.beacon().urls, info, Urllib3Get(), clock)
     ends, shown = time.monotonic() + WAIT_SECONDS, False
     while isinstance(found := client.round(number), NotYet):
         if found.retry_after > WAIT_SECONDS or time.monotonic() > ends:
-            now = int(time.time())
+            now = clock.now()
             due = moment(int(found.due_at), now)
             message = f"Nobody can open this before the reveal point; the beacon's round {number} is due at {due}."
             next_action = "Run the command again after that time."

@@ -1,6 +1,7 @@
 """``python -m beacon --port P --seed-file F --period SECONDS --genesis T``: serve until SIGTERM or SIGINT.
 
 Prints one JSON line on stdout once it listens (``--port 0`` takes a free port). Exit code 0 after a signal.
+``--ahead F`` names a file with the seconds by which its clock is ahead of this machine's; while there is none, 0.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from bounty_protocol.clock import SystemClock
 from bounty_protocol.shapes import to_json
 
 from beacon.chain import make_local_beacon
+from beacon.clock import AheadClock
 from beacon.server import BeaconServer
 
 
@@ -24,12 +26,14 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--seed-file", type=Path, required=True, help="any bytes; the chain's key is derived from them")
     parser.add_argument("--period", type=int, default=3, help="seconds between rounds")
+    parser.add_argument("--ahead", type=Path, help="a file with the seconds that its clock is ahead of this machine's")
     parser.add_argument("--genesis", type=int, required=True, help="time of round 1, seconds since 1970")
     arguments = parser.parse_args()
+    clock = SystemClock() if arguments.ahead is None else AheadClock(arguments.ahead)
     try:
         seed = arguments.seed_file.read_bytes()
         chain = make_local_beacon(seed, genesis_time=arguments.genesis, period_seconds=arguments.period)
-        server = BeaconServer((arguments.host, arguments.port), chain, SystemClock())
+        server = BeaconServer((arguments.host, arguments.port), chain, clock)
     except (OSError, ValueError) as error:
         parser.error(str(error))
     for number in (signal.SIGTERM, signal.SIGINT):

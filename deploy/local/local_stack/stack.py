@@ -18,6 +18,7 @@ from bounty_protocol.crypto.x25519 import Identity, recipient_text
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.accounts import People, make_people
 from local_stack.environment import EnvironmentFiles, claim_files
+from local_stack.folders import make_folders
 from local_stack.hub import ARTIFACTS, TOKEN, LocalHub, LocalHubTerms, RosterEntry, deploy_hub
 from local_stack.launch import Launcher, RunningProcess
 from local_stack.ports import HOST
@@ -85,6 +86,12 @@ class Stack:
     def check(self) -> None:
         """Raise ``ChildFailed`` when any process has ended that nobody stopped."""
         self.runtime.family.check()
+
+    def advance(self, seconds: int) -> None:
+        """Move the clocks of chain and beacon on together; processes of the service keep this machine's."""
+        self.beacon.advance(seconds)
+        self.anvil.rpc.call("evm_increaseTime", seconds)
+        self.anvil.rpc.call("evm_mine")
 
     def ready_event(self) -> dict[str, object]:
         """The line that shows a program where everything is; no secrets."""
@@ -201,6 +208,7 @@ def _bring_up(
         roles = {name: running.variables() for name, running in services.items()}
         roles |= {person.name: stack.environment(person.name) for person in people.everyone()}
         files.write(stack.all_variables(), roles)
+        make_folders(files, people.everyone())
     return stack
 
 

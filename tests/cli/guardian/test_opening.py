@@ -5,12 +5,13 @@ import os
 import tarfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from bounty_protocol.crypto import age
-from bounty_protocol.crypto.beacon import NotYet
+from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, ChainId, UnixSeconds, bytes32, parse_bytes32
@@ -289,6 +290,25 @@ def test_words__of_a_reveal_point_ahead__say_when_it_is(
         submissions.round_signature(settings, ledger.beacon.info, 7)
 
 
+@pytest.mark.parametrize("passed", [6_000, 7_000])
+def test_reveal_point__of_a_local_chain_whose_time_is_moved__is_known_by_the_chain(
+    ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, passed: int
+) -> None:
+    settings = Settings(Environment({**api.variables(), "SERVICE_LOCAL_TIME": "moved"}, {}), ChainId(31337), None, None)
+    now, signature = int(time.time()), Beacon(7, b"")
+    late = NotYet(round=7, due_at=UnixSeconds(now + 3_600), retry_after=3_600)
+    monkeypatch.setattr(BeaconClient, "_ask", lambda _self, _number: signature)
+    monkeypatch.setattr(BeaconClient, "_not_yet", lambda _self, _number: late)
+    info = replace(ledger.beacon.info, genesis_time=UnixSeconds(now + 10_000), period_seconds=1)
+    if passed > 6_000:
+        assert submissions.round_signature(settings, info, 1, now + passed) is signature
+        return
+    with pytest.raises(CommandRefused) as refused:
+        submissions.round_signature(settings, info, 1, now + passed)
+    assert refused.value.code == "reveal_point_not_reached"
+    assert "clock" not in refused.value.message
+
+
 @pytest.mark.attack
 @pytest.mark.parametrize(
     ("ahead", "named"),
@@ -297,7 +317,7 @@ def test_words__of_a_reveal_point_ahead__say_when_it_is(
 def test_clock_a_day_off_is_named_where_the_reveal_point_is(
     ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, ahead: int, named: str | None
 ) -> None:
-    settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
+    settings = Settings(Environment({**api.variables(), "SERVICE_LOCAL_TIME": ""}, {}), ChainId(31337), None, None)
     now = int(time.time())
     late = NotYet(round=7, due_at=UnixSeconds(now + 3_600), retry_after=3_600)
     monkeypatch.setattr("service_cli.submissions.BeaconClient.round", lambda _self, _number: late)

@@ -68,6 +68,33 @@ def test_new__with_values_as_people_write_them__writes_exact_numbers_and_shows_w
     assert "1 d 12 h" in ran.words
 
 
+def test_new__like_another_page__keeps_its_text_and_sets_only_the_terms_that_are_named(
+    ledger: Ledger, shell: Terminal
+) -> None:
+    earlier = ledger.page()
+    (shell.home / "earlier.md").write_bytes(earlier)
+    ran = shell.run(
+        "poster:new", "--like", "earlier.md", "--deadline", "2099-01-31", "--judging", "36 hours", "again.md"
+    )
+    assert "the text is that of earlier.md" in ran.words
+    assert ran.last["like"] == "earlier.md"
+    made, before = (shell.home / "again.md").read_bytes(), parse_challenge(earlier)
+    page = parse_challenge(made)
+    assert (page.submission_deadline, page.judging_window_seconds) == (4_073_587_199, 129_600)
+    assert page.escrow_amount == before.escrow_amount
+    changed = [old for old, new in zip(earlier.splitlines(), made.splitlines(), strict=True) if old != new]
+    assert len(changed) == 2
+
+
+@pytest.mark.parametrize("options", [("--kind", "bug"), ()])
+def test_new__like_what_is_no_page_or_of_a_kind_beside_it__writes_nothing(
+    shell: Terminal, options: tuple[str, ...]
+) -> None:
+    (shell.home / "earlier.md").write_text("# No frontmatter\n")
+    shell.run("poster:new", "--like", "earlier.md", *options, "again.md", code=2 if options else 1)
+    assert not (shell.home / "again.md").exists()
+
+
 @pytest.mark.parametrize("option", [("--escrow", "25"), ("--deadline", "31.1.2099"), ("--judging", "3 months")])
 def test_new__with_a_value_that_could_mean_two_things__is_a_usage_error(
     shell: Terminal, option: tuple[str, str]

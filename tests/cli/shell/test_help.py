@@ -95,7 +95,14 @@ def reader_of_a_notice(stage: Stage) -> Case:
     return found
 
 
+def author(stage: Stage) -> Case:
+    """A Poster with an earlier page."""
+    case = scenes.fund(stage)
+    return replace(case, event="")
+
+
 READY: dict[str, Callable[[Stage], Case]] = {
+    "poster:new": author,
     "poster:publish-fund": funder,
     "poster:open-winning-submission": scenes.receive,
     "solver:submit": scenes.seal,

@@ -47,15 +47,17 @@ KINDS = ("general", "bug", "research", "code", "data")
 @click.option("--escrow", type=ESCROW, help='What you pay in, fees included: "25 USDC" or 25.00.')
 @click.option("--deadline", type=DEADLINE, help='For Submissions: 2027-01-31, 2027-01-31T18:00Z or "10 days".')
 @click.option("--judging", type=JUDGING, help='How long Guardians have after the reveal point: "3 days".')
-@click.option("--kind", type=click.Choice(KINDS), default="general", help="Which sections the page has.")
+@click.option("--kind", type=click.Choice(KINDS), help="Which sections the page has: general unless it is named.")
+@click.option("--like", metavar="PAGE", help="Take another page's text; the other options set its terms anew.")
 @click.argument("path", type=PATH, default="bounty_challenge.md")
 def poster_new(
     path: "Path",
+    like: str | None,
     award: TokenAmount | None,
     escrow: TokenAmount | None,
     deadline: UnixSeconds | None,
     judging: int | None,
-    kind: str,
+    kind: str | None,
     network: str | None,
 ) -> None:
     """Write a template of a challenge page, to be filled in. PATH defaults to bounty_challenge.md.
@@ -63,45 +65,66 @@ def poster_new(
     A date without a time is its last second, UTC. What was understood is shown; on the page itself only exact numbers
     count. Each kind has its own sections: what to say of a bug, a question, a program or data. With --award the escrow
     is worked out from the Hub's fees, and terms that the Hub would refuse are refused at once; without it no network is
-    used.
+    used. With --like the text is another page's, such as one that nobody answered in time.
 
     \b
     Reads:    nothing
     Defaults: with --award SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  a path at which a file exists; a deadline that has passed; with --award terms that the Hub would refuse
+    Refuses:  a path at which a file exists; a deadline that has passed; with --award terms that the Hub would refuse;
+              with --like a page that does not parse
     Examples: service-cli poster:new my_bounty.md
               service-cli poster:new --escrow "25 USDC" small_bounty.md
               service-cli poster:new --kind bug --judging "3 days" bug.md
+              service-cli poster:new --like page.md --deadline "10 days" again.md
     """
+    from dataclasses import replace
+
     from service_cli.poster.events import WrittenTemplate
-    from service_cli.poster.template import PageKind, TemplateTerms, require_no_file, template, write_template
+    from service_cli.poster.template import (
+        PageKind,
+        TemplateTerms,
+        page_like,
+        require_no_file,
+        template,
+        write_template,
+    )
     from service_cli.shell.output import remark
     from service_cli.shell.text import About, moment
 
-    now, usual = int(time.time()), TemplateTerms()
+    now = int(time.time())
     if award is not None and escrow is not None:
         raise argument_error("--award", "--escrow is given already; name one of the two.")
     if deadline is not None and award is None and deadline <= now:
         raise argument_error("--deadline", f"It has passed: {moment(deadline, now)}.")
+    if like is not None and kind is not None:
+        raise argument_error("--kind", "The page of --like has its own sections; leave one of the two away.")
     require_no_file(path)
-    judged = judging or usual.judging
-    fees: tuple[TokenAmount | None, ...] = (None, None, None)
+    terms = TemplateTerms(escrow, deadline, judging, PageKind(kind or "general"))
+    earlier = None if like is None else read_document(like)
+
+    def page_of(now: int, terms: TemplateTerms) -> str:
+        return template(now, terms) if earlier is None else page_like(earlier, terms)
+
+    fees: tuple[TokenAmount | None, TokenAmount | None, TokenAmount | None] = (None, None, None)
     if award is None:
-        text = template(now, TemplateTerms(escrow or usual.escrow, deadline, judged, PageKind(kind)))
+        text = page_of(now, terms)
     else:
         from service_cli.config.settings import CHAIN, load_settings
         from service_cli.poster.conditions import escrow_for, fees_of, require_accepted
 
         chain, conditions, least = escrow_for(load_settings(network, None, CHAIN), award)
         now, escrow, fees = chain.latest().time, least, fees_of(least, conditions)
-        text = template(now, TemplateTerms(least, deadline, judged, PageKind(kind)))
+        text = page_of(now, replace(terms, escrow=least))
         require_accepted(chain, conditions, text)
     write_template(path, text)
-    written = WrittenTemplate(str(path), escrow, deadline, judging, *fees)
+    written = WrittenTemplate(str(path), escrow, deadline, judging, *fees, like=like)
     emit(written, lambda: About(now=now, token=None if award is None else conditions.constants.token))
     _remark_understood(escrow, deadline, judging, now)
-    remark(f"fill in what is in angle brackets, then: service-cli poster:check {path}")
+    if earlier is None:
+        remark(f"fill in what is in angle brackets, then: service-cli poster:check {path}")
+    else:
+        remark(f"the text is that of {like}; check it: service-cli poster:check {path}")
     remark(f"and what funding it costs: service-cli poster:publish-fund --check {path}")
 
 

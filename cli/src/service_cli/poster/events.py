@@ -142,7 +142,7 @@ class FundingPreview(Event):
 @dataclass(frozen=True, slots=True)
 class WrittenTemplate(Event):
     """The template is at `path`. What an option was taken for stands beside it, null without the option; with
-    `--award` the escrow and who gets what of it, by the Hub's fees."""
+    `--award` the escrow and who gets what of it, by the Hub's fees; with `--like` the page whose text it has."""
 
     EVENT: ClassVar[str] = "poster_new.written"
     path: str
@@ -152,10 +152,14 @@ class WrittenTemplate(Event):
     winner_award: Annotated[TokenAmount | None, OMITTED] = None
     guardian_fee: Annotated[TokenAmount | None, OMITTED] = None
     protocol_fee: Annotated[TokenAmount | None, OMITTED] = None
+    like: Annotated[str | None, OMITTED] = None
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         path = self.path
-        yield f"A template of a challenge page is in {path}; fill in what is in angle brackets."
+        if self.like is None:
+            yield f"A template of a challenge page is in {path}; fill in what is in angle brackets."
+        else:
+            yield f"A challenge page with the text of {self.like} is in {path}."
         escrow, award = self.escrow_amount, self.winner_award
         if escrow is not None:
             yield Field("Escrow", tokens(escrow, screen))

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.errors import Issue
 from bounty_protocol.types import TokenAmount, UnixSeconds
 
@@ -20,6 +21,7 @@ from service_cli.shell.output import warn
 
 _ESCROW: Final = TokenAmount(25_000_000)
 _SUBMISSION_SECONDS: Final = 14 * 86_400
+_JUDGING_SECONDS: Final = 3 * 86_400
 _LEFTOVER: Final = "is in the smallest units of the escrow token ("
 _UNITS: Final = (
     f"escrow_amount {_LEFTOVER}25000000 is 25 USDC); submission_deadline is in seconds\n"
@@ -126,18 +128,34 @@ _SECTIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TemplateTerms:
-    """The Poster's choices before the page is written; ``deadline`` is in two weeks unless given."""
+    """The Poster's choices before the page is written; None is the usual value, or that of the page it is like."""
 
-    escrow: TokenAmount = _ESCROW
+    escrow: TokenAmount | None = None
     deadline: UnixSeconds | None = None
-    judging: int = 3 * 86_400
+    judging: int | None = None
     kind: PageKind = PageKind.GENERAL
 
 
 def template(now: int, terms: TemplateTerms = TemplateTerms()) -> str:
     """A page with these terms whose text is to be filled in; it parses as it is."""
     deadline = now + _SUBMISSION_SECONDS if terms.deadline is None else terms.deadline
-    return _page(_SECTIONS[terms.kind], str(terms.escrow), str(deadline), str(terms.judging))
+    escrow, judging = terms.escrow or _ESCROW, terms.judging or _JUDGING_SECONDS
+    return _page(_SECTIONS[terms.kind], str(escrow), str(deadline), str(judging))
+
+
+def page_like(page: bytes, terms: TemplateTerms) -> str:
+    """That page to the letter, but with these terms in place of its own; one that does not parse is refused."""
+    parse_challenge(page)
+    text = page.decode()
+    chosen = {
+        "escrow_amount": terms.escrow,
+        "submission_deadline": terms.deadline,
+        "judging_window_seconds": terms.judging,
+    }
+    for field, value in chosen.items():
+        if value is not None:
+            text = re.sub(rf"(?m)^{field}:.*$", f"{field}: {value}", text, count=1)
+    return text
 
 
 def _page(asked: Sections, escrow: str, deadline: str, judging: str) -> str:

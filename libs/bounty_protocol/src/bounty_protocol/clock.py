@@ -33,6 +33,16 @@ class SystemClock:
         time.sleep(seconds)
 
 
+class ShiftedClock(SystemClock):
+    """The machine's clock, so many seconds ahead: of a chain whose time somebody moves."""
+
+    def __init__(self, ahead: int) -> None:
+        self._ahead = ahead
+
+    def now(self) -> UnixSeconds:
+        return UnixSeconds(super().now() + self._ahead)
+
+
 def iso_utc(at: int) -> str:
     """A moment as ISO 8601 UTC, whole seconds."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,43 @@
+"""A folder for each person at the shell, beside the environment files: what he begins with, and a shell of his own.
+
+``shell`` in it starts the caller's shell there, with the person's keys, the client on the path and text on the screen;
+with arguments it hands them to that shell (``shell -c '...'``). It works the same from bash, zsh and fish.
+"""
+
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from local_stack.accounts import RoleAccount
+from local_stack.environment import EnvironmentFiles
+
+EXAMPLES: Final = Path(__file__).parents[3] / "examples"
+PAGE: Final = "example.md"
+WORK: Final = "work"
+
+
+def make_folders(files: EnvironmentFiles, people: Iterable[RoleAccount]) -> None:
+    """Make each person's folder; it goes with the stack's other files."""
+    for person in people:
+        folder = files.folder / person.name
+        folder.mkdir(mode=0o700)
+        if person.role == "poster":
+            shutil.copyfile(EXAMPLES / "bounty_challenge.md", folder / PAGE)
+        if person.role == "solver":
+            shutil.copytree(EXAMPLES / "artifact", folder / WORK)
+        shell = folder / "shell"
+        shell.write_text(_shell(files.role_path(person.name), folder), encoding="utf-8")
+        shell.chmod(0o700)
+
+
+def _shell(environment: Path, folder: Path) -> str:
+    programs = Path(sys.executable).parent
+    return (
+        "#!/bin/sh\n"
+        f"set -a; . {shlex.quote(str(environment))}; set +a\n"
+        f'export PATH={shlex.quote(str(programs))}:"$PATH" SERVICE_OUTPUT="${{SERVICE_OUTPUT:-text}}"\n'
+        f'cd {shlex.quote(str(folder))} && exec "${{SHELL:-/bin/sh}}" "$@"\n'
+    )

@@ -1,0 +1,1 @@
+"""The README's tour and the guides, played on a local stack."""
