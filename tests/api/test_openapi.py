@@ -25,6 +25,7 @@ def test_document__of_this_interface__is_valid_openapi() -> None:
     assert [error.message for error in OpenAPIV31SpecValidator(dict(document)).iter_errors()] == []
 
 
+@pytest.mark.spec(110, 111)
 def test_document__of_the_routes__has_each_of_them_with_its_access(service: Service) -> None:
     app = service.client.application
     routed = {}

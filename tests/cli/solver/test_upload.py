@@ -110,6 +110,7 @@ def blocks_of(ran: Ran) -> list[str]:
     return [str(e["typed_data"]["message"]["blockHash"]) for e in ran.events if "typed_data" in e]  # type: ignore[index]
 
 
+@pytest.mark.spec(259, 333, 334, 335)
 @pytest.mark.parametrize("route", ["upload_url", "prepare"])
 def test_submit__a_signature_gone_stale_in_the_wallet__is_asked_for_anew_over_another_block(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
@@ -134,6 +135,7 @@ def test_submit__signatures_that_are_always_stale__are_given_up_after_three(
     assert ran.last["code"] == "unauthorized"
 
 
+@pytest.mark.spec(258)
 def test_submit__a_read_model_behind_the_chain__is_waited_for_before_the_wallet_is_asked(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -153,6 +155,7 @@ def test_submit__a_read_model_behind_the_chain__is_waited_for_before_the_wallet_
     assert (asked_while_behind, before) == ([0, 0, 0], [])
 
 
+@pytest.mark.spec(258)
 def test_submit__the_read_model_falls_behind_meanwhile__asks_the_wallet_once_more(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
