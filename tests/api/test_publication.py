@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.domain.abi_hashes import authorization_nonce
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.terms import Terms
@@ -111,6 +112,14 @@ def test_publication__by_another_wallet_than_declared__is_forbidden(service: Ser
         media_type="text/markdown",
     )
     assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
+
+
+@pytest.mark.spec(15, 129)
+def test_publication__once_prepared__is_sent_by_nobody_but_its_poster(service: Service) -> None:
+    newest = header_at(service.world.rpc, "latest")
+    answer = service.publish(page_for(service.world, title="Not sent"))
+    assert answer.status_code == 200
+    assert header_at(service.world.rpc, "latest") == newest, "a transaction would have been mined at once"
 
 
 @pytest.mark.spec(120)

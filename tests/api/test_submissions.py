@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import urllib3
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.crypto.artifact import SealedArtifact, seal_directory
 from bounty_protocol.crypto.capsule import seal_capsule
@@ -123,15 +124,17 @@ def open_bounty(service: Service) -> BountyId:
     return bounty_id
 
 
-@pytest.mark.spec(13, 14, 20, 63, 64, 141, 144, 151, 156, 157, 159, 160, 162, 164, 320, 322, 323)
+@pytest.mark.spec(13, 14, 15, 20, 64, 141, 144, 151, 156, 157, 159, 160, 162, 164, 320, 322, 323)
 def test_submission__sealed_uploaded_and_prepared__is_served_to_poster_and_guardians_only(
     service: Service, tmp_path: Path
 ) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
     assert sealed.upload() == 200
+    newest = header_at(world.rpc, "latest")
     first = sealed.prepare()
     assert first.status_code == 201
+    assert header_at(world.rpc, "latest") == newest, "nothing was sent"
     assert first.json is not None
     transaction = first.json["transaction"]
     assert transaction["args"] == [

@@ -79,6 +79,7 @@ def test_winning_key__wrapped_by_a_guardian__reaches_the_poster_sealed_to_a_fres
     assert answer["solver_address"] == world.solver(1).address
     opened = sealed_box.unwrap(answer["wrapped_key"], [fresh], envelope.content_public_key)
     assert opened.secret == identity.secret
+    assert not {identity.to_text(), identity.secret.hex()} & set(map(str, answer.values()))
     assert refusal(delivery.call(world.guardian(1), retrieve, request)) == (403, "forbidden")
     assert refusal(delivery.call(world.solver(1), retrieve, request)) == (403, "forbidden")
 

@@ -21,7 +21,7 @@ def test_judgeable__a_subgraph_of_another_shape__fails_in_one_line(
     assert not api.approvals()
 
 
-@pytest.mark.spec(107, 224, 225, 226)
+@pytest.mark.spec(224, 225, 226)
 def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_owed(
     api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
 ) -> None:

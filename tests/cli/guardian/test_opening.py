@@ -40,6 +40,7 @@ def test_open__after_the_reveal_point__gives_the_files_and_only_below_the_direct
     load(api, judged)
     ran = guardian.run("guardian:open", *judged.names)
     assert ran.names == ["guardian_open.submission_verified", "guardian_open.artifact_opened"]
+    assert len(api.approvals()) == 1
     assert ran.last["output_dir"] == f"submissions/{judged.bounty}/{judged.commitment}"
     assert files_below(guardian.home / str(ran.last["output_dir"])) == judged.files
     assert guardian.run("guardian:open", *judged.names, code=1).last["event"] == "guardian_open.refused"

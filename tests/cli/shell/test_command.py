@@ -142,6 +142,12 @@ def test_usage__a_wrong_argument__is_exit_code_2_with_a_usage_line(shell: Termin
     assert not wrong.stdout
 
 
+@pytest.mark.spec(244, 288)
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"solver:submit", "claim"}))
+def test_usage__a_wallet_outside_of_submitting_and_claiming__is_no_option(shell: Terminal, name: str) -> None:
+    assert "No such option" in shell.run(name, "--browser", code=2).words
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
