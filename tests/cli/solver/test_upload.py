@@ -4,13 +4,16 @@ import io
 import os
 import signal
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from service_cli import api as api_module
 from service_cli import storage
 from service_cli.bounty import facts as read_model
+from service_cli.chain.outside import ExternalSigner
 from service_cli.errors import CommandFailed
 from service_cli.storage import UploadAddress, download, upload
 
@@ -124,6 +127,40 @@ def test_submit__a_signature_gone_stale_in_the_wallet__is_asked_for_anew_over_an
     assert (first != second) if route == "upload_url" else (second != third)
     sent = [r.headers["authorization"] for r in api.server.requests if r.path.endswith(("url", "prepare"))]
     assert len(set(sent)) == 3  # no signed request twice
+
+
+@pytest.mark.spec(259)
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [refusal(401, "unauthorized", "The block is too old.")] * 2,
+        [refusal(503, "service_overloaded", "Busy.", **{"Retry-After": "1"})] * 2,
+    ],
+    ids=["stale", "busy"],
+)
+def test_submit__by_a_wallet_that_needs_longer_than_window_and_patience__is_asked_for_each_signature(
+    ledger: Ledger,
+    api: ApiTwin,
+    solver: Terminal,
+    bounty: str,
+    work: str,
+    monkeypatch: pytest.MonkeyPatch,
+    replies: list[Reply],
+) -> None:
+    passed, sign = [0.0], ExternalSigner.sign_typed_data
+
+    def slowly(self: ExternalSigner, value: dict[str, object], summary: str) -> bytes:
+        passed[0] += 320.0
+        return sign(self, value, summary)
+
+    monkeypatch.setattr(ExternalSigner, "sign_typed_data", slowly)
+    clock = SimpleNamespace(time=time.time, sleep=time.sleep, monotonic=lambda: time.monotonic() + passed[0])
+    monkeypatch.setattr(api_module, "time", clock)
+    left = list(replies)
+    api.scripts["upload_url"] = lambda _: left.pop() if left else None
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.names.count("submit.approval_required") == len(replies) + 2
+    assert ran.last["event"] == "submit.transaction_prepared"
 
 
 def test_submit__signatures_that_are_always_stale__are_given_up_after_three(
