@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.wire.cursor import BountySort, Cursor, parse_cursor
 from service_common.db import app as t
 from service_common.db.engine import writing
@@ -24,6 +25,7 @@ def test_detail__of_a_published_bounty__shows_everything_the_chain_says(service:
     detail = service.get(f"/api/bounties/{bounty_id}").json
     assert detail is not None
     assert detail["challenge"] == page.decode()
+    assert detail["facts"]["spec_commitment"] == spec_commitment(page)
     assert detail["facts"]["status"] == "open"
     assert detail["facts"]["accepting"] is True
     assert detail["facts"]["judgeable"] is False

@@ -270,6 +270,13 @@ def test_network__before_the_command__is_taken_as_after_it(shell: Terminal, befo
     assert last["value"] == "8453"
 
 
+@pytest.mark.spec(190, 193)
+def test_network__of_one_run__is_not_that_of_the_next(shell: Terminal) -> None:
+    for words, chain in ((("--network", "staging"), "84532"), ((), "8453")):
+        (found,) = (e for e in shell.run("config", *words).events if e["name"] == "SERVICE_CHAIN_ID")
+        assert found["value"] == chain
+
+
 def test_quiet__before_the_command__is_taken_as_after_it(shell: Terminal) -> None:
     quiet = ["--network", "staging"]
     assert shell.run("-q", "config", *quiet).words == shell.run("config", "-q", *quiet).words == ""
