@@ -173,6 +173,7 @@ def test_local__with_nothing_set__names_what_the_command_needs_together(
     assert len(ran.events) == 1
 
 
+@pytest.mark.spec(205)
 @pytest.mark.parametrize("missing", LOCAL_VARIABLES)
 def test_local__with_one_missing__names_that_one(shell: Terminal, missing: str) -> None:
     complete = {name: "https://a.example" for name in LOCAL_VARIABLES if name != missing}
