@@ -140,6 +140,7 @@ OF_DELIVERY_TOO = {"rate_limit_reached", "unauthorized", "payload_too_large", "u
 """Codes that the api answers before it forwards."""
 
 
+@pytest.mark.spec(132, 133, 163, 164, 165, 317, 318, 372, 373, 374, 375)
 @pytest.mark.parametrize("code", PROVOKED)
 def test_code__that_is_provoked_everywhere__is_answered_by_those_that_announce_it(
     service: Service, sealed: Sealed, code: str

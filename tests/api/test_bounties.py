@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.wire.cursor import BountySort, Cursor, parse_cursor
 from service_common.db import app as t
 from service_common.db.engine import writing
@@ -12,6 +13,7 @@ from tests.api.conftest import Service, error_of
 from tests.api.pages import JUDGING, page_for
 
 
+@pytest.mark.spec(41, 42, 43, 44, 52, 92, 111, 114, 125, 328)
 def test_detail__of_a_published_bounty__shows_everything_the_chain_says(service: Service) -> None:
     world = service.world
     page = page_for(world, title="Shown whole")
@@ -23,6 +25,7 @@ def test_detail__of_a_published_bounty__shows_everything_the_chain_says(service:
     detail = service.get(f"/api/bounties/{bounty_id}").json
     assert detail is not None
     assert detail["challenge"] == page.decode()
+    assert detail["facts"]["spec_commitment"] == spec_commitment(page)
     assert detail["facts"]["status"] == "open"
     assert detail["facts"]["accepting"] is True
     assert detail["facts"]["judgeable"] is False
@@ -39,6 +42,7 @@ def test_detail__of_a_published_bounty__shows_everything_the_chain_says(service:
     assert differing <= {"submission_deadline"}
 
 
+@pytest.mark.spec(45, 46, 367, 379)
 def test_detail__with_altered_or_missing_challenge_bytes__is_200_with_null_and_the_error(service: Service) -> None:
     world = service.world
     page = page_for(world, title="Altered later")
@@ -56,6 +60,7 @@ def test_detail__with_altered_or_missing_challenge_bytes__is_200_with_null_and_t
         assert response.json["error"]["code"] == "bounty_challenge_content_mismatch"
 
 
+@pytest.mark.spec(21, 47, 48, 49, 73, 74, 75, 79, 93, 332)
 def test_detail__while_and_after_a_bounty_ends__has_record_or_reason_never_both(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
@@ -84,6 +89,7 @@ def test_detail__while_and_after_a_bounty_ends__has_record_or_reason_never_both(
     assert again["verification_record"] == record
 
 
+@pytest.mark.spec(111, 327)
 def test_list__paged_and_filtered__shows_each_bounty_once(service: Service) -> None:
     world = service.world
     ids = [world.create() for _ in range(5)]
@@ -140,6 +146,7 @@ def test_cursor__that_was_never_issued__is_refused(text: str) -> None:
         parse_cursor(text)
 
 
+@pytest.mark.spec(118, 374)
 def test_index__that_has_fallen_behind__says_so_instead_of_404(service: Service) -> None:
     world = service.world
     world.advance_to(world.time() + 10_000)

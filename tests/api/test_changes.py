@@ -176,6 +176,7 @@ def test_status__of_an_index_that_is_behind_or_halted_or_gone__says_so(service: 
         assert (starting["state"], starting["position"], starting["totals"]) == ("starting", None, None)
 
 
+@pytest.mark.spec(118)
 @pytest.mark.attack
 def test_bounty__that_a_late_index_lacks__is_never_said_not_to_exist(service: Service) -> None:
     """Seconds behind, the status says following; what was funded meanwhile may be there."""

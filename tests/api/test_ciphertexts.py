@@ -165,6 +165,7 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     assert recorded.content(world.guardian(1).private_key).status_code == 200
 
 
+@pytest.mark.spec(97, 150)
 @pytest.mark.attack
 def test_upload_after_the_deadline_with_an_earlier_url_is_no_submission(service: Service, tmp_path: Path) -> None:
     world, bounty = service.world, open_bounty(service)

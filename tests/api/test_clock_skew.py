@@ -91,6 +91,7 @@ def test_publication__on_a_machine_whose_clock_is_off__is_charged_once_and_offer
         assert connection.execute(charged).scalar_one() == 1
 
 
+@pytest.mark.spec(384)
 def test_quota__on_a_machine_whose_clock_is_off__frees_at_the_database_s_time(
     skewed: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ SIGNED = [
 ]
 
 
+@pytest.mark.spec(17, 110, 132, 163, 317)
 @pytest.mark.parametrize(("method", "path", "media_type"), SIGNED)
 def test_signed_route__without_or_with_a_forged_signature__is_unauthorized(
     service: Service, method: str, path: str, media_type: str | None
@@ -29,6 +30,7 @@ def test_signed_route__without_or_with_a_forged_signature__is_unauthorized(
         assert error_of(response)["code"] == "unauthorized"
 
 
+@pytest.mark.spec(91, 119, 139, 143, 166)
 @pytest.mark.parametrize(("method", "path", "media_type"), [row for row in SIGNED if row[2]])
 def test_signed_route__with_a_wrong_media_type_or_too_large_a_body__is_refused_before_the_signature(
     service: Service, method: str, path: str, media_type: str
@@ -42,6 +44,7 @@ def test_signed_route__with_a_wrong_media_type_or_too_large_a_body__is_refused_b
     assert error_of(large)["code"] == "payload_too_large"
 
 
+@pytest.mark.spec(116, 355)
 @pytest.mark.parametrize(
     ("path", "status", "code"),
     [
@@ -77,6 +80,7 @@ def test_public_route__with_bad_input__answers_its_code(
         assert error_of(response)["code"] == code
 
 
+@pytest.mark.spec(113)
 def test_other_methods_and_bodies__where_none_belong__are_refused(service: Service) -> None:
     deleted = service.client.delete("/api/bounties")
     assert (deleted.status_code, error_of(deleted)["code"]) == (405, "method_not_allowed")
@@ -85,6 +89,28 @@ def test_other_methods_and_bodies__where_none_belong__are_refused(service: Servi
     assert (with_body.status_code, error_of(with_body)["code"]) == (400, "invalid_request")
 
 
+@pytest.mark.spec(17)
+def test_answer__of_any_kind__sets_no_cookie_and_takes_none(service: Service) -> None:
+    asked = [("GET", "/api/bounties"), ("GET", "/api/bounties/4711"), *((method, path) for method, path, _ in SIGNED)]
+    for method, path in asked:
+        response = service.client.open(path, method=method, headers={"Cookie": "session=1"})
+        assert "Set-Cookie" not in response.headers
+        assert response.status_code != 500
+
+
+@pytest.mark.spec(348, 349, 350, 353)
+def test_error__of_any_status__has_code_message_issues_and_next_action(service: Service) -> None:
+    for path in ("/api/bounties/0", "/api/bounties/4711", "/api/nothing", SIGNED[3][1]):
+        error = error_of(service.get(path))
+        assert set(error) == {"code", "message", "issues", "next_action"}
+        assert all(isinstance(error[name], str) and error[name] for name in ("code", "message", "next_action"))
+    issues = error_of(service.get("/api/bounties?limit=0&status=closed"))["issues"]
+    assert isinstance(issues, list)
+    assert issues
+    assert all(set(issue) == {"path", "message"} for issue in issues)
+
+
+@pytest.mark.spec(17)
 def test_any_origin__asking_beforehand__is_allowed_without_credentials(service: Service) -> None:
     response = service.client.open("/api/bounties", method="OPTIONS", headers={"Origin": "https://elsewhere.example"})
     assert response.status_code == 204
@@ -107,6 +133,7 @@ def test_another_host_header__gains_nothing(service: Service) -> None:
     assert poster.address not in response.get_data(as_text=True)
 
 
+@pytest.mark.spec(117, 374, 380)
 def test_broken_dependency__under_a_route__shows_none_of_its_words(service: Service, caplog: object) -> None:
     from dataclasses import replace
 

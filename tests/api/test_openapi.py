@@ -2,9 +2,13 @@
 
 import json
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from bounty_protocol.errors import PROBLEMS
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.errors import PROBLEMS, ServiceError
+from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.api.conftest import Service, error_of
@@ -25,6 +29,7 @@ def test_document__of_this_interface__is_valid_openapi() -> None:
     assert [error.message for error in OpenAPIV31SpecValidator(dict(document)).iter_errors()] == []
 
 
+@pytest.mark.spec(110, 111)
 def test_document__of_the_routes__has_each_of_them_with_its_access(service: Service) -> None:
     app = service.client.application
     routed = {}
@@ -123,3 +128,51 @@ def test_page__of_the_interface__shows_everything_and_loads_nothing(service: Ser
     assert not re.search(r"<script|<link|@import|src=|url\(|https?://(?!json-schema\.org)", text)
     for anchor in re.findall(r"href='#([^']+)'", text):
         assert f"id='{anchor}'" in text, anchor
+
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors/envelope.json").read_text())
+ENVELOPE = VECTORS["accepted"][0]["envelope"]
+OTHERS: list[object] = [None, True, 7, -1, 1.5, "", "x", [], {}, "0x" + "AB" * 20, "0x" + "cd" * 31]
+
+
+def test_envelope__that_the_document_refuses__is_refused_by_its_parser() -> None:
+    """The parser is the protocol's, and not made of the schema."""
+    document = openapi_document()
+    schema = {"$ref": "#/components/schemas/Envelope", "components": document["components"]}
+    published, good = Draft202012Validator(schema), json.loads(ENVELOPE)
+    assert published.is_valid(good)
+    refused = 0
+    for altered in _alterations(good):
+        if not published.is_valid(altered):
+            refused += 1
+            with pytest.raises(ServiceError):
+                parse_envelope(json.dumps(altered, sort_keys=True, separators=(",", ":")).encode())
+    assert refused > 100
+
+
+def _alterations(value: dict[str, object]) -> Iterator[dict[str, object]]:
+    """The object without each key, with one more, and with another value of each, in every object in it."""
+    yield value | {"more": 1}
+    for name, inner in value.items():
+        yield {key: kept for key, kept in value.items() if key != name}
+        yield from (value | {name: other} for other in OTHERS)
+        if isinstance(inner, dict):
+            yield from (value | {name: altered} for altered in _alterations(inner))
+
+
+ANSWERED_HERE = [
+    each for each in operations() if each.signer is None and "deliver" not in each.path and each.path != "/healthz"
+]
+"""Public routes that the api answers itself; a probe's query is nobody's business."""
+
+
+@pytest.mark.parametrize("each", ANSWERED_HERE, ids=str)
+def test_query__that_the_document_does_not_have__is_refused(service: Service, each: Operation) -> None:
+    """A name that is unknown, and one of its own with a value that no parameter of the document takes."""
+    path = re.sub(r"{(\w+)}", lambda found: "1" if found[1] == "bounty_id" else "0x" + "00" * 32, each.path)
+    own = [parameter["name"] for parameter in each.parameters if parameter["in"] == "query"]
+    for query in ("unheard_of=1", *(f"{name}=" for name in own), *(f"{name}=a&{name}=a" for name in own)):
+        url = f"{path}?{query}"
+        body = b"{}" if each.method == "POST" else None
+        response = service.client.open(url, method=each.method, data=body, content_type="application/json")
+        assert response.status_code == 400, url

@@ -129,6 +129,7 @@ def test_signed_route__of_several_mistakes__answers_the_first(
     assert error_of(send(service, make(service, wrong), wrong))["code"] == code
 
 
+@pytest.mark.spec(109, 118, 374)
 @pytest.mark.parametrize(
     ("make", "code"),
     [

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.domain.abi_hashes import authorization_nonce
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.terms import Terms
@@ -13,6 +15,7 @@ from tests.api.conftest import Service, error_of
 from tests.api.pages import page_for
 
 
+@pytest.mark.spec(1, 13, 50, 51, 122, 126, 127, 128)
 def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service: Service) -> None:
     page = page_for(service.world, title="Ready")
     answer = service.publish(page).json
@@ -24,6 +27,7 @@ def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service:
     assert terms.escrow_amount == 25_000_000
     assert terms.max_protocol_fee == 250_000
     assert terms.expected_roster_hash == service.world.hub.roster_hash
+    assert answer["fee_policy"]["protocol_fee_bps"] == service.world.contract.call("feePolicy")[0] == 100
     poster = parse_address(service.world.people.poster.address)
     nonce = authorization_nonce(service.world.chain_id, service.world.hub_address, poster, terms)
     assert answer["authorization_typed_data"]["message"]["nonce"] == nonce
@@ -56,6 +60,7 @@ def test_publication__while_another_roster_is_announced__prepares_what_ends_when
     assert shown["guardian_roster"]["guardian_roster_hash"] == world.hub.roster_hash != current
 
 
+@pytest.mark.spec(124, 130, 350, 354, 358)
 def test_publication__of_an_unready_page__lists_every_issue(service: Service) -> None:
     page = page_for(service.world, title="TBD", summary="Good quality work, see the attachment.")
     response = service.publish(page)
@@ -66,6 +71,7 @@ def test_publication__of_an_unready_page__lists_every_issue(service: Service) ->
     assert {"title", "summary"} <= paths
 
 
+@pytest.mark.spec(88, 123, 131, 359)
 def test_publication__of_a_malformed_page__is_refused_before_any_review(service: Service) -> None:
     page = page_for(service.world, escrow_amount="2.5e7", title="Malformed")
     page = re.sub(rb"(?m)^language: en$", b"reward: high", page)
@@ -94,6 +100,7 @@ def test_publication__with_terms_the_hub_would_refuse__names_them_all(service: S
     assert re.search(r"\(20\d\d-\d\d-\d\dT[\d:]+Z\)", messages["submission_deadline"])
 
 
+@pytest.mark.spec(121, 133, 321, 364)
 def test_publication__by_another_wallet_than_declared__is_forbidden(service: Service) -> None:
     page = page_for(service.world)
     response = service.signed(
@@ -107,6 +114,30 @@ def test_publication__by_another_wallet_than_declared__is_forbidden(service: Ser
     assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
 
 
+@pytest.mark.spec(15, 129)
+def test_publication__once_prepared__is_sent_by_nobody_but_its_poster(service: Service) -> None:
+    newest = header_at(service.world.rpc, "latest")
+    answer = service.publish(page_for(service.world, title="Not sent"))
+    assert answer.status_code == 200
+    assert header_at(service.world.rpc, "latest") == newest, "a transaction would have been mined at once"
+
+
+@pytest.mark.spec(120)
+@pytest.mark.parametrize("names", [(), ("poster_address", "poster_address"), ("poster_address", "more")])
+def test_publication__that_does_not_name_one_poster__is_refused(service: Service, names: tuple[str, ...]) -> None:
+    poster = service.world.people.poster.wallet
+    response = service.signed(
+        poster.private_key,
+        "POST",
+        "/api/bounty-challenge-specs/prepare-publication",
+        query="&".join(f"{name}={poster.address}" for name in names),
+        body=page_for(service.world),
+        media_type="text/markdown",
+    )
+    assert (response.status_code, error_of(response)["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.spec(134, 334, 365)
 def test_publication__resent_identically__is_409_and_joined_by_a_fresh_signature(service: Service) -> None:
     page = page_for(service.world, title="Sent twice")
     first = service.publish(page)
@@ -142,6 +173,7 @@ def test_publication__refused_for_its_page__leaves_nothing_and_is_refused_again(
         assert connection.execute(select(t.processed_approvals)).all() == []
 
 
+@pytest.mark.spec(38, 135, 366, 376, 377)
 def test_quota__reached_by_new_pages__is_429_and_spares_pages_already_reviewed(service: Service) -> None:
     pages = [page_for(service.world, title=f"Quota {number}") for number in range(5)]
     assert [service.publish(page).status_code for page in pages[:4]] == [200] * 4

@@ -100,6 +100,7 @@ def kept(world: World) -> list[tuple[bytes, str]]:
     return [(bytes(row.content), row.block_hash) for row in rows]
 
 
+@pytest.mark.spec(47, 79)
 def test_record__before_and_after_finality__is_kept_once_and_the_same_bytes_from_then_on(world: World) -> None:
     bounty_id = awarded(world)
     assert error(detail(world, bounty_id)) == "not_finalized"
@@ -116,6 +117,7 @@ def test_record__before_and_after_finality__is_kept_once_and_the_same_bytes_from
     assert kept(world)[0][0] == content
 
 
+@pytest.mark.spec(22)
 @pytest.mark.attack
 @pytest.mark.parametrize("altered", ["record", "verdict"])
 def test_record__that_its_facts_contradict__is_not_served_and_derived_anew_after_a_rebuild(
@@ -181,6 +183,7 @@ def test_record__of_facts_that_do_not_agree__is_not_made(world: World, change: E
     assert kept(world) == []
 
 
+@pytest.mark.spec(48, 115)
 @pytest.mark.parametrize("content", [b"", b"7", b"\xff", b"{"])
 def test_record__kept_but_damaged__is_an_error_beside_the_facts(world: World, content: bytes) -> None:
     bounty_id = awarded(world)
@@ -234,6 +237,7 @@ def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_s
     assert detail(world, bounty_id, rpc=other_chain)["verification_record"] == served
 
 
+@pytest.mark.spec(49, 332)
 def test_record__as_json__is_what_the_route_answers(service: Service) -> None:
     world = service.world
     bounty_id = awarded(world)

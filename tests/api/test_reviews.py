@@ -128,6 +128,7 @@ def poster() -> Key:
     return Key(secrets.token_bytes(32))
 
 
+@pytest.mark.spec(136, 137, 138, 369, 370, 371, 378)
 @pytest.mark.parametrize(
     ("script", "status", "code", "wait"),
     [
@@ -158,6 +159,7 @@ def test_publication__whose_review_comes_to_nothing__has_its_code_and_is_not_cha
     wait_until(lambda: all(reviewed().get(outcome, 0) >= times for outcome, times in counted.items()))
 
 
+@pytest.mark.spec(124, 354)
 def test_publication__that_the_model_refuses__lists_its_issues_and_is_charged(
     reviewing: Reviewing, poster: Key
 ) -> None:
@@ -318,6 +320,7 @@ def used_up(reviewing: Reviewing) -> Iterator[datetime]:
         connection.execute(paid_calls.delete().where(paid_calls.c.review_id == "x"))
 
 
+@pytest.mark.spec(376, 377, 384)
 def test_paid_reviews__of_the_day_used_up__are_429_with_the_moment_and_not_charged(
     reviewing: Reviewing, poster: Key, used_up: datetime
 ) -> None:
@@ -333,6 +336,7 @@ def test_paid_reviews__of_the_day_used_up__are_429_with_the_moment_and_not_charg
     assert reviewing.twin.requests == []
 
 
+@pytest.mark.spec(134, 365)
 def test_publications__identical_and_all_at_once__are_one_review_and_409_for_the_rest(
     reviewing: Reviewing, poster: Key
 ) -> None:

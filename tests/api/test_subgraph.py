@@ -29,6 +29,7 @@ def data(response: TestResponse) -> dict[str, list[dict[str, object]]]:
     return found
 
 
+@pytest.mark.spec(36, 37, 61)
 def test_query__for_bounties_with_children__shows_current_ones(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
@@ -281,3 +282,18 @@ def test_schema__says_what_the_end_without_a_quorum_is() -> None:
     types = make_schema().type_map
     for name, field in (("Bounty", "settlement_reason"), ("Verdict", "kind")):
         assert "quorum" in types[name].fields[field].description  # type: ignore[attr-defined]
+
+
+@pytest.mark.spec(68)
+def test_verdict__of_the_subgraph__has_its_report_commitment(service: Service) -> None:
+    world = service.world
+    bounty_id = world.create()
+    world.submit(bounty_id, world.solver(1))
+    world.advance_to(world.reveal_at(bounty_id))
+    report = bytes([7]) * 32
+    named = (bounty_id, 2, "0x" + "00" * 20, bytes(32), report)
+    world.contract.transact(world.guardian(1), "recordVerdict", *named)
+    world.finalize()
+    query = "query ($id: String!) { bounties(where: {bounty_id: $id}) { verdicts { report_commitment } } }"
+    (bounty,) = data(ask(service, query, id=str(bounty_id)))["bounties"]
+    assert bounty["verdicts"] == [{"report_commitment": "0x" + report.hex()}]

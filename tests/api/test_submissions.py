@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import urllib3
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.crypto.artifact import SealedArtifact, seal_directory
 from bounty_protocol.crypto.capsule import seal_capsule
@@ -123,14 +124,17 @@ def open_bounty(service: Service) -> BountyId:
     return bounty_id
 
 
+@pytest.mark.spec(13, 14, 15, 20, 64, 141, 144, 151, 156, 157, 159, 160, 162, 164, 320, 322, 323)
 def test_submission__sealed_uploaded_and_prepared__is_served_to_poster_and_guardians_only(
     service: Service, tmp_path: Path
 ) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
     assert sealed.upload() == 200
+    newest = header_at(world.rpc, "latest")
     first = sealed.prepare()
     assert first.status_code == 201
+    assert header_at(world.rpc, "latest") == newest, "nothing was sent"
     assert first.json is not None
     transaction = first.json["transaction"]
     assert transaction["args"] == [
@@ -155,6 +159,7 @@ def test_submission__sealed_uploaded_and_prepared__is_served_to_poster_and_guard
         assert (refused.status_code, error_of(refused)["code"]) == (403, "forbidden")
 
 
+@pytest.mark.spec(61, 96)
 def test_replaced_submission__once_the_replacement_is_final__is_no_longer_served(
     service: Service, tmp_path: Path
 ) -> None:
@@ -173,6 +178,7 @@ def test_replaced_submission__once_the_replacement_is_final__is_no_longer_served
     assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "submission_not_found"
 
 
+@pytest.mark.spec(53)
 @pytest.mark.parametrize("first", ["copier", "author"])
 def test_copied_commitment__hides_nothing_and_gains_nothing(first: str, service: Service, tmp_path: Path) -> None:
     world = service.world
@@ -194,6 +200,7 @@ def test_copied_commitment__hides_nothing_and_gains_nothing(first: str, service:
     assert error_of(sealed.content(world.guardian(2).private_key))["code"] == "submission_not_found"
 
 
+@pytest.mark.spec(14, 53, 320)
 def test_copied_commitment__alone_on_chain__is_not_served(service: Service, tmp_path: Path) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
@@ -203,6 +210,7 @@ def test_copied_commitment__alone_on_chain__is_not_served(service: Service, tmp_
     assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "submission_not_found"
 
 
+@pytest.mark.spec(55, 87, 90, 144, 145, 146, 147, 148, 152, 356)
 def test_prepare__with_anything_that_does_not_fit__stores_nothing_and_says_what(
     service: Service, tmp_path: Path
 ) -> None:
@@ -213,10 +221,13 @@ def test_prepare__with_anything_that_does_not_fit__stores_nothing_and_says_what(
     sealed.upload()
     envelope = sealed.envelope
     policy = replace(envelope.reveal_policy, round=envelope.reveal_policy.round - 1)
+    elsewhere = replace(envelope.ciphertext, storage_locator="submissions/elsewhere.age")
     wrong: list[tuple[bytes, str]] = [
         (replace(envelope, spec_commitment=Bytes32("0x" + "11" * 32)).canonical_bytes(), "spec_commitment"),
         (replace(envelope, recipients_commitment=Bytes32("0x" + "11" * 32)).canonical_bytes(), "recipients_commitment"),
         (replace(envelope, reveal_policy=policy).canonical_bytes(), "reveal_policy.round"),
+        (replace(envelope, key_capsule=b"another").canonical_bytes(), "key_capsule_sha256"),
+        (replace(envelope, ciphertext=elsewhere).canonical_bytes(), "ciphertext.storage_locator"),
         (envelope.canonical_bytes() + b" ", "envelope"),
         (envelope.canonical_bytes().replace(b'{"bounty_id"', b'{"a":1,"bounty_id"'), "a"),
         (b"{}", "version"),
@@ -239,6 +250,7 @@ def test_prepare__of_another_solvers_envelope__is_refused(service: Service, tmp_
     assert {issue["path"] for issue in error["issues"]} == {"solver_address"}  # type: ignore[attr-defined]
 
 
+@pytest.mark.spec(59, 149)
 def test_prepare__stating_another_length_than_verified_bytes_have__says_so_and_removes_nothing(
     service: Service, tmp_path: Path
 ) -> None:
@@ -254,6 +266,7 @@ def test_prepare__stating_another_length_than_verified_bytes_have__says_so_and_r
     assert sealed.prepare().status_code == 200
 
 
+@pytest.mark.spec(149, 387)
 def test_poisoned_upload__of_other_bytes_of_the_same_length__is_removed_and_can_be_repeated(
     service: Service, tmp_path: Path
 ) -> None:
@@ -265,6 +278,7 @@ def test_poisoned_upload__of_other_bytes_of_the_same_length__is_removed_and_can_
     assert sealed.prepare().status_code == 201
 
 
+@pytest.mark.spec(62, 87, 97, 140, 152, 381)
 def test_upload_url__with_a_malformed_body_or_for_a_closed_bounty__is_refused(service: Service, tmp_path: Path) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
@@ -285,6 +299,7 @@ def test_upload_url__with_a_malformed_body_or_for_a_closed_bounty__is_refused(se
     assert "Retry-After" not in closed.headers
 
 
+@pytest.mark.spec(316, 318, 322, 364)
 def test_another_solver__in_the_path__is_forbidden(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     response = service.signed(
@@ -297,6 +312,7 @@ def test_another_solver__in_the_path__is_forbidden(service: Service, tmp_path: P
     assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
 
 
+@pytest.mark.spec(158, 165, 319, 373)
 @pytest.mark.parametrize("away", ["chain", "index", "database, once the facts are read"])
 def test_content__while_the_chain_or_the_index_is_away__has_one_code(
     service: Service, tmp_path: Path, away: str, monkeypatch: pytest.MonkeyPatch
@@ -323,6 +339,7 @@ STRANGER = 3
 """No Poster, and on no roster: the third Solver."""
 
 
+@pytest.mark.spec(14, 319)
 @pytest.mark.attack
 @pytest.mark.parametrize("altered", ["poster", "roster", "pinned roster"])
 def test_content__of_rows_that_name_a_stranger__opens_nothing_before_the_hub_is_asked(
@@ -401,6 +418,7 @@ def test_witness__asks_the_hub_once_and_compares_each_time(service: Service) -> 
         witness.require_award(bounty, final)  # of an ending that it has not seen
 
 
+@pytest.mark.spec(108, 109, 165)
 def test_content__of_a_bounty_that_is_not_final_yet__has_the_same_code(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     young = service.world.create()
@@ -410,6 +428,7 @@ def test_content__of_a_bounty_that_is_not_final_yet__has_the_same_code(service: 
     service.world.finalize()
 
 
+@pytest.mark.spec(153, 368)
 @pytest.mark.parametrize("content", ["of another envelope", "nothing that parses"])
 def test_stored_envelope__that_was_altered__is_never_served_and_healed_by_preparing_it_again(
     service: Service, tmp_path: Path, content: str

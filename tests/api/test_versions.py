@@ -214,6 +214,7 @@ def test_content_cache__when_a_look_up_fails_that_others_wait_for__fails_for_who
     assert recent.young("a") is not None
 
 
+@pytest.mark.spec(161)
 def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their_life_left(service: Service) -> None:
     clock = HandClock()
     urls = replace(service.dependencies, clock=clock).downloads

@@ -1,5 +1,6 @@
 """Written Verdicts: stored for pinned Guardians only, read back byte for byte."""
 
+import pytest
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.lifecycle import VerdictKind
@@ -52,6 +53,7 @@ def refused(response: TestResponse) -> str:
     return str(error["message"])
 
 
+@pytest.mark.spec(66, 70, 168, 170, 171, 324, 329)
 def test_verdict__of_a_pinned_guardian__is_stored_and_read_back(service: Service) -> None:
     world = service.world
     bounty_id, submitted = judgeable(service)
@@ -65,6 +67,7 @@ def test_verdict__of_a_pinned_guardian__is_stored_and_read_back(service: Service
     assert cached.status_code == 304
 
 
+@pytest.mark.spec(11, 168, 324)
 def test_verdict__by_anyone_else__is_forbidden(service: Service) -> None:
     world = service.world
     bounty_id, _ = judgeable(service)
@@ -73,6 +76,7 @@ def test_verdict__by_anyone_else__is_forbidden(service: Service) -> None:
         assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
 
 
+@pytest.mark.spec(65, 88, 167)
 def test_verdict__that_does_not_fit__says_what(service: Service) -> None:
     world = service.world
     bounty_id, _ = judgeable(service)
@@ -91,6 +95,7 @@ def test_verdict__that_does_not_fit__says_what(service: Service) -> None:
         assert path in {issue["path"] for issue in error["issues"]}  # type: ignore[attr-defined]
 
 
+@pytest.mark.spec(61, 98, 169, 381)
 def test_verdict__for_a_replaced_submission_or_none__is_refused(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
@@ -103,6 +108,7 @@ def test_verdict__for_a_replaced_submission_or_none__is_refused(service: Service
         assert "not that Solver's active one" in refused(write(service, world.guardian(1), body))
 
 
+@pytest.mark.spec(107, 381)
 def test_verdict__outside_the_judging_window__is_refused(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
@@ -115,6 +121,7 @@ def test_verdict__outside_the_judging_window__is_refused(service: Service) -> No
     assert "judging window" in refused(write(service, world.guardian(1), body))
 
 
+@pytest.mark.spec(109, 375)
 def test_verdict__when_the_copy_is_a_block_behind_the_reveal_point__waits(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
@@ -147,6 +154,7 @@ def test_verdict__recorded_without_the_service__can_hand_its_reasons_in_later(se
     assert "final" in refused(write(service, world.guardian(1), other))
 
 
+@pytest.mark.spec(4, 168)
 def test_verdict__by_a_guardian_of_another_roster__is_forbidden(service: Service) -> None:
     world = service.world
     bounty_id, _ = judgeable(service)

@@ -76,6 +76,7 @@ def decided(app: Flask) -> Iterator[tuple[str, str | None]]:
             yield f"{method} {rule.rule}", access
 
 
+@pytest.mark.spec(70, 80, 110, 111, 112, 170, 172, 178, 327, 328, 329, 330, 331)
 @pytest.mark.parametrize(("make", "expected"), [(offline.api, API), (offline.delivery, DELIVERY), (offline.web, WEB)])
 def test_routes__of_a_service__are_each_signed_or_public(make: Callable[[], Flask], expected: dict[str, str]) -> None:
     found = dict(decided(make()))

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
+import pytest
 from bounty_protocol.domain.challenge import challenge_schema
 from graphql import GraphQLInputObjectType, GraphQLObjectType, get_named_type
 from service_api.graphql.schema import make_schema
@@ -43,18 +44,21 @@ def published() -> Iterator[tuple[str, str, object]]:
     yield from properties(challenge_schema(), "challenge")
 
 
+@pytest.mark.spec(40, 86)
 def test_keys__of_every_published_schema__are_snake_case() -> None:
     found = list(published())
     assert len(found) > 150
     assert {at for at, name, _ in found if not SNAKE.fullmatch(name) and name not in OTHERS_WORDS} == set()
 
 
+@pytest.mark.spec(36, 89, 389)
 def test_amounts__of_every_published_schema__are_never_numbers() -> None:
     amounts = [(at, inner) for at, name, inner in published() if AMOUNT.search(name) and not NOT_AMOUNTS.search(name)]
     assert len(amounts) >= 8
     assert [at for at, inner in amounts if re.search(r'"type": "(number|integer)"', json.dumps(inner))] == []
 
 
+@pytest.mark.spec(36, 40, 389)
 def test_graphql__every_field__is_snake_case_and_amounts_are_strings() -> None:
     amounts = 0
     for name, kind in make_schema().type_map.items():

@@ -12,6 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 import urllib3
+from bounty_protocol.auth.header import parse_header
+from bounty_protocol.types import to_bytes
 from service_cli import api as api_module
 from service_cli.chain.signer import LocalSigner
 
@@ -59,6 +61,7 @@ FINAL = [
 ]
 
 
+@pytest.mark.spec(333, 334, 335)
 @pytest.mark.parametrize("reply", RETRIED, ids=lambda reply: str(reply[0]))
 def test_signed_request__an_answer_that_may_pass__is_signed_anew_and_tried_again(
     api: ApiTwin, poster: Terminal, page: Path, reply: Reply
@@ -122,6 +125,7 @@ def test_signed_request__always_unauthorized__gives_up_after_three_signatures(
     assert len(api.approvals()) == len(set(api.approvals())) == 3
 
 
+@pytest.mark.spec(259, 335)
 @pytest.mark.parametrize(
     "replies",
     [
@@ -272,6 +276,7 @@ def test_public_read__an_answer_that_breaks_off_or_nobody_there__is_a_failure(po
     assert ask(poster, url).last["code"] == "api_unreachable"
 
 
+@pytest.mark.spec(297)
 def test_audience__of_any_base_url__is_the_host_with_a_port_that_is_not_the_default() -> None:
     cases = {
         "https://API.Example": "api.example",
@@ -283,6 +288,7 @@ def test_audience__of_any_base_url__is_the_host_with_a_port_that_is_not_the_defa
     assert {url: api_module.ApiClient(url, None).audience for url in cases} == cases
 
 
+@pytest.mark.spec(111, 223, 275)
 def test_requests__of_a_public_read__carry_no_authorization(api: ApiTwin, poster: Terminal) -> None:
     seen: list[Request] = []
     api.scripts["detail"] = lambda request: seen.append(request) or refusal(404, "bounty_not_found", "None.")  # type: ignore[func-returns-value]
@@ -387,3 +393,15 @@ def test_clock_that_is_far_from_the_api_s_is_named_once(
         for _ in range(2):
             assert client.get("/api/bounties").json() == {}
     assert capsys.readouterr().err.count("warning: this machine's clock is") == int(named)
+
+
+@pytest.mark.spec(307, 383)
+def test_approval__of_a_request__is_over_a_block_three_behind_the_newest(
+    api: ApiTwin, ledger: Ledger, poster: Terminal, page: Path
+) -> None:
+    api.scripts["publish"] = lambda _request: refusal(403, "forbidden", "Another wallet.")
+    newest = ledger.node.w3.eth.block_number
+    poster.run("poster:publish-fund", str(page), code=1)
+    (approval,) = map(parse_header, api.approvals())
+    assert approval.block_number == newest - 3
+    assert to_bytes(approval.block_hash) == ledger.node.w3.eth.get_block(newest - 3)["hash"]

@@ -16,6 +16,7 @@ def test_every_event__is_in_its_commands_help(shell: Terminal) -> None:
         assert [event.EVENT for event in events if event.EVENT not in text] == []
 
 
+@pytest.mark.spec(337)
 def test_page__each_schema__names_its_event_and_closes_its_definitions() -> None:
     assert {"Address", "Bytes32", "Amount", "BountyId"} <= set(definitions())
     for name, schema in schemas().items():
@@ -44,3 +45,26 @@ def test_validator__an_event_altered_in_one_field__says_so(change: dict[str, obj
     assert not problems(GOOD)
     assert problems(GOOD | change)
     assert problems({"event": "x.refused", "code": "a", "message": "b"})
+
+
+SPECIFIED = {
+    "publish_fund.publication_prepared": (
+        "spec_commitment byte_length poster hub_address escrow_amount submission_deadline"
+    ),
+    "publish_fund.bounty_created": "tx_hash block_number bounty_id spec_commitment",
+    "publish_fund.token_approved": "",
+    "submit.approval_required": "solver typed_data",
+    "submit.ciphertext_uploaded": "bounty_id solver byte_length",
+    "submit.submission_prepared": "mode bounty_id solver submission_commitment guardian_roster_hash byte_length",
+    "submit.transaction_prepared": "chain_id to value data function_name args",
+    "submit.submission_recorded": "tx_hash block_number bounty_id solver submission_commitment guardian_roster_hash",
+    "claim.prepared": "bounty_id claimant function_name claimable_amount",
+    "claim.transaction_prepared": "chain_id to value data function_name",
+}
+
+
+@pytest.mark.spec(337, 338, 339, 340, 341, 342, 343, 344, 345, 346, 347)
+@pytest.mark.parametrize("name", SPECIFIED)
+def test_event_of_the_specification__always_has_its_fields(name: str) -> None:
+    """Each run of a command in the tests is held to the page; so the page is what is compared."""
+    assert {"event", *SPECIFIED[name].split()} <= set(schemas()[name]["required"])  # type: ignore[call-overload]

@@ -239,6 +239,7 @@ def assert_no_key_left(stage: Stage, case: Case, before: Before) -> None:
         assert not any(needle.encode() in sent for needle in needles)
 
 
+@pytest.mark.spec(25, 277)
 @pytest.mark.parametrize("scene", SCENES if FULL else source("lies").sample(SCENES, 3), ids=lambda each: each.__name__)
 def test_lie__one_value_at_a_time__never_gets_a_signature_over_it(stage: Stage, scene: Callable[[Stage], Case]) -> None:
     lies, wrong = possible_lies(stage, scene(stage)), []

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from bounty_protocol.chain.abi import Parameter, parse_abi
 
 from tests.contracts.evm import ARTIFACTS
@@ -103,6 +104,7 @@ def test_functions__of_the_committed_abi__are_the_interface() -> None:
     assert told == set(FUNCTIONS.strip().splitlines())
 
 
+@pytest.mark.spec(67)
 def test_events__of_the_committed_abi__are_the_interface() -> None:
     told = {f"{event.name}({', '.join(map(declared, event.inputs))})" for event in ABI.events.values()}
     assert told == set(re.sub(r"\n\s+", " ", EVENTS).strip().splitlines())

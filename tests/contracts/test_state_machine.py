@@ -33,6 +33,7 @@ SETTINGS = settings(
 )
 
 
+@pytest.mark.spec(6, 16, 61, 98, 103, 104, 105, 106)
 @pytest.mark.usefixtures("counted")
 def test_hub__random_histories__agree_with_the_model() -> None:
     REACHED.clear()

@@ -54,6 +54,7 @@ def awarded(delivery: Delivery) -> tuple[BountyId, Envelope, Identity, Envelope]
     return bounty_id, winner, identity, loser
 
 
+@pytest.mark.spec(81, 172, 330)
 def test_delivery_key__as_served__is_the_one_on_chain(delivery: Delivery) -> None:
     shown = delivery.client.get("/api/deployment/delivery-key").json
     assert shown is not None
@@ -61,6 +62,7 @@ def test_delivery_key__as_served__is_the_one_on_chain(delivery: Delivery) -> Non
     assert shown["algorithm"] == "x25519-sealed-box"
 
 
+@pytest.mark.spec(20, 83, 84, 85, 94, 100, 102, 173, 174, 177, 178, 180, 182, 183, 184, 185, 186, 325, 326, 331)
 def test_winning_key__wrapped_by_a_guardian__reaches_the_poster_sealed_to_a_fresh_key(delivery: Delivery) -> None:
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
@@ -77,16 +79,19 @@ def test_winning_key__wrapped_by_a_guardian__reaches_the_poster_sealed_to_a_fres
     assert answer["solver_address"] == world.solver(1).address
     opened = sealed_box.unwrap(answer["wrapped_key"], [fresh], envelope.content_public_key)
     assert opened.secret == identity.secret
+    assert not {identity.to_text(), identity.secret.hex()} & set(map(str, answer.values()))
     assert refusal(delivery.call(world.guardian(1), retrieve, request)) == (403, "forbidden")
     assert refusal(delivery.call(world.solver(1), retrieve, request)) == (403, "forbidden")
 
 
+@pytest.mark.spec(287)
 def test_wrap__for_a_retired_key__still_opens(delivery: Delivery) -> None:
     bounty_id, envelope, identity, _ = awarded(delivery)
     body = body_for(envelope, sealed_box.wrap(identity, delivery.retired.public_key))
     assert delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body).status_code == 201
 
 
+@pytest.mark.spec(82, 83, 87, 173, 174, 176, 187, 357)
 def test_wrap__that_does_not_hold_the_envelopes_key__is_refused(delivery: Delivery) -> None:
     world = delivery.world
     bounty_id, envelope, identity, loser = awarded(delivery)
@@ -136,6 +141,7 @@ def test_stored_envelope__that_was_altered__is_not_trusted(delivery: Delivery) -
     assert refusal(response) == (500, "solver_submission_content_invalid")
 
 
+@pytest.mark.spec(14, 319)
 @pytest.mark.attack
 @pytest.mark.parametrize("altered", ["poster", "winner"])
 def test_retrieve__by_rows_that_the_hub_contradicts__gives_nobody_a_key(delivery: Delivery, altered: str) -> None:
@@ -156,6 +162,7 @@ def test_retrieve__by_rows_that_the_hub_contradicts__gives_nobody_a_key(delivery
     assert refusal(refused) == (503, "bounty_projection_unavailable")
 
 
+@pytest.mark.spec(85, 94, 102, 108, 109, 184, 326, 375)
 def test_retrieve__before_finality_or_with_a_bad_key__is_refused(delivery: Delivery) -> None:
     world = delivery.world
     identity, bounty_id = Identity.generate(), world.create()
@@ -200,9 +207,17 @@ def test_sweep__after_finality__deletes_only_losing_wraps(delivery: Delivery, mo
     assert not exists(delivery, bounty_id, loser)
 
 
+@pytest.mark.spec(181)
 def test_stored_wraps__as_rows__name_no_guardian(delivery: Delivery) -> None:
     with delivery.world.engine("service_delivery").connect() as connection:
         columns = connection.execute(
             text("SELECT column_name FROM information_schema.columns WHERE table_schema = 'delivery'")
         ).scalars()
         assert not any("guardian" in column or "signer" in column for column in columns)
+
+
+@pytest.mark.spec(179, 187, 357, 360)
+@pytest.mark.parametrize("query", ["", "?submission_commitment=", "?submission_commitment=0x12", "?x=1"])
+def test_status__without_a_submission__is_400(delivery: Delivery, query: str) -> None:
+    response = delivery.client.get(f"/api/bounties/{delivery.world.create()}/delivery/status{query}")
+    assert refusal(response) == (400, "invalid_winning_solution_delivery")

@@ -30,6 +30,7 @@ MALFORMED: list[object] = [
 ]  # fmt: skip
 
 
+@pytest.mark.spec(85, 183, 187)
 def test_retrieve__with_a_hostile_or_malformed_fresh_key__seals_nothing(delivery: Delivery) -> None:
     bounty_id, envelope, identity, _ = awarded(delivery)
     wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
@@ -44,6 +45,7 @@ def test_retrieve__with_a_hostile_or_malformed_fresh_key__seals_nothing(delivery
         assert refusal(delivery.call(poster, retrieve, body)) == INVALID
 
 
+@pytest.mark.spec(102, 182, 326)
 def test_retrieve__by_the_poster_of_another_bounty__is_forbidden(delivery: Delivery) -> None:
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
@@ -59,6 +61,7 @@ def test_retrieve__by_the_poster_of_another_bounty__is_forbidden(delivery: Deliv
     assert refusal(delivery.call(other, "/api/bounties/999/delivery/retrieve", request)) == (404, "bounty_not_found")
 
 
+@pytest.mark.spec(18, 289, 290, 304, 312)
 def test_signed_request__replayed__does_nothing_new_and_fits_nothing_else(delivery: Delivery) -> None:
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
@@ -82,6 +85,7 @@ def test_signed_request__replayed__does_nothing_new_and_fits_nothing_else(delive
     assert refusal(delivery.send(retrieve, asked, signed)) == (401, "unauthorized")
 
 
+@pytest.mark.spec(99, 175, 381)
 def test_wrap__for_what_the_hub_does_not_record__is_refused_and_not_stored(delivery: Delivery) -> None:
     world, identity = delivery.world, Identity.generate()
     bounty_id = world.create()
@@ -103,6 +107,7 @@ def test_wrap__for_what_the_hub_does_not_record__is_refused_and_not_stored(deliv
     assert refusal(unknown)[0] in {404, 503}  # not indexed yet
 
 
+@pytest.mark.spec(99, 108, 109, 325)
 def test_wrap__once_the_hub_changed_but_not_finally__waits(delivery: Delivery) -> None:
     world, identity = delivery.world, Identity.generate()
     bounty_id = world.create()
@@ -126,6 +131,7 @@ class Recorder:
         self.debug = self.info = self.warning = self.error = self.exception = keep
 
 
+@pytest.mark.spec(181, 278)
 def test_guardian_who_delivered__in_status_answers_logs_metrics_and_rows__is_not_to_be_found(
     delivery: Delivery, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

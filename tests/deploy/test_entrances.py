@@ -120,6 +120,7 @@ def test_entrance__of_an_overlay__leads_to_the_same_services(overlay: str, entra
     assert {"api", "web"} <= services
 
 
+@pytest.mark.spec(26)
 @pytest.mark.parametrize(("overlay", "entrance"), EVERY)
 def test_host__of_an_entrance__is_the_audience_of_every_signature(overlay: str, entrance: str) -> None:
     assert hosts(of(overlay, entrance)) == {HOST[overlay]}

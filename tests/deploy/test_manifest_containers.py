@@ -246,6 +246,7 @@ def test_keys_of_webhooks__are_mounted_by_their_worker_alone() -> None:
     assert holders == {"webhooks"}
 
 
+@pytest.mark.spec(15, 129)
 def test_gas_key__is_mounted_by_the_settler_alone() -> None:
     secrets = {
         each["metadata"]["name"]: {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}

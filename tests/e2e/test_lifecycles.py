@@ -118,6 +118,7 @@ def record_of(cast: Cast, bounty: Funded) -> dict[str, object]:
     raise AssertionError("no record in time")
 
 
+@pytest.mark.spec(3, 5, 6, 7, 9, 10, 11, 12, 24, 235, 250, 251, 278, 285)
 def test_awarded_bounty__judged_by_a_quorum__pays_delivers_and_opens(cast: Cast, stage: Stage) -> None:
     bounty, work = stage.awarded, stage.work
     earlier = {name: figures(cast, name) for name in ("api", "delivery")}
@@ -226,6 +227,7 @@ def assert_secrets_stayed(cast: Cast, bounty: Funded, work: Submitted) -> None:
     assert guardian not in logs_of(cast, "delivery", "api").lower()
 
 
+@pytest.mark.spec(8, 12, 72, 95, 231, 266)
 def test_refunded_bounty__judged_without_a_valid_submission__returns_the_escrow(cast: Cast, stage: Stage) -> None:
     bounty = stage.refunded
     for guardian in ("guardian-2", "guardian-3"):
@@ -265,6 +267,7 @@ def test_bounty_won_by_a_safe__submitted_opened_judged_and_claimed__pays_the_saf
     assert cast.person("solver-2").audit(bounty.bounty_id).event("service_audit.finished").fields["differs"] == 0
 
 
+@pytest.mark.spec(8, 24, 95)
 def test_silent_roster__past_the_judging_deadline__is_settled_by_anyone_and_refunded_whole(
     cast: Cast, stage: Stage
 ) -> None:

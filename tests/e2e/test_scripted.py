@@ -10,6 +10,7 @@ from demo.bounty import Cast
 from tests.e2e.conftest import REPOSITORY, ROLES
 
 
+@pytest.mark.spec(337)
 def test_lifecycle__with_nothing_but_the_client_and_jq__pays_the_winner(
     cast: Cast, scripted: "subprocess.Popen[str]"
 ) -> None:

@@ -1,5 +1,6 @@
 """The copy follows the chain: every kind of event, in order, with where it came from."""
 
+import pytest
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.types import UnixSeconds
 from service_api.bounty_pages import read_bounty_page
@@ -33,6 +34,7 @@ def test_copy__of_a_deployed_hub__has_its_roster_fees_and_delivery_key(world: Wo
         assert read_delivery_keys(connection, world.time()).current == world.delivery.public_key
 
 
+@pytest.mark.spec(61, 336)
 def test_copy__of_an_awarded_bounty__has_every_step(world: World) -> None:
     bounty_id = world.create()
     first = world.submit(bounty_id, world.solver(1))

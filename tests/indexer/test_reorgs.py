@@ -91,6 +91,7 @@ def test_endpoint__that_is_behind_finality__is_distrusted_and_changes_nothing(wo
         advance(world.source, world.writer)
 
 
+@pytest.mark.spec(108, 109, 336, 375)
 def test_facts__of_an_unfinalized_bounty__are_told_to_retry(world: World) -> None:
     from bounty_protocol.errors import ServiceError
 

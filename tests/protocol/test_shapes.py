@@ -50,6 +50,7 @@ JSON = {
 }
 
 
+@pytest.mark.spec(36, 39)
 def test_shape__as_json__has_decimal_strings_base64_and_no_omitted_key() -> None:
     assert json.loads(json.dumps(to_json(FULL))) == JSON
     assert to_json(Outer(BountyId(1), (), b"", Outcome.AWARDED, None, 1, absent=TokenAmount(5))) == {
@@ -105,6 +106,7 @@ def test_shape__with_a_type_that_has_no_form__names_where_to_add_it() -> None:
             of(WithUnknown, {"number": 1})
 
 
+@pytest.mark.spec(39, 87)
 @pytest.mark.parametrize(
     ("changed", "path", "message"),
     [

@@ -59,6 +59,7 @@ def test_model__that_finds_the_page_ready__is_asked_once_and_recorded(twin: Mode
     assert len(twin.requests) == 1
 
 
+@pytest.mark.spec(351, 352, 385, 386)
 def test_model__that_finds_issues__gives_them_as_they_are(twin: ModelTwin) -> None:
     longest = not_ready("p" * 120, "m" * 1_500)
     (issue,) = judged(twin, says(longest)).issues
@@ -114,6 +115,7 @@ def test_answer__that_cannot_be_used__is_repaired_once(twin: ModelTwin, reply: R
     assert "cannot be used" in repaired[3]["content"]  # type: ignore[index]
 
 
+@pytest.mark.spec(351, 352, 369, 378, 385, 386)
 @pytest.mark.parametrize("reply", UNUSABLE)
 def test_answer__unusable_twice__is_invalid_output_and_never_cut_to_fit(twin: ModelTwin, reply: Reply) -> None:
     error = refused(twin, reply, reply, says(READY))

@@ -160,6 +160,7 @@ def test_terms__that_differ_from_the_chain__warn_before_anything_else(pages: Pag
     assert f"submission_deadline : the page has {NOW + 3_600}, the chain {NOW + 7_200}" in shown
 
 
+@pytest.mark.spec(171)
 def test_verdicts__with_reasons__show_what_hashes_to_the_chain_only(pages: Pages) -> None:
     bounty = pages.ledger.add()
     judging(bounty)

@@ -57,6 +57,7 @@ def test_upload__exact_bytes__are_stored_and_read_back(
     assert http.request("GET", download.url).data == CIPHERTEXT
 
 
+@pytest.mark.spec(161, 388)
 def test_targets__lifetime__is_what_the_url_says(store: GcsStore, locator: str) -> None:
     before = int(time.time())
     upload = target(store, locator, lifetime=900)
@@ -76,6 +77,7 @@ def test_stat__nothing_stored__is_none(store: GcsStore, locator: str) -> None:
     assert store.stat(locator) is None
 
 
+@pytest.mark.spec(63, 387)
 def test_upload__second_use__is_refused_and_the_first_kept(
     store: GcsStore, http: urllib3.PoolManager, locator: str
 ) -> None:
@@ -212,6 +214,7 @@ def test_urls__expired__are_refused(store: GcsStore, http: urllib3.PoolManager, 
     assert store.stat(locator) is None
 
 
+@pytest.mark.spec(161, 388)
 def test_download__tampered_or_expired__is_refused(store: GcsStore, http: urllib3.PoolManager, locator: str) -> None:
     send(http, target(store, locator), CIPHERTEXT)
     info = store.stat(locator)

@@ -471,6 +471,7 @@ def test_claim__a_receipt_that_lies__is_not_believed_and_nothing_is_sent_again(
     assert (rpc.sent(), purse.received()) == (1, (AWARD, 1))
 
 
+@pytest.mark.spec(103, 220, 270)
 def test_claim__by_someone_else_or_while_open__is_refused_without_a_transaction(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal
 ) -> None:
@@ -482,6 +483,7 @@ def test_claim__by_someone_else_or_while_open__is_refused_without_a_transaction(
     assert not api.server.requests
 
 
+@pytest.mark.spec(265, 269, 347)
 def test_claim__for_an_external_wallet__prints_the_call_and_reads_no_key(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str
 ) -> None:

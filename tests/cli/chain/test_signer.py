@@ -106,6 +106,7 @@ def answered(process: "subprocess.Popen[bytes]", key: str) -> list[str]:
 SIGNING_KEY = "0x" + "42" * 32
 
 
+@pytest.mark.spec(278)
 def test_local_signer__once_it_has_the_key__takes_it_from_the_environment_and_never_shows_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from service_cli.chain import finality
+from service_cli.main import COMMANDS
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -57,6 +58,7 @@ def balance(ledger: Ledger, account: str) -> int:
     return int(ledger.token.call("balanceOf", account))
 
 
+@pytest.mark.spec(8, 95, 106, 218, 220, 264, 266, 276)
 def test_claim__of_the_poster_after_silence__takes_the_whole_escrow_back_once(
     ledger: Ledger, claimants: dict[str, Terminal]
 ) -> None:
@@ -69,6 +71,7 @@ def test_claim__of_the_poster_after_silence__takes_the_whole_escrow_back_once(
     assert balance(ledger, poster) - before == ESCROW
 
 
+@pytest.mark.spec(7, 93, 105, 264, 267, 272)
 def test_claim__of_an_award__pays_the_winner_and_the_poster_what_no_guardian_earned(
     ledger: Ledger, claimants: dict[str, Terminal]
 ) -> None:
@@ -85,6 +88,7 @@ def test_claim__of_an_award__pays_the_winner_and_the_poster_what_no_guardian_ear
     assert (again["code"], "transaction 0x" in str(again["message"])) == ("award_already_claimed", True)
 
 
+@pytest.mark.spec(106, 273)
 def test_claim__where_every_guardian_earned_its_share__leaves_the_poster_nothing(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
 ) -> None:
@@ -96,6 +100,7 @@ def test_claim__where_every_guardian_earned_its_share__leaves_the_poster_nothing
     assert rpc.sent() == 0
 
 
+@pytest.mark.spec(104, 271)
 def test_claim__by_the_wrong_party__is_refused_and_sends_nothing(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
 ) -> None:
@@ -107,6 +112,17 @@ def test_claim__by_the_wrong_party__is_refused_and_sends_nothing(
     assert rpc.sent() == 0
 
 
+@pytest.mark.spec(24, 103, 270)
+def test_claim__of_what_anybody_could_settle__does_not_settle_it(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
+) -> None:
+    bounty, _ = submitted(ledger)
+    ledger.advance_to(int(ledger.contract.call("getBounty", bounty)[5]))
+    assert claimants["poster"].run("claim", str(bounty), code=1).last["code"] == "bounty_open"
+    assert rpc.sent() == 0
+    assert not [name for name in COMMANDS if "settle" in name]
+
+
 def with_keys(ledger: Ledger, terminal: Terminal, **keys: str) -> Terminal:
     """The same person with the keys of these roles alone, each of somebody."""
     people = ledger.people
@@ -116,6 +132,7 @@ def with_keys(ledger: Ledger, terminal: Terminal, **keys: str) -> Terminal:
     return Terminal(terminal.home, keyless | given)
 
 
+@pytest.mark.spec(103, 219, 270)
 def test_claim__without_a_claimant_s_key__takes_that_of_the_role_that_the_bounty_owes(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
 ) -> None:
@@ -149,6 +166,7 @@ def test_claim__of_a_solver_with_no_other_key__is_what_status_says(
     assert solver.run(*words).last["claimable_amount"] == str(AWARD)
 
 
+@pytest.mark.spec(219, 268, 269, 288)
 def test_claim__for_an_external_wallet__simulates_for_it_and_never_reads_a_key(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
 ) -> None:
@@ -199,6 +217,7 @@ def hold_back(rpc: RpcProxy, ledger: Ledger, block: int, looks: int, then: Calla
     rpc.after = after
 
 
+@pytest.mark.spec(263)
 def test_claim__before_the_outcome_is_final__says_until_when_it_waits_and_pays_then(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
 ) -> None:
@@ -231,6 +250,7 @@ def test_claim__of_an_outcome_that_does_not_become_final__fails_and_may_be_run_a
     assert claimants["solver-1"].run("claim", bounty).last["claimable_amount"] == str(AWARD)
 
 
+@pytest.mark.spec(103, 263, 270)
 def test_claim__of_an_outcome_that_a_reorg_takes_back__is_refused_and_sends_nothing(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -172,6 +172,7 @@ def never_shown(ran: Ran, key: str) -> None:
     assert key.lower() not in (ran.stdout + ran.words).lower()
 
 
+@pytest.mark.spec(279)
 def test_submit__of_the_working_directory_with_its_dotenv__is_refused_before_anything_is_sealed(
     api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str
 ) -> None:
@@ -343,6 +344,7 @@ def test_directory__with_a_link_to_a_device__is_left_to_sealing(tmp_path: Path) 
     assert look(Environment({POSTER: KEY}, {}), tmp_path) == ()
 
 
+@pytest.mark.spec(279)
 @pytest.mark.parametrize("arguments", [(), ("--check",)], ids=["fund", "check"])
 def test_publish_fund__a_page_with_the_poster_s_key__is_refused_and_with_another_hash_goes_on(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, arguments: tuple[str, ...]
@@ -358,6 +360,7 @@ def test_publish_fund__a_page_with_the_poster_s_key__is_refused_and_with_another
     assert poster.run("poster:publish-fund", "--check", "page.md").last["event"] == "publish_fund.checked"
 
 
+@pytest.mark.spec(279)
 def test_verdict__with_the_guardian_s_key__is_refused_before_anything_is_published(
     api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
 ) -> None:

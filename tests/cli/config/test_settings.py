@@ -5,9 +5,12 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.deployment import deployment_of
+from bounty_protocol.types import Address, ChainId
 from service_cli.config.env_file import read_env_file
 from service_cli.config.environment import Environment
 from service_cli.config.settings import LOCAL_VARIABLES, OVERRIDES, Settings, load_settings
@@ -33,6 +36,7 @@ def settings(monkeypatch: pytest.MonkeyPatch, network: str | None = None, **valu
     return load_settings(network, None, ())
 
 
+@pytest.mark.spec(27, 28, 190, 191, 193, 194, 195, 196, 392)
 @pytest.mark.parametrize(
     ("network", "variable", "chain_id"),
     [
@@ -63,6 +67,7 @@ def test_network__option_over_variable_over_mainnet__selects_the_chain(
     )
 
 
+@pytest.mark.spec(194)
 @pytest.mark.parametrize("wrong", ["main", "1", "0x2105", "MAINNET", "8453 ", "-1", "31338"])
 def test_network__that_does_not_exist__is_refused_with_the_names(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     with pytest.raises(CommandRefused, match=r"mainnet \(8453\), staging \(84532\) and local \(31337\)"):
@@ -71,6 +76,7 @@ def test_network__that_does_not_exist__is_refused_with_the_names(monkeypatch: py
         settings(monkeypatch, None, SERVICE_CHAIN_ID=wrong)
 
 
+@pytest.mark.spec(29, 31, 199, 200, 201, 202, 203, 204)
 def test_overrides__each_of_the_six__win_over_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
     found = settings(
         monkeypatch,
@@ -87,6 +93,18 @@ def test_overrides__each_of_the_six__win_over_the_record(monkeypatch: pytest.Mon
     assert found.subgraph_endpoint() == "https://api.example/subgraph"
 
 
+@pytest.mark.spec(26, 29, 30, 31, 32, 33, 212, 217)
+def test_record__of_a_network__decides_every_value_that_is_not_set() -> None:
+    known = deployment_of(ChainId(8453))
+    assert known is not None
+    urls = {"api_base_url": "https://api.example", "subgraph_endpoint": "https://api.example/subgraph"}
+    record = replace(known, hub_address=Address(HUB), **urls)  # type: ignore[arg-type]
+    found = Settings(Environment({}, {}), ChainId(8453), record, None)
+    assert (found.hub_address(), found.escrow_token()) == (HUB, known.escrow_token_address)
+    assert (found.rpc_url(), found.reveal_delay()) == (known.rpc_url, known.reveal_delay_seconds)
+    assert (found.api_base_url(), found.subgraph_endpoint()) == tuple(urls.values())
+
+
 def test_api_base_url__with_a_path__is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     found = settings(monkeypatch, "mainnet", SERVICE_API_BASE_URL="https://api.example/bounties/")
     assert found.api_base_url() == "https://api.example/bounties"
@@ -96,11 +114,13 @@ def test_beacon__of_a_network_whose_record_names_one__is_not_asked_for(shell: Te
     assert "BEACON" not in str(shell.run(*SEALING, "--network", "mainnet", code=1).last["message"])
 
 
+@pytest.mark.spec(198)
 def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVICE_API_BASE_URL", "https://variable.example")
     assert load_settings("staging", "https://option.example", ()).api_base_url() == "https://option.example"
 
 
+@pytest.mark.spec(34)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -142,6 +162,7 @@ def test_value__malformed__is_refused_by_the_name_of_its_variable(
 SEALING = ("solver:submit", "1", ".")
 
 
+@pytest.mark.spec(205)
 @pytest.mark.parametrize(("words", "wanted"), [(("claim", "1"), OVERRIDES), (SEALING, LOCAL_VARIABLES)])
 def test_local__with_nothing_set__names_what_the_command_needs_together(
     shell: Terminal, words: tuple[str, ...], wanted: tuple[str, ...]
@@ -152,6 +173,7 @@ def test_local__with_nothing_set__names_what_the_command_needs_together(
     assert len(ran.events) == 1
 
 
+@pytest.mark.spec(205)
 @pytest.mark.parametrize("missing", LOCAL_VARIABLES)
 def test_local__with_one_missing__names_that_one(shell: Terminal, missing: str) -> None:
     complete = {name: "https://a.example" for name in LOCAL_VARIABLES if name != missing}
@@ -184,6 +206,7 @@ def environment(exported: Mapping[str, str], fallback: Mapping[str, str]) -> Env
     return Environment(exported, fallback)
 
 
+@pytest.mark.spec(207, 208)
 def test_dotenv__beside_exported_values__is_a_fallback_and_never_overrides(shell: Terminal) -> None:
     dotenv(shell, f"SERVICE_CHAIN_ID=84532\nexport SERVICE_HUB_ADDRESS='{HUB}' # mine\nPATH=/nowhere\n")
     ran = shell.run("verification-record", "1", code=1)
@@ -295,6 +318,7 @@ def test_secret__value_and_file_at_one_level__is_refused(tmp_path: Path, level: 
     assert refused.value.code == "configuration_contradictory"
 
 
+@pytest.mark.spec(208)
 def test_secret__exported_beside_dotenv__wins_in_either_form(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -320,6 +344,7 @@ def test_secret__in_a_file_that_cannot_be_read__is_refused_without_its_path(tmp_
     assert str(tmp_path) not in refused.value.message
 
 
+@pytest.mark.spec(211, 278, 280)
 @pytest.mark.parametrize("key", ["", "0x12", "zz" * 32, "0x" + "00" * 32, "0x" + "ff" * 32, "ab" * 33])
 def test_key__missing_or_malformed__is_refused_and_never_echoed(shell: Terminal, key: str) -> None:
     page = shell.home / "page.md"
@@ -335,6 +360,27 @@ def test_key__missing_or_malformed__is_refused_and_never_echoed(shell: Terminal,
     assert str(ran.last["next_action"]).startswith("Set SERVICE_POSTER_PRIVATE_KEY")
 
 
+ACCOUNT, COMMITMENT = "0x" + "ab" * 20, "0x" + "cd" * 32
+WITHOUT_A_KEY = {
+    "SERVICE_POSTER_PRIVATE_KEY": ("poster:open-winning-submission", "1"),
+    "SERVICE_SOLVER_PRIVATE_KEY": ("solver:submit", "1", "."),
+    "SERVICE_CLAIMANT_PRIVATE_KEY": ("claim", "1"),
+    "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY": ("guardian:heartbeat",),
+    "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON": ("guardian:keys",),
+}
+
+
+@pytest.mark.spec(214, 216, 219, 281, 282, 283, 284)
+@pytest.mark.parametrize("variable", WITHOUT_A_KEY)
+def test_command__without_the_key_of_its_role__names_the_variable(shell: Terminal, variable: str) -> None:
+    values = dict.fromkeys(("SERVICE_RPC_URL", "SERVICE_API_BASE_URL"), "http://127.0.0.1:9")
+    person = Terminal(shell.home, {**values, "SERVICE_HUB_ADDRESS": HUB})
+    ran = person.run(*WITHOUT_A_KEY[variable], "--network", "mainnet", code=1)
+    assert ran.last["code"] == "key_missing"
+    assert variable in str(ran.last["message"]) + str(ran.last["next_action"])
+
+
+@pytest.mark.spec(278)
 def test_config__of_any_environment__shows_sources_and_hides_secrets(shell: Terminal) -> None:
     key = "0x" + secrets.token_hex(32)
     (shell.home / ".env").write_text(f"SERVICE_HUB_ADDRESS={'0x' + 'ab' * 20}\nSERVICE_SOLVER_PRIVATE_KEY={key}\n")

@@ -32,6 +32,7 @@ def test_deliver_key__an_api_that_lies__gets_no_signature(
     assert not api.wraps
 
 
+@pytest.mark.spec(234)
 def test_deliver_key__while_the_chain_has_not_finalized_the_award__gets_no_signature_whatever_the_api_says(
     api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted
 ) -> None:
@@ -47,6 +48,7 @@ def test_deliver_key__while_the_chain_has_not_finalized_the_award__gets_no_signa
     assert not api.approvals()
 
 
+@pytest.mark.spec(100, 234, 236)
 def test_deliver_key__of_a_bounty_that_is_not_awarded_to_it__is_refused(
     api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
 ) -> None:

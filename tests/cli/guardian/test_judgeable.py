@@ -21,6 +21,7 @@ def test_judgeable__a_subgraph_of_another_shape__fails_in_one_line(
     assert not api.approvals()
 
 
+@pytest.mark.spec(224, 225, 226)
 def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_owed(
     api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
 ) -> None:
@@ -52,6 +53,7 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
     api.scripts["subgraph"] = index
     words = ("guardian:judgeable", "--guardian-address", address)
     first = guardian.run(*words)
+    assert not api.approvals()
     assert first.names == ["guardian_judgeable.bounty", "guardian_judgeable.delivery_owed"]
     assert (first.events[0]["unopened"], first.events[0]["own_verdict"]) == ([judged.commitment], own)
     assert (first.last["bounty_id"], first.last["solver"]) == (won.bounty, won.solver)

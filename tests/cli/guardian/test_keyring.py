@@ -43,6 +43,7 @@ def test_new_key__in_a_new_file__is_private_and_only_its_public_half_is_shown(sh
     assert [path.name for path in shell.home.iterdir() if "keys" in path.name] == ["keys.json"]
 
 
+@pytest.mark.spec(287)
 def test_new_key__where_keys_are__needs_rotate_and_keeps_them_behind_it(shell: Terminal) -> None:
     shell.run("guardian:new-key", "keys.json")
     before = (shell.home / "keys.json").read_bytes()

@@ -34,12 +34,14 @@ from tests.cli.terminal import Terminal
 from tests.unpacking import unpack
 
 
+@pytest.mark.spec(227, 229)
 def test_open__after_the_reveal_point__gives_the_files_and_only_below_the_directory(
     api: ApiTwin, guardian: Terminal, judged: Submitted
 ) -> None:
     load(api, judged)
     ran = guardian.run("guardian:open", *judged.names)
     assert ran.names == ["guardian_open.submission_verified", "guardian_open.artifact_opened"]
+    assert len(api.approvals()) == 1
     assert ran.last["output_dir"] == f"submissions/{judged.bounty}/{judged.commitment}"
     assert files_below(guardian.home / str(ran.last["output_dir"])) == judged.files
     assert guardian.run("guardian:open", *judged.names, code=1).last["event"] == "guardian_open.refused"
@@ -110,6 +112,7 @@ def test_pipe_in_a_folder_that_was_passed_on_is_refused_and_not_waited_for(
     assert (ran.last["code"], name in str(ran.last["message"])) == ("file_unreadable", True)
 
 
+@pytest.mark.spec(228)
 def test_open__what_the_contract_does_not_record__is_refused_before_a_signature(
     api: ApiTwin, guardian: Terminal, judged: Submitted
 ) -> None:
@@ -139,6 +142,7 @@ def bundle(folder: Path, found: Submitted) -> Path:
     return folder
 
 
+@pytest.mark.spec(286)
 def test_open_from__a_folder__needs_no_api_and_no_signature(
     api: ApiTwin, guardian: Terminal, judged: Submitted
 ) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.keccak import keccak256
@@ -30,6 +31,7 @@ def verdict_body(home: Terminal, text: str = "It prints 1.\n") -> str:
     return "body.md"
 
 
+@pytest.mark.spec(5, 230, 232, 285)
 def test_verdict__published_and_read_back__is_recorded_once_and_replaced_only_on_request(
     ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted
 ) -> None:
@@ -62,6 +64,7 @@ def test_verdict__published_and_read_back__is_recorded_once_and_replaced_only_on
     assert ledger.nonce(account) - before == 3
 
 
+@pytest.mark.spec(171, 231, 232)
 def test_verdict__that_reads_back_differently__is_not_recorded(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, judged: Submitted, tmp_path: Path
 ) -> None:
@@ -72,6 +75,7 @@ def test_verdict__that_reads_back_differently__is_not_recorded(
     assert rpc.sent() == 0
 
 
+@pytest.mark.spec(98)
 def test_verdict__by_a_stranger_or_for_another_submission__is_refused_before_a_signature(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
 ) -> None:
@@ -264,6 +268,31 @@ def judging(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> tupl
     ledger.submit(bounty, ledger.people.solvers[0].wallet)
     ledger.reveal(bounty)
     return person(ledger, api, rpc, tmp_path / "third", "guardian-3"), str(bounty)
+
+
+@pytest.mark.spec(23)
+def test_count_of_verdicts__that_an_endpoint_invents__changes_nothing_but_the_count(
+    ledger: Ledger, rpc: RpcProxy, judging: tuple[Terminal, str]
+) -> None:
+    home, bounty = judging
+    asked = "0x" + hub_abi().functions["getVerdict"].selector.hex()
+    own = ledger.people.guardians[2].address.lower()[2:]
+    same = "0x" + "".join(f"{word:064x}" for word in (2, 0, 0, 17))
+
+    def after(method: str, params: Params, result: object) -> object:
+        call = params[0] if params else None
+        data = str(call.get("data")) if method == "eth_call" and isinstance(call, dict) else ""
+        return same if data.startswith(asked) and own not in data else result
+
+    rpc.after = after
+    words = ("guardian:verdict", bounty, "no_valid_submission", verdict_body(home))
+    ran = home.run(*words)
+    assert ran.event("guardian_verdict.standing")["agreeing"] == 3
+    assert home.run("guardian:claim-fee", bounty, code=1).last["code"] == "bounty_open"
+    rpc.honest()
+    again = home.run(*words)
+    assert again.last == ran.last
+    assert (again.event("guardian_verdict.standing")["agreeing"], rpc.sent()) == (1, 1)
 
 
 def judge(home: Terminal, bounty: str, code: str, *words: str) -> Seen:

@@ -13,6 +13,7 @@ from tests.cli.submitted import Submitted, files_below, load
 from tests.cli.terminal import Terminal
 
 
+@pytest.mark.spec(233, 234, 246, 248, 249)
 def test_delivery__from_the_guardian_to_the_poster__opens_the_winner_s_files(
     api: ApiTwin, guardian: Terminal, poster: Terminal, won: Submitted
 ) -> None:
@@ -34,6 +35,7 @@ def test_delivery__from_the_guardian_to_the_poster__opens_the_winner_s_files(
     assert "open" not in waiting  # nor does it come back
 
 
+@pytest.mark.spec(213, 247, 248)
 @pytest.mark.parametrize(
     ("route", "path", "value"),
     [
@@ -64,6 +66,7 @@ def test_open_winning__an_api_that_lies__writes_nothing(
     assert not (poster.home / "out").exists()
 
 
+@pytest.mark.spec(213, 247)
 def test_open_winning__a_key_that_is_not_the_envelope_s__writes_nothing(
     ledger: Ledger, api: ApiTwin, poster: Terminal, won: Submitted
 ) -> None:
@@ -82,6 +85,7 @@ def test_open_winning__a_key_that_is_not_the_envelope_s__writes_nothing(
     assert not (poster.home / "out").exists()
 
 
+@pytest.mark.spec(94)
 def test_open_winning__by_another_or_before_the_award__is_refused_before_a_signature(
     ledger: Ledger, api: ApiTwin, poster: Terminal, judged: Submitted, won: Submitted
 ) -> None:
@@ -116,3 +120,21 @@ def test_open_winning__a_directory_that_holds_something__is_refused_before_a_sig
         ran = poster.run("poster:open-winning-submission", str(ended), *target, code=1)
         assert ran.last["code"] == "output_refused"
     assert not api.approvals()
+
+
+@pytest.mark.spec(20, 214, 245, 246, 250)
+def test_open_winning__each_time__asks_with_a_fresh_key_and_sends_nothing_that_opens(
+    api: ApiTwin, guardian: Terminal, poster: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    guardian.run("guardian:deliver-key", *won.names)
+    for folder in ("first", "second"):
+        poster.run("poster:open-winning-submission", won.bounty, folder)
+    asked = [request for request in api.server.requests if request.path.endswith("/retrieve")]
+    first, second = (str(request.json()["poster_ephemeral_public_key"]) for request in asked)
+    assert first != second
+    signed = [request.path for request in api.server.requests if "authorization" in request.headers]
+    assert {path.rpartition("/")[2] for path in signed} >= {"retrieve", "content"}
+    sent = b"".join(request.body for request in api.server.requests)
+    assert b"AGE-SECRET-KEY" not in sent.upper()
+    assert not any(content in sent for content in won.files.values())

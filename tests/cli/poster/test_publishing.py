@@ -42,6 +42,7 @@ def balance(ledger: Ledger) -> int:
     return int(ledger.token.call("balanceOf", ledger.people.poster.address))
 
 
+@pytest.mark.spec(2, 9, 209, 338, 339)
 def test_publish_fund__an_honest_deployment__creates_the_bounty_once(
     ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
 ) -> None:
@@ -65,6 +66,18 @@ def test_publish_fund__an_honest_deployment__creates_the_bounty_once(
     assert before - balance(ledger) == ESCROW
 
 
+@pytest.mark.spec(239, 240)
+def test_publish_fund__by_a_plain_account__sends_the_authorization_that_was_signed(
+    ledger: Ledger, poster: Terminal, page: Path
+) -> None:
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.words.count("signing: let the Hub") == 1
+    sent = ledger.node.rpc.call("eth_getTransactionByHash", ran.last["tx_hash"])
+    assert isinstance(sent, dict)
+    assert str(sent["input"]).startswith(AUTHORIZED)
+
+
+@pytest.mark.spec(51, 210, 237)
 def test_publish_fund__from_stdin__takes_the_exact_bytes(ledger: Ledger, api: ApiTwin, poster: Terminal) -> None:
     page = ledger.page().replace(b"\n", b"\r\n", 0) + "Ümlaut – ☃\n".encode()
     ran = poster.run("poster:publish-fund", "-", stdin=page)
@@ -98,6 +111,7 @@ LIES: list[tuple[str | int, ...]] = [
 ]
 
 
+@pytest.mark.spec(25, 238, 242, 243)
 def test_publish_fund__an_api_that_lies_in_any_one_field__signs_nothing_but_the_request(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
@@ -200,6 +214,7 @@ def test_decimals_of_the_api_are_compared(
     assert (ran.last["code"], rpc.sent(), "signing:" in ran.words) == (code, 0, False)
 
 
+@pytest.mark.spec(27)
 @pytest.mark.attack
 def test_decimals_are_those_of_the_network_s_record(api: ApiTwin) -> None:
     record = deployment_of(ChainId(8453))
@@ -304,6 +319,7 @@ def test_publish_fund__a_hub_of_the_release_before__is_refused_by_name_before_th
     assert rpc.sent() == 0
 
 
+@pytest.mark.spec(206)
 def test_publish_fund__values_of_another_deployment__are_refused_before_the_key_is_used(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
@@ -400,6 +416,7 @@ def refuse_sending(rpc: RpcProxy) -> None:
     rpc.before = lambda method, _params: refusal if method == "eth_sendRawTransaction" else None
 
 
+@pytest.mark.spec(239)
 def test_publish_fund__an_expired_authorization__is_signed_again_over_the_same_terms(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal
 ) -> None:
@@ -478,6 +495,7 @@ def cancellation(ledger: Ledger, nonce: str) -> bytes:
     return bytes(Account.sign_typed_data(key, domain, types, message).signature)
 
 
+@pytest.mark.spec(241, 340)
 def test_publish_fund__a_token_without_authorizations__is_funded_by_an_exact_allowance(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:

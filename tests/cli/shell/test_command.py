@@ -28,11 +28,13 @@ ADDRESS = "0x" + "ab" * 20
 HASH = "0x" + "cd" * 32
 
 
+@pytest.mark.spec(188)
 def test_help__of_the_whole__names_every_command(shell: Terminal) -> None:
     out = " ".join(shell.run("--help").stdout.split())
     assert all(f"{name} {line}" in out for name, (_, line) in COMMANDS.items())
 
 
+@pytest.mark.spec(188, 189)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help__of_a_command__is_the_same_both_ways_and_says_what_it_reads(shell: Terminal, name: str) -> None:
     first, second = shell.run(name, "--help"), shell.run("help", name)
@@ -40,11 +42,34 @@ def test_help__of_a_command__is_the_same_both_ways_and_says_what_it_reads(shell:
     assert all(heading in second.stdout for heading in ("Usage: service-cli", "Reads:", "Prints:", "Refuses:"))
 
 
+WHERE = "SERVICE_CHAIN_ID SERVICE_HUB_ADDRESS SERVICE_RPC_URL"
+DELAY = "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS"
+
+
+@pytest.mark.spec(189, 211, 212, 214, 216, 217, 219)
+@pytest.mark.parametrize(
+    ("name", "key", "defaults"),
+    [
+        ("poster:publish-fund", "POSTER", f"{WHERE} SERVICE_ESCROW_TOKEN_ADDRESS SERVICE_API_BASE_URL"),
+        ("poster:open-winning-submission", "POSTER", f"{WHERE} SERVICE_API_BASE_URL"),
+        ("solver:submit", "SOLVER", f"{WHERE} SERVICE_API_BASE_URL {DELAY}"),
+        ("claim", "CLAIMANT", WHERE),
+    ],
+)
+def test_help__of_a_command_of_the_specification__lists_its_key_and_defaults(
+    shell: Terminal, name: str, key: str, defaults: str
+) -> None:
+    reads, _, rest = shell.run("help", name).stdout.partition("Reads:")[2].partition("Defaults:")
+    assert f"SERVICE_{key}_PRIVATE_KEY" in reads
+    assert set(defaults.split()) <= set(re.findall(r"\w+", rest.partition("Prints:")[0]))
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help__on_a_narrow_terminal__still_works(shell: Terminal, name: str) -> None:
     assert shell.run(name, "--help", COLUMNS="20").stdout
 
 
+@pytest.mark.spec(192)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help__of_any_command__names_the_network_option_and_fits_80_columns(shell: Terminal, name: str) -> None:
     out = shell.run("help", name, COLUMNS="80").stdout
@@ -67,6 +92,7 @@ def _rows(out: str) -> list[str]:
     return [line for line in out.splitlines() if line.startswith(("  help COMMAND", "  claim "))]
 
 
+@pytest.mark.spec(192)
 @pytest.mark.parametrize("words", [["spec-commitment", "-"], ["poster:new"], ["completion", "bash"]])
 def test_network__of_a_command_that_uses_none__is_taken(shell: Terminal, words: list[str]) -> None:
     assert shell.run(*words, "--network", "staging").stdout
@@ -108,11 +134,18 @@ WRONG = [
 ]
 
 
+@pytest.mark.spec(213, 215, 218, 223, 224, 227, 230, 231, 233, 244)
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
 def test_usage__a_wrong_argument__is_exit_code_2_with_a_usage_line(shell: Terminal, words: list[str]) -> None:
     wrong = shell.run(*words, code=2)
     assert "Usage: service-cli" in wrong.words
     assert not wrong.stdout
+
+
+@pytest.mark.spec(244, 288)
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"solver:submit", "claim"}))
+def test_usage__a_wallet_outside_of_submitting_and_claiming__is_no_option(shell: Terminal, name: str) -> None:
+    assert "No such option" in shell.run(name, "--browser", code=2).words
 
 
 @pytest.mark.parametrize(
@@ -131,6 +164,7 @@ def test_usage__a_command_nearly_typed__is_suggested(shell: Terminal, typed: str
     assert f"Did you mean {meant}?" in shell.run("help", typed, code=2).words
 
 
+@pytest.mark.spec(277)
 @pytest.mark.parametrize(
     "words",
     [
@@ -162,6 +196,7 @@ def test_usage__a_key_in_an_argument__is_refused_and_not_echoed(shell: Terminal,
     assert not list(shell.home.iterdir())
 
 
+@pytest.mark.spec(51, 221, 222, 274)
 def test_spec_commitment__of_a_file_and_of_stdin__hashes_the_exact_bytes(shell: Terminal) -> None:
     page = shell.home / "page.md"
     page.write_bytes(b"\xef\xbb\xbfline\r\n\x00\xff")
@@ -235,6 +270,13 @@ def test_network__before_the_command__is_taken_as_after_it(shell: Terminal, befo
     assert last["value"] == "8453"
 
 
+@pytest.mark.spec(190, 193)
+def test_network__of_one_run__is_not_that_of_the_next(shell: Terminal) -> None:
+    for words, chain in ((("--network", "staging"), "84532"), ((), "8453")):
+        (found,) = (e for e in shell.run("config", *words).events if e["name"] == "SERVICE_CHAIN_ID")
+        assert found["value"] == chain
+
+
 def test_quiet__before_the_command__is_taken_as_after_it(shell: Terminal) -> None:
     quiet = ["--network", "staging"]
     assert shell.run("-q", "config", *quiet).words == shell.run("config", "-q", *quiet).words == ""
@@ -245,6 +287,7 @@ def test_network__before_the_command__that_does_not_exist_is_a_usage_error(shell
     assert "Usage:" in shell.run("--network", "nowhere", "config", code=2).words
 
 
+@pytest.mark.spec(197)
 def test_api_base_url__before_the_command__is_told_where_it_belongs(shell: Terminal) -> None:
     assert "after the command" in shell.run("--api-base-url", "https://a.example", "bounty:list", code=2).words
 

@@ -31,6 +31,7 @@ def on_chain(ledger: Ledger, bounty: str) -> str:
     return "0x" + bytes(ledger.contract.call("getSubmission", int(bounty), ledger.people.solvers[0].address)).hex()
 
 
+@pytest.mark.spec(10, 60, 215, 252, 253)
 def test_submit__an_honest_deployment__records_what_was_sealed(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -102,6 +103,7 @@ LIES: list[tuple[str, tuple[str | int, ...], object, str]] = [
 ]
 
 
+@pytest.mark.spec(25, 142, 261)
 @pytest.mark.parametrize(("route", "path", "value", "code"), LIES, ids=lambda part: str(part)[:40])
 def test_submit__an_api_that_lies_in_one_field__gets_no_transaction(
     ledger: Ledger,
@@ -147,6 +149,7 @@ ROSTER_WORDS = [1, 2, 7, 8, 9, 11, 12, 13]
 """hash, quorum, accounts and keys of ``getRoster``."""
 
 
+@pytest.mark.spec(25, 260)
 @pytest.mark.parametrize(
     ("function", "word"),
     [
@@ -164,6 +167,7 @@ def test_submit__an_rpc_that_lies_about_bounty_roster_or_token__gets_no_signatur
     assert (rpc.sent(), api.approvals()) == (0, [])
 
 
+@pytest.mark.spec(97, 262)
 def test_submit__to_a_bounty_that_closed_or_does_not_exist__is_refused(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, work: str
 ) -> None:
@@ -224,6 +228,7 @@ def test_submit__killed_anywhere__ends_with_the_same_commitment_and_one_transact
     assert ledger.nonce(account) - nonce == 1
 
 
+@pytest.mark.spec(61)
 def test_submit__changed_work_after_a_transaction_on_its_way__records_the_newer(
     ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -240,6 +245,7 @@ def external(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal) -> T
     return Terminal(found.home, {name: value for name, value in found.environment.items() if "PRIVATE_KEY" not in name})
 
 
+@pytest.mark.spec(154, 216, 253, 254, 255, 256, 257, 288, 341, 344)
 def test_submit__with_an_external_wallet__asks_once_for_each_protected_call_and_sends_nothing(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -262,6 +268,7 @@ def test_submit__with_an_external_wallet__asks_once_for_each_protected_call_and_
     assert (rpc.sent(), len(api.approvals())) == (0, 2)
 
 
+@pytest.mark.spec(256)
 @pytest.mark.parametrize("answer", [b"", b"\n", b"0x\n", b"no\n", b"0x123\n", b"{}\n"])
 def test_submit__with_an_answer_that_is_no_signature__is_refused(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, answer: bytes

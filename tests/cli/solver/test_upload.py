@@ -4,13 +4,16 @@ import io
 import os
 import signal
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from service_cli import api as api_module
 from service_cli import storage
 from service_cli.bounty import facts as read_model
+from service_cli.chain.outside import ExternalSigner
 from service_cli.errors import CommandFailed
 from service_cli.storage import UploadAddress, download, upload
 
@@ -110,6 +113,7 @@ def blocks_of(ran: Ran) -> list[str]:
     return [str(e["typed_data"]["message"]["blockHash"]) for e in ran.events if "typed_data" in e]  # type: ignore[index]
 
 
+@pytest.mark.spec(259, 333, 334, 335)
 @pytest.mark.parametrize("route", ["upload_url", "prepare"])
 def test_submit__a_signature_gone_stale_in_the_wallet__is_asked_for_anew_over_another_block(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
@@ -125,6 +129,40 @@ def test_submit__a_signature_gone_stale_in_the_wallet__is_asked_for_anew_over_an
     assert len(set(sent)) == 3  # no signed request twice
 
 
+@pytest.mark.spec(259)
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [refusal(401, "unauthorized", "The block is too old.")] * 2,
+        [refusal(503, "service_overloaded", "Busy.", **{"Retry-After": "1"})] * 2,
+    ],
+    ids=["stale", "busy"],
+)
+def test_submit__by_a_wallet_that_needs_longer_than_window_and_patience__is_asked_for_each_signature(
+    ledger: Ledger,
+    api: ApiTwin,
+    solver: Terminal,
+    bounty: str,
+    work: str,
+    monkeypatch: pytest.MonkeyPatch,
+    replies: list[Reply],
+) -> None:
+    passed, sign = [0.0], ExternalSigner.sign_typed_data
+
+    def slowly(self: ExternalSigner, value: dict[str, object], summary: str) -> bytes:
+        passed[0] += 320.0
+        return sign(self, value, summary)
+
+    monkeypatch.setattr(ExternalSigner, "sign_typed_data", slowly)
+    clock = SimpleNamespace(time=time.time, sleep=time.sleep, monotonic=lambda: time.monotonic() + passed[0])
+    monkeypatch.setattr(api_module, "time", clock)
+    left = list(replies)
+    api.scripts["upload_url"] = lambda _: left.pop() if left else None
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.names.count("submit.approval_required") == len(replies) + 2
+    assert ran.last["event"] == "submit.transaction_prepared"
+
+
 def test_submit__signatures_that_are_always_stale__are_given_up_after_three(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -134,6 +172,7 @@ def test_submit__signatures_that_are_always_stale__are_given_up_after_three(
     assert ran.last["code"] == "unauthorized"
 
 
+@pytest.mark.spec(258)
 def test_submit__a_read_model_behind_the_chain__is_waited_for_before_the_wallet_is_asked(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -153,6 +192,7 @@ def test_submit__a_read_model_behind_the_chain__is_waited_for_before_the_wallet_
     assert (asked_while_behind, before) == ([0, 0, 0], [])
 
 
+@pytest.mark.spec(258)
 def test_submit__the_read_model_falls_behind_meanwhile__asks_the_wallet_once_more(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:

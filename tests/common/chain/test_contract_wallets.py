@@ -54,6 +54,7 @@ def test_validator__in_the_package__is_the_contract_folders() -> None:
     assert json.loads(artifact.read_text())["bytecode"] == "0x" + packaged
 
 
+@pytest.mark.spec(314)
 def test_wallet_with_code__of_its_owner__is_verified_and_of_anyone_else_refused(node: AnvilServer) -> None:
     wallet = w.place(node, w.owner_wallet(OWNER.address))
     assert verify(node, wallet, SIGNATURE).signer == wallet
@@ -86,6 +87,7 @@ def test_wallet_with_code__in_a_6492_wrapper__is_asked_about_the_inner_signature
     assert is_refused(node, wallet.address, wallet.wrap(new_key().sign(DIGEST)))
 
 
+@pytest.mark.spec(315)
 def test_undeployed_wallet__with_its_factory_and_its_owners_signature__is_verified(node: AnvilServer) -> None:
     wallet = w.Undeployed(w.owner_wallet(OWNER.address), secrets.token_bytes(32))
     assert verify(node, wallet.address, wallet.wrap(SIGNATURE)).signer == wallet.address

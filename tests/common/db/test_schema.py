@@ -79,6 +79,7 @@ def test_role__on_a_table_it_may_read__writes_only_its_own_schema(
                 connection.execute(text(f"DELETE FROM {schema}.{table}"))
 
 
+@pytest.mark.spec(276)
 @pytest.mark.parametrize(
     ("role", "schema", "table"),
     [
@@ -88,6 +89,8 @@ def test_role__on_a_table_it_may_read__writes_only_its_own_schema(
         ("service_reviewer", "app", "challenge_pages"),
         ("service_indexer", "app", "written_verdicts"),
         ("service_delivery", "app", "written_verdicts"),
+        ("service_delivery", "app", "verification_records"),
+        ("service_indexer", "app", "verification_records"),
         ("service_webhooks", "app", "written_verdicts"),
         ("service_webhooks", "delivery", "wraps"),
         ("service_indexer", "webhooks", "subscriptions"),

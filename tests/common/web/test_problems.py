@@ -32,6 +32,7 @@ class Body:
     count: int
 
 
+@pytest.mark.spec(87, 350)
 @pytest.mark.parametrize(
     ("body", "said"),
     [

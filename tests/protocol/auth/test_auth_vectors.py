@@ -56,6 +56,7 @@ def _received(case: Any) -> ReceivedRequest:
     return ReceivedRequest(to_sign.method, to_sign.path, to_sign.raw_query, to_sign.body, (case["authorization"],))
 
 
+@pytest.mark.spec(155, 291, 292, 293, 294, 295, 296, 297, 298, 301, 302, 303, 308, 309, 390)
 @pytest.mark.parametrize("case", APPROVALS["accepted"], ids=lambda case: case["request"]["path"])
 def test_approval__of_a_request__is_the_vectors_to_the_last_byte(case: Any) -> None:
     header = parse_header(case["authorization"])
@@ -85,6 +86,7 @@ def test_query__accepted_and_rejected__as_said() -> None:
             canonical_query(case["raw"])
 
 
+@pytest.mark.spec(305, 306, 382)
 def test_window__of_each_block_time__is_five_minutes_rounded_up() -> None:
     for case in _load("freshness.json")["windows"]:
         assert freshness_window(case["block_time_seconds"]) == case["window_blocks"]
@@ -95,6 +97,7 @@ def test_refusals__their_neighbour__is_accepted() -> None:
     assert verify_request(_received(case), _authority(), VectorChain(), PLAIN_KEYS).body == b'{"version":1}'
 
 
+@pytest.mark.spec(310, 311, 312, 313, 317, 361, 362, 363)
 @pytest.mark.parametrize("case", REFUSALS["rejected"], ids=lambda case: case["reason"].replace(" ", "-"))
 def test_request__with_a_known_defect__is_unauthorized(case: Any) -> None:
     with pytest.raises(ServiceError) as caught:

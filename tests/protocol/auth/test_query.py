@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
+@pytest.mark.spec(299, 300)
 @pytest.mark.parametrize(
     ("raw", "canonical"),
     [

@@ -45,6 +45,7 @@ def reason(request: ReceivedRequest) -> Reason:
     return caught.value.reason
 
 
+@pytest.mark.spec(18, 289, 313, 316, 318)
 def test_request__signed_by_its_wallet__is_verified() -> None:
     verified = verify_request(received(GOOD), AUTHORITY, Chain(), PLAIN_KEYS)
     assert verified.signer == KEY.address
@@ -94,6 +95,7 @@ def test_wallet__that_is_asked_since_no_key_of_its_own_signed__has_the_last_word
     assert caught.value.reason is wanted[answer]
 
 
+@pytest.mark.spec(289)
 def test_digest__of_an_approval__is_the_one_any_wallet_computes() -> None:
     approval = REQUEST.approval(BlockNumber(7), block_hash(7))
     account = Account.create()
@@ -106,6 +108,7 @@ def test_digest__of_an_approval__is_the_one_any_wallet_computes() -> None:
     assert verified.signer == account.address.lower()
 
 
+@pytest.mark.spec(18, 289, 296, 298, 299, 317, 363)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -125,6 +128,7 @@ def test_request__changed_after_signing__is_unauthorized(changes: dict[str, obje
     assert refused(replace(received(GOOD), **changes)) == "unauthorized"  # type: ignore[arg-type]
 
 
+@pytest.mark.spec(299, 300)
 def test_query__in_another_spelling_of_the_same_parameters__is_still_verified() -> None:
     assert (
         verify_request(replace(received(GOOD), raw_query="mine=&b=c%20d"), AUTHORITY, Chain(), PLAIN_KEYS).signer
@@ -132,6 +136,7 @@ def test_query__in_another_spelling_of_the_same_parameters__is_still_verified() 
     )
 
 
+@pytest.mark.spec(294, 295, 297)
 @pytest.mark.parametrize(
     "authority",
     [
@@ -146,6 +151,7 @@ def test_request__for_another_deployment__is_unauthorized(authority: object) -> 
     assert caught.value.code == "unauthorized"
 
 
+@pytest.mark.spec(301, 306, 311, 312, 361, 382)
 @pytest.mark.parametrize(
     ("number", "fresh"), [(HEAD, True), (HEAD - 150, True), (HEAD - 151, False), (HEAD + 1, False)]
 )
@@ -157,6 +163,7 @@ def test_block__at_the_edges_of_the_window__is_fresh_exactly_within(number: int,
         assert refused(request) == "unauthorized"
 
 
+@pytest.mark.spec(302, 310, 362)
 def test_block__that_is_not_canonical__is_unauthorized() -> None:
     approval = replace(REQUEST.approval(BlockNumber(990), block_hash(991)))
     signature = KEY.sign(digest(DOMAIN, approval))
@@ -189,6 +196,7 @@ def _forms() -> list[bytes]:
     ]
 
 
+@pytest.mark.spec(313, 363)
 @pytest.mark.parametrize("signature", _forms(), ids=[f"form-{number}" for number in range(len(_forms()))])
 def test_signature__of_another_form__is_unauthorized(signature: bytes) -> None:
     assert refused(received(replace(GOOD, signature=signature))) == "unauthorized"
@@ -219,6 +227,7 @@ def test_header__with_any_byte_changed__verifies_nobody_else(data: st.DataObject
         assert verified.signer == KEY.address
 
 
+@pytest.mark.spec(308, 309, 391)
 def test_header__in_other_spellings__is_read_strictly() -> None:
     joined = f"{GOOD.address}~0x{GOOD.signature.hex()}~{GOOD.block_number}~{GOOD.block_hash}"
 

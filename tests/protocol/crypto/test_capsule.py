@@ -68,15 +68,18 @@ def _sealed(inner: bytes) -> bytes:
     return timelock_encrypt(inner, POLICY.round, INFO)
 
 
+@pytest.mark.spec(19)
 @pytest.mark.parametrize("guardian", GUARDIAN_IDENTITIES)
 def test_capsule__after_the_round__opens_for_each_guardian(guardian: Identity) -> None:
     assert _open(keyring=[guardian]) == CONTENT
 
 
+@pytest.mark.spec(287)
 def test_capsule__key_rotated__a_retired_key_still_opens() -> None:
     assert _open(keyring=[identity("new key"), GUARDIAN_IDENTITIES[0]]) == CONTENT
 
 
+@pytest.mark.spec(19)
 def test_capsule__the_public_after_the_round__sees_only_the_inner_lock() -> None:
     inner = timelock_decrypt(SEALED, SIGNED, INFO)
     assert CONTENT.to_text().encode() not in inner

@@ -23,6 +23,7 @@ def test_value__keys__sorted_by_utf16_code_units() -> None:
     assert canonical_bytes({"\ufb33": 1, "\U0001f600": 2, "a": 3}) == '{"a":3,"\U0001f600":2,"\ufb33":1}'.encode()
 
 
+@pytest.mark.spec(89)
 def test_value__a_float_or_a_large_integer__has_no_form() -> None:
     with pytest.raises(ValueError, match="canonical"):
         canonical_bytes({"a": MAX_SAFE_INTEGER + 1})

@@ -29,6 +29,7 @@ def _with(old: bytes, new: bytes) -> bytes:
     return PAGE.replace(old, new)
 
 
+@pytest.mark.spec(37, 50)
 def test_page__complete__every_field_read() -> None:
     page = parse_challenge(PAGE)
     assert page.title == "Halve the size of our tile set"
@@ -48,6 +49,7 @@ def test_page__without_the_optional_fields__accepted() -> None:
     assert (page.language, page.contact) == (None, None)
 
 
+@pytest.mark.spec(36, 37, 88, 123)
 @pytest.mark.parametrize(
     ("old", "new", "path"),
     [
@@ -123,6 +125,7 @@ def test_page__not_a_document__same_error_code() -> None:
     assert set(_issues(b"# just markdown\n")) == {"document"}
 
 
+@pytest.mark.spec(351, 385)
 def test_page__long_unknown_key__path_cut_to_the_limit() -> None:
     issues = _issues(_with(b"contact:", b"k" * 120 + b"zz:"))
     assert max(len(path) for path in issues) == 120

@@ -11,12 +11,14 @@ EMPTY = "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
 ABC = "4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45"
 
 
+@pytest.mark.spec(35, 51, 66)
 @pytest.mark.parametrize("commit", [spec_commitment, report_commitment, submission_commitment])
 def test_commitment__published_keccak_inputs__published_digests(commit) -> None:  # type: ignore[no-untyped-def]
     assert commit(b"") == f"0x{EMPTY}"
     assert commit(b"abc") == f"0x{ABC}"
 
 
+@pytest.mark.spec(51)
 def test_commitment__one_byte_more__another_value() -> None:
     assert spec_commitment(b"page\n") != spec_commitment(b"page")
 

@@ -57,6 +57,7 @@ def _changed(path: str, value: object) -> bytes:
     return canonical_bytes(document)
 
 
+@pytest.mark.spec(53, 54)
 def test_envelope__written_and_read__the_same_and_its_commitment_is_keccak_of_the_bytes() -> None:
     sample = envelope()
     data = sample.canonical_bytes()
@@ -71,6 +72,7 @@ def test_envelope__of_version_1__is_read_and_keeps_its_version() -> None:
     assert (envelope().version, former.commitment() == envelope().commitment()) == (2, False)
 
 
+@pytest.mark.spec(39, 58, 59, 64)
 def test_envelope__json_types__as_the_design_names_them() -> None:
     value: Any = envelope().to_json()
     assert isinstance(value["bounty_id"], str)
@@ -89,6 +91,7 @@ def test_envelope__any_capsule_and_length__read_back(capsule: bytes, length: int
     assert parse_envelope(sample.canonical_bytes()) == sample
 
 
+@pytest.mark.spec(34, 35, 39, 54, 87, 90)
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -137,11 +140,13 @@ def test_envelope__one_field_in_another_form__named(path: str, value: object) ->
     assert path in _issues(_changed(path, value))
 
 
+@pytest.mark.spec(55)
 def test_envelope__digest_of_another_capsule__named() -> None:
     swapped = replace(envelope(), key_capsule=b"another capsule").canonical_bytes()
     assert set(_issues(swapped)) == {"key_capsule_sha256"}
 
 
+@pytest.mark.spec(58, 64)
 def test_envelope__locator_of_another_solver__named_with_the_right_one() -> None:
     issues = _issues(replace(envelope(), solver_address=HUB).canonical_bytes())
     assert set(issues) == {"ciphertext.storage_locator"}
@@ -155,6 +160,7 @@ def test_envelope__several_mistakes__all_reported_at_once() -> None:
     assert set(_issues(canonical_bytes(document))) == {"version", "mode", "extra", "ciphertext.sha256"}
 
 
+@pytest.mark.spec(54)
 @pytest.mark.parametrize(
     "data",
     [

@@ -25,6 +25,7 @@ def test_envelope__for_this_bounty__no_difference() -> None:
     assert envelope_differences(envelope(), EXPECTED) == []
 
 
+@pytest.mark.spec(56)
 @pytest.mark.parametrize(
     ("path", "changes"),
     [
@@ -41,6 +42,7 @@ def test_envelope__of_something_else__that_field_named(path: str, changes: dict[
     assert [issue.path for issue in envelope_differences(envelope(**changes), EXPECTED)] == [path]
 
 
+@pytest.mark.spec(57)
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -12,6 +12,7 @@ from tests.vectors.samples import BOUNTY_ID, CHAIN_ID, HUB, SOLVER, word
 LOCATOR = storage_locator(CHAIN_ID, HUB, BOUNTY_ID, SOLVER, word("c"))
 
 
+@pytest.mark.spec(58, 64)
 def test_locator__written_and_read__the_same() -> None:
     assert f"submissions/31337/{HUB}/7/{SOLVER}/{word('c')[2:]}.age" == LOCATOR
     assert parse_locator(LOCATOR) == StorageLocation(CHAIN_ID, HUB, BOUNTY_ID, SOLVER, word("c"))

@@ -92,6 +92,7 @@ def _record(bounty: Bounty, *verdicts: VerdictRecorded) -> Any:
     return json.loads(derived(bounty, verdicts).canonical_bytes())
 
 
+@pytest.mark.spec(69, 73, 74, 75, 76, 77, 78)
 def test_record__awarded__every_key_of_the_design() -> None:
     record = _record(AWARDED, ALSO_FOR, FOR, AGAINST)
     assert set(record) == {
@@ -114,6 +115,8 @@ def test_record__awarded__every_key_of_the_design() -> None:
     assert record["winner"] == {"solver_address": SOLVER, "submission_commitment": word("submission")}
     assert [verdict["guardian_address"] for verdict in record["verdicts"]] == list(GUARDIANS)
     assert [verdict["supported_result"] for verdict in record["verdicts"]] == [True, False, True]
+    by_guardian = {each.guardian: each.report_commitment for each in (ALSO_FOR, FOR, AGAINST)}
+    assert {each["guardian_address"]: each["report_commitment"] for each in record["verdicts"]} == by_guardian
     assert [(row["kind"], row["amount"]) for row in record["amounts"]] == [
         ("winner_award", "890"),
         ("poster_refund", "1"),
@@ -125,6 +128,7 @@ def test_record__awarded__every_key_of_the_design() -> None:
     assert record["settlement"] == {"tx_hash": word("tx"), "block_number": 99, "block_hash": word("block")}
 
 
+@pytest.mark.spec(69, 78, 95)
 def test_record__silent_guardians__kind_null_and_all_to_the_poster() -> None:
     record = _record(SILENT)
     assert record["winner"] is None
@@ -145,6 +149,7 @@ def test_record__verdicts_in_any_order__the_same_bytes() -> None:
     assert one == two
 
 
+@pytest.mark.spec(74)
 @pytest.mark.parametrize(
     ("verdict", "expected"),
     [

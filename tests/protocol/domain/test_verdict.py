@@ -34,6 +34,7 @@ def _paths(document: bytes) -> set[str]:
     return {issue.path for issue in refusal.value.issues}
 
 
+@pytest.mark.spec(65, 71, 72)
 @pytest.mark.parametrize("verdict", [AWARDED, NOBODY])
 def test_verdict__rendered_and_read__the_same(verdict: WrittenVerdict) -> None:
     assert parse_verdict(render_verdict(verdict)) == verdict
@@ -59,6 +60,7 @@ def test_verdict__checksummed_address__read_as_lowercase() -> None:
     assert parse_verdict(document) == AWARDED
 
 
+@pytest.mark.spec(65, 71, 72, 88, 167)
 @pytest.mark.parametrize(
     ("verdict", "old", "new", "path"),
     [
@@ -96,6 +98,7 @@ def test_verdict__a_field_that_would_read_back_differently__not_rendered() -> No
         render_verdict(replace(AWARDED, solver_address=Address(checksum_address(SOLVER))))
 
 
+@pytest.mark.spec(71, 72)
 def test_verdict__award_without_submission__not_rendered() -> None:
     with pytest.raises(ServiceError):
         render_verdict(replace(AWARDED, submission_commitment=None))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
+@pytest.mark.spec(39)
 @given(st.one_of(st.integers(0, 10**21), st.integers(2**63 - 200, 2**63 + 200)).map(str))
 def test_bounty_id_is_read_where_its_pattern_allows_it(text: str) -> None:
     form = VALUES[BountyId]
