@@ -5,14 +5,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from demo.person import UnexpectedEnd
 from local_stack.accounts import RoleAccount
 from local_stack.environment import claim_files
 from local_stack.folders import make_folders
 
 from tools.guides.document import TypedCommand, commands_of, with_screens
 from tools.guides.play import GUARDIAN, INTEGRATOR, POSTER, SOLVER, differing
+from tools.guides.played_stack import Page
 from tools.guides.screens import normalized
-from tools.guides.stage import Page, UnexpectedEnd
 
 TEXT = """# Guide
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from demo.bounty import Cast
+from demo.person import UnexpectedEnd
 from local_stack.stack import StackSettings, running_stack
 
 from tools.guides.document import TOP, commands_of, read, with_screens
+from tools.guides.played_stack import Page, PlayedStack
 from tools.guides.screens import normalized
-from tools.guides.stage import Page, Stage, UnexpectedEnd
 
 README: Final = "README.md"
 POSTER: Final = "docs/guides/poster.md"
@@ -28,7 +29,7 @@ SHOWN: Final = 7
 """The number of the guides' bounty."""
 
 
-def play_tour(stage: Stage) -> None:
+def play_tour(stage: PlayedStack) -> None:
     """The README's tour: bounty 1."""
     page = Page(README, "Take the tour by hand")
     page.take(1)  # the stack runs already
@@ -44,7 +45,7 @@ def play_tour(stage: Stage) -> None:
     page.finish()
 
 
-def pass_the_numbers(stage: Stage) -> None:
+def pass_the_numbers(stage: PlayedStack) -> None:
     """Fund what lies between the tour's bounty and the guides', and let it end."""
     made = [stage.cast.fund(submission_seconds=120, judging_seconds=3_600) for _ in range(2, SHOWN)]
     if made[-1].bounty_id != str(SHOWN - 1):
@@ -55,7 +56,7 @@ def pass_the_numbers(stage: Stage) -> None:
         stage.cast.person("poster").run("claim", each.bounty_id)
 
 
-def play_guides(stage: Stage) -> None:
+def play_guides(stage: PlayedStack) -> None:
     """One bounty by the guides of its three roles, and the integrator's page beside it."""
     poster, solver, guardian, integrator = (Page(name) for name in (POSTER, SOLVER, GUARDIAN, INTEGRATOR))
     stage.play("poster", *poster.below("1. Write the page"))
@@ -109,7 +110,7 @@ def main() -> int:
         folder = Path(made)
         settings = StackSettings(env_file=folder / "stack.env")
         with running_stack(settings) as stack:
-            stage = Stage(Cast(stack, folder / "people"), options.shell)
+            stage = PlayedStack(Cast(stack, folder / "people"), options.shell)
             play_tour(stage)
             pass_the_numbers(stage)
             play_guides(stage)

@@ -12,6 +12,7 @@ import urllib3
 from bounty_protocol.domain.challenge import parse_challenge
 from demo.bounty import Cast
 from demo.examples import EXAMPLES
+from demo.person import UnexpectedEnd
 from service_cli.poster.template import TemplateTerms, page_like
 
 from tools.guides.document import TypedCommand, commands_of
@@ -25,12 +26,8 @@ OUTCOME: Final = 13
 """Its place in the Hub's view of a bounty."""
 
 
-class UnexpectedEnd(Exception):
-    """A command of a page ended with an error."""
-
-
 @dataclass
-class Stage:
+class PlayedStack:
     """A stack with folders for its people; ``screens`` has what each command printed last, by page and line."""
 
     cast: Cast
