@@ -190,7 +190,11 @@ function doubtsAbout(
 /** A way on where a node lost a transaction, or never passed it on. */
 function offerAgain(stage: Stage, pressed: () => void): void {
   const text = "The wallet's node does not know this transaction. If the wallet does not either, ";
-  stage.show(element("p", {}, text, button("Have it sent again", pressed)));
+  const again = button("Have it sent again", () => {
+    pressed();
+    stage.show(); // at once: the wait itself ends with its next poll
+  });
+  stage.show(element("p", {}, text, again));
 }
 
 /** The file for the owners of a Safe, who send the transaction together. */
