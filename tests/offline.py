@@ -10,6 +10,7 @@ import service_api.dependencies
 import service_delivery.app
 import service_delivery.config
 import service_delivery.dependencies
+import service_reviewer.app
 import service_web.app
 import service_web.config
 import service_web.dependencies
@@ -58,3 +59,8 @@ def web() -> Flask:
     more = {"SERVICE_API_URL": _NOWHERE, "SERVICE_PAGES_URL": "https://bounties.example"}
     config = service_web.config.read_config({**_CHAIN, **more})
     return service_web.app.make_app(service_web.dependencies.make_dependencies(config))
+
+
+def reviewer() -> Flask:
+    """The reviewer's."""
+    return service_reviewer.app.make_app()

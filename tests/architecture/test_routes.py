@@ -40,6 +40,10 @@ API = {
 DELIVERY = {route: access for route, access in API.items() if "delivery" in route} | {
     "GET /healthz": "public",
 }
+REVIEWER = dict.fromkeys(
+    ("GET /api/readiness-rubric", "GET /healthz", "GET /metrics", "GET /readyz", "POST /findings"), "public"
+)
+"""Reached from inside the deployment alone."""
 WEB = dict.fromkeys(
     (
         "GET /",
@@ -76,7 +80,10 @@ def decided(app: Flask) -> Iterator[tuple[str, str | None]]:
             yield f"{method} {rule.rule}", access
 
 
-@pytest.mark.parametrize(("make", "expected"), [(offline.api, API), (offline.delivery, DELIVERY), (offline.web, WEB)])
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [(offline.api, API), (offline.delivery, DELIVERY), (offline.reviewer, REVIEWER), (offline.web, WEB)],
+)
 def test_routes__of_a_service__are_each_signed_or_public(make: Callable[[], Flask], expected: dict[str, str]) -> None:
     found = dict(decided(make()))
     undecided = {route: access for route, access in found.items() if access is None or access != expected.get(route)}

@@ -34,6 +34,7 @@ _READERS: Final[tuple[tuple[str, Read], ...]] = (
     ("A", service_api.config.read_config),
     ("I", service_indexer.config.read_config),
     ("R", service_reviewer.config.read_config),
+    ("R", service_reviewer.config.read_serving_config),
     ("D", service_delivery.config.read_config),
     ("W", service_web.config.read_config),
     ("H", service_api.webhooks.config.read_config),
