@@ -37,6 +37,7 @@ def api() -> Flask:
         credentials = (Path(folder) / "service-account.json").read_text(encoding="utf-8")
     more = {
         "SERVICE_DELIVERY_URL": _NOWHERE,
+        "SERVICE_REVIEWER_URL": _NOWHERE,
         "SERVICE_STORAGE_CREDENTIALS": credentials,
         "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(Identity.generate().public_key),
     }

@@ -83,6 +83,7 @@ class ApiConfig:
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     delivery_url: str
+    reviewer_url: str
     review_quota: int
     review_wait_seconds: int
     pending_bytes: int
@@ -109,6 +110,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         database_url=read_database_url(reader),
         redis_url=read_redis_url(reader),
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
+        reviewer_url=reader.required("SERVICE_REVIEWER_URL", parse_origin, "the reviewer, inside the cluster"),
         review_quota=reader.optional(
             "SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA, "reviews for each Poster in a rolling 24 hours"
         ),

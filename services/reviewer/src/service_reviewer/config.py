@@ -91,15 +91,20 @@ def read_config(environment: Mapping[str, str]) -> ReviewerConfig:
 def read_serving_config(environment: Mapping[str, str]) -> ServingConfig:
     """The same for the process that answers HTTP requests."""
     reader = EnvironmentReader(environment)
-    config = ServingConfig(
+    config = serving_config(reader)
+    reader.check()
+    return config
+
+
+def serving_config(reader: EnvironmentReader) -> ServingConfig:
+    """What that process reads; none of it is required."""
+    return ServingConfig(
         host=read_host(reader),
         port=read_port(reader),
         internal_port=read_internal_port(reader),
         traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )
-    reader.check()
-    return config
 
 
 def _read_model(reader: EnvironmentReader) -> ModelSettings:
