@@ -29,6 +29,7 @@ API = {
     "POST /api/bounties/<bounty_id>/delivery/wrap": "signed",
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/artifact-upload-url": "signed",
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/prepare": "signed",
+    "POST /api/bounty-challenge-specs/check": "public",
     "POST /api/bounty-challenge-specs/prepare-publication": "signed",
     "POST /api/hub-notices": "public",
     "POST /api/written-verdicts/<report_commitment>": "signed",

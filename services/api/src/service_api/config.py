@@ -49,6 +49,8 @@ class ApiBudgets(CallerBudgets):
     webhooks: Budget = Budget("webhooks", 60, _HOUR, shared=True)
     """Of an account: webhooks registered, tested and given another secret."""
     webhooks_of_address: Budget = Budget("webhooks-of-address", 120, _HOUR, shared=True)
+    page_checks: Budget = Budget("page-checks", 120, _HOUR, shared=True)
+    """Of a network address: pages checked by the rules, each of which costs up to two seconds of a processor."""
     hub_notices: Budget = Budget("hub-notices", 30, _HOUR, shared=True)
     """Of a network address: notices about the Hub, each of which costs some reads of the chain."""
 
@@ -62,6 +64,7 @@ class AtOnce:
 
     publications: int = 4
     """With as many of the longest pages before it, another one's page is still reviewed while its Poster waits."""
+    page_checks: int = 2
     queries: int = 1
     """Others of it wait for their turn."""
     requests: int = 16
@@ -69,7 +72,7 @@ class AtOnce:
 
     def times(self, factor: int) -> "AtOnce":
         """All of them."""
-        return AtOnce(self.publications * factor, self.queries * factor, self.requests * factor)
+        return AtOnce(*(getattr(self, each.name) * factor for each in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
