@@ -2603,6 +2603,7 @@ export interface operations {
             /**
              * @description `page_check_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
             readonly 503: {

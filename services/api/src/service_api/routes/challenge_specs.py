@@ -26,7 +26,9 @@ _EXAMPLE = (
 
 @routes.route("/check", methods=["POST"])
 @routes.response(200, PageFindings)
-@described("page_check_unavailable", "bounty_chain_state_unavailable", example=_EXAMPLE)
+@described(
+    "page_check_unavailable", "bounty_chain_state_unavailable", "bounty_projection_unavailable", example=_EXAMPLE
+)
 @public_body("text/markdown", MAX_DOCUMENT_BYTES)
 def check(page: bytes) -> Response:
     """What the form of a challenge page, this Hub's bounds and the readiness rules have against it, before it is

@@ -40,7 +40,9 @@ def check_page(deps: Dependencies, page: bytes) -> PageFindings:
     except ServiceError as error:
         rubric = current_rubric()
         return PageFindings(rubric.version, rubric.hash, VERSION, tuple(shown_issues(error.issues)))
-    hub, now = deps.hub, deps.clock.now()
+    with deps.facts.open() as facts:
+        now = facts.head.block_time  # as a publication has it: the chain decides about deadlines
+    hub = deps.hub
     found = _ask(deps, page, hub, now)
     issues = [*term_issues(challenge, hub, now, shown_time), *found.issues]
     return PageFindings(found.rubric_version, found.rubric_hash, found.rules_version, tuple(_shown(issues)))
