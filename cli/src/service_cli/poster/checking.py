@@ -77,7 +77,7 @@ def _served(settings: Settings, page: bytes) -> Iterator[Finding]:
     from service_cli.api import api_of
 
     api = api_of(settings)
-    remark(f"the page is sent to {api.peer.named}, which keeps nothing of it before you publish it")
+    remark(f"the page is sent to {api.peer.host}, which keeps nothing of it before you publish it")
     answer = api.post("/api/bounty-challenge-specs/check", page, "text/markdown")
     return _placed(page.decode("utf-8", "replace"), answer.read(PageFindings).issues)
 
