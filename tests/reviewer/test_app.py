@@ -14,7 +14,7 @@ from demo.examples import EXAMPLES
 from flask.testing import FlaskClient
 from service_reviewer import findings as judging
 from service_reviewer.app import make_app
-from service_reviewer.findings import Findings, FindingsQuery, check_rules
+from service_reviewer.findings import FindingsQuery, PageJudge, check_rules
 from service_reviewer.providers.port import Judgement
 from service_reviewer.providers.rules import RulesProvider
 from werkzeug.test import TestResponse
@@ -105,7 +105,7 @@ def test_mistake_of_the_rules__quotes_the_page_in_no_log_and_no_answer(capfd: py
 
     log.configure("reviewer", logging.DEBUG)
     page = GOOD + SECRET.encode()
-    answer = post(make_app(Findings(Behaving(mistaken))).test_client(), page)
+    answer = post(make_app(PageJudge(Behaving(mistaken))).test_client(), page)
     assert (answer.status_code, fields_of(answer)["error"]["code"]) == (503, "service_overloaded")
     post(make_app().test_client(), page)
     shown = "".join(capfd.readouterr())
@@ -116,7 +116,7 @@ def test_mistake_of_the_rules__quotes_the_page_in_no_log_and_no_answer(capfd: py
 def test_pages__more_than_are_judged_at_a_time__wait_and_are_then_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "PATIENCE_SECONDS", 0.01)
     started, released = threading.Semaphore(0), threading.Event()
-    busy = Findings()
+    busy = PageJudge()
 
     def judge(_self: object, material: Material) -> Judgement:
         started.release()
@@ -125,7 +125,7 @@ def test_pages__more_than_are_judged_at_a_time__wait_and_are_then_refused(monkey
 
     monkeypatch.setattr(type(busy._rules), "judge", judge)
     client = make_app(busy).test_client
-    threads = [threading.Thread(target=busy.of, args=(GOOD, FindingsQuery())) for _ in range(judging.AT_ONCE)]
+    threads = [threading.Thread(target=busy.findings, args=(GOOD, FindingsQuery())) for _ in range(judging.AT_ONCE)]
     for thread in threads:
         thread.start()
         started.acquire()

@@ -20,22 +20,22 @@ from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 from service_common.web.state import state_routes
 
-from service_reviewer.findings import Findings, FindingsQuery, check_rules
+from service_reviewer.findings import FindingsQuery, PageJudge, check_rules
 
 TITLE = "Bounty Escrow Service: reviewer"
 
 
-def make_app(findings: Findings | None = None, checks: Mapping[str, Check] | None = None) -> Flask:
-    """An app whose pages are judged by ``findings``, and which is ready while ``checks`` pass."""
+def make_app(judge: PageJudge | None = None, checks: Mapping[str, Check] | None = None) -> Flask:
+    """An app whose pages are judged by ``judge``, and which is ready while ``checks`` pass."""
     routes = [
-        reviewer_routes(findings or Findings()),
+        reviewer_routes(judge or PageJudge()),
         state_routes({"rules": check_rules} if checks is None else checks),
     ]
     app, _ = create_api("service_reviewer", TITLE, routes, None)
     return app
 
 
-def reviewer_routes(findings: Findings) -> Routes:
+def reviewer_routes(judge: PageJudge) -> Routes:
     """The rubric and the findings."""
     routes = Routes("reviewer", __name__, description="The readiness reviewer")
 
@@ -54,6 +54,6 @@ def reviewer_routes(findings: Findings) -> Routes:
     @public_body("text/markdown", MAX_DOCUMENT_BYTES)
     def post_findings(page: bytes) -> Response:
         """The rules' findings on a page; nobody is charged and nothing is kept."""
-        return jsonify(to_json(findings.of(page, load_query(FindingsQuery))))
+        return jsonify(to_json(judge.findings(page, load_query(FindingsQuery))))
 
     return routes

@@ -46,14 +46,14 @@ class FindingsQuery:
     token_decimals: Annotated[int, Note("Of the escrow token.", minimum=0, maximum=MAX_DECIMALS)] = 6
 
 
-class Findings:
+class PageJudge:
     """Judges pages for those who ask now. Thread-safe."""
 
     def __init__(self, rules: RulesProvider | None = None) -> None:
         self._rules = BoundedRules(rules or RulesProvider(), JUDGE_SECONDS)
         self._places = BoundedSemaphore(AT_ONCE)
 
-    def of(self, page: bytes, asked: FindingsQuery) -> PageFindings:
+    def findings(self, page: bytes, asked: FindingsQuery) -> PageFindings:
         """What is found on the page: what its form lacks, else the rules' issues."""
         rubric = current_rubric()
         return PageFindings(rubric.version, rubric.hash, VERSION, tuple(shown_issues(self._issues(page, asked))))
