@@ -12,8 +12,9 @@ import pytest
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.errors import MAX_ISSUES
+from bounty_protocol.readiness import VERSION
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.review import VERSION, review
+from bounty_protocol.readiness.review import review
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import to_json
 from flask.testing import FlaskClient

@@ -33,8 +33,9 @@ from bounty_protocol.domain.money import fee_amount
 from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.domain.terms import Terms
 from bounty_protocol.keccak import keccak256
+from bounty_protocol.readiness import VERSION
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.review import VERSION, review
+from bounty_protocol.readiness.review import review
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import keys, to_json
 from bounty_protocol.types import (

@@ -13,8 +13,8 @@ from typing import Annotated, Final
 from bounty_protocol.chain.hub_constants import MAX_DECIMALS
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.errors import Issue, ServiceError, shown_issues
+from bounty_protocol.readiness import VERSION
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.review import VERSION
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import MAX_INT64, TokenAmount, UnixSeconds

@@ -12,7 +12,7 @@ import urllib3
 from bounty_protocol.chain.hub_constants import HubConstants, term_issues
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.errors import Issue, ServiceError, shown_issues
-from bounty_protocol.readiness.review import VERSION
+from bounty_protocol.readiness import VERSION
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.timely import HttpAnswer
 from bounty_protocol.types import UnixSeconds
