@@ -1,4 +1,5 @@
-"""The cost of publishing a challenge: the rules, the api beside the review, and everyone else while reviews wait."""
+"""The cost of publishing a challenge: the rules, a check of a page through api and reviewer, the api beside the review,
+and everyone else while reviews wait."""
 
 import secrets
 import threading
@@ -11,6 +12,7 @@ import urllib3
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.readiness.material import Material
 from local_stack import valkey
+from local_stack.ports import HOST
 from service_reviewer.providers.rules import RulesProvider
 
 from bench.figures import Figure, Report, median
@@ -20,17 +22,20 @@ from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
 from tests.protocol.auth.signing import Key
 from tests.reviewer.labelled import CORPUS, REVEAL_DELAY, WRITTEN_AT, score
+from tests.scraping import start
 
 ROUNDS: Final = 7
 PUBLICATIONS: Final = 40
 WAITING: Final = 100
 PATH: Final = "/api/bounty-challenge-specs/prepare-publication"
+CHECK: Final = "/api/bounty-challenge-specs/check"
 
 
 def run(report: Report) -> None:
     """Measure the group."""
     _rules(report)
     with running_service() as service:
+        _check(service, report)
         _overhead(service, report)
         _others(service, report)
 
@@ -44,6 +49,30 @@ def _rules(report: Report) -> None:
     found = score(lambda page: judge(page).issues)
     for name, share in (("precision", found.precision), ("recall", found.recall)):
         report(Figure(f"publish.rules_{name}", share, f"of {found.pages} pages", ">= 0.9", share >= 0.9))
+
+
+def _check(service: Service, report: Report) -> None:
+    """A page checked before it is published, by api, reviewer and a process for its rules: the whole answer."""
+    material, port = _long_page(20 * 1024), service.runtime.port()
+    page, judge = material.content, RulesProvider().judge
+    start(service.runtime, "reviewer-http", {"SERVICE_PORT": str(port)}, "service-reviewer", "serve")
+    api = start_api(service.runtime, {**service.variables, "SERVICE_REVIEWER_URL": f"http://{HOST}:{port}"})
+    http, url = urllib3.PoolManager(retries=False), f"http://{HOST}:{api.port}{CHECK}"
+    headers = {"Content-Type": "text/markdown"}
+    while http.request("POST", url, body=page, headers=headers).status != 200:
+        time.sleep(0.1)  # the reviewer still loads
+    seconds, alone = [], []
+    for _ in range(PUBLICATIONS):
+        service.world.index()
+        began = time.perf_counter()
+        status = http.request("POST", url, body=page, headers=headers).status
+        answered = time.perf_counter()
+        assert status == 200, status
+        judge(material)
+        seconds.append(answered - began)
+        alone.append(time.perf_counter() - answered)
+    value, reference = median(seconds) * 1000, median(alone) * 1000
+    report(Figure("publish.check", value, "ms", "<= 60", value <= 60, "the rules alone", reference))
 
 
 def _long_page(length: int) -> Material:
@@ -87,6 +116,7 @@ def _others(service: Service, report: Report) -> None:
             **service.variables,
             "SERVICE_REDIS_URL": redis.url(),
             "SERVICE_REVIEW_WAIT_SECONDS": "300",
+            "SERVICE_FORWARDED_HOPS": "1",  # a hundred people, not one address, which has few places
         }
         api = start_api(service.runtime, variables)
         service.world.create()
@@ -110,8 +140,8 @@ def _waiting(service: Service, api: RunningApi) -> Iterator[None]:
     answered: list[int] = []
     page = page_for(service.world, title="Waits")
 
-    def publish(poster: Key) -> None:
-        headers = _headers(service, poster, page)
+    def publish(number: int, poster: Key) -> None:
+        headers = {**_headers(service, poster, page), "X-Forwarded-For": f"198.51.100.{number}"}
         try:
             answered.append(
                 urllib3.request(
@@ -121,8 +151,8 @@ def _waiting(service: Service, api: RunningApi) -> Iterator[None]:
         except urllib3.exceptions.HTTPError:
             return  # the api ended with the benchmark
 
-    for _ in range(WAITING):
-        threading.Thread(target=publish, args=(Key(secrets.token_bytes(32)),), daemon=True).start()
+    for number in range(WAITING):
+        threading.Thread(target=publish, args=(number, Key(secrets.token_bytes(32))), daemon=True).start()
     while _in_flight(service) < WAITING:
         time.sleep(0.1)
     yield

@@ -10,6 +10,7 @@ import service_api.dependencies
 import service_delivery.app
 import service_delivery.config
 import service_delivery.dependencies
+import service_reviewer.app
 import service_web.app
 import service_web.config
 import service_web.dependencies
@@ -36,6 +37,7 @@ def api() -> Flask:
         credentials = (Path(folder) / "service-account.json").read_text(encoding="utf-8")
     more = {
         "SERVICE_DELIVERY_URL": _NOWHERE,
+        "SERVICE_REVIEWER_URL": _NOWHERE,
         "SERVICE_STORAGE_CREDENTIALS": credentials,
         "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(Identity.generate().public_key),
     }
@@ -58,3 +60,8 @@ def web() -> Flask:
     more = {"SERVICE_API_URL": _NOWHERE, "SERVICE_PAGES_URL": "https://bounties.example"}
     config = service_web.config.read_config({**_CHAIN, **more})
     return service_web.app.make_app(service_web.dependencies.make_dependencies(config))
+
+
+def reviewer() -> Flask:
+    """The reviewer's."""
+    return service_reviewer.app.make_app()

@@ -77,6 +77,7 @@ def _variables(database: Database, redis_url: str, storage: Path) -> Mapping[str
         "SERVICE_DATABASE_URL": database.url("service_api"),
         "SERVICE_REDIS_URL": redis_url,
         "SERVICE_DELIVERY_URL": NOBODY,
+        "SERVICE_REVIEWER_URL": NOBODY,
         "SERVICE_STORAGE_BUCKET": "bounties",
         "SERVICE_STORAGE_ENDPOINT": NOBODY,
         "SERVICE_STORAGE_CREDENTIALS": storage.read_text(encoding="utf-8"),

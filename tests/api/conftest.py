@@ -179,6 +179,7 @@ def api_variables(
         "SERVICE_DATABASE_URL": database.url("service_api"),
         "SERVICE_REDIS_URL": redis.url(),
         "SERVICE_DELIVERY_URL": "http://127.0.0.1:9",
+        "SERVICE_REVIEWER_URL": "http://127.0.0.1:9",
         "SERVICE_STORAGE_BUCKET": storage.bucket,
         "SERVICE_STORAGE_ENDPOINT": storage.url,
         "SERVICE_STORAGE_CREDENTIALS": storage.credentials_file.read_text(),

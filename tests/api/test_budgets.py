@@ -236,7 +236,14 @@ def of_an_address(budget: Budget) -> ParameterSet:
     "budget",
     [
         of_an_address(each)
-        for each in (USUAL.reads, USUAL.subgraph, USUAL.reviews_of_address, USUAL.hub_notices, USUAL.arrivals)
+        for each in (
+            USUAL.reads,
+            USUAL.subgraph,
+            USUAL.reviews_of_address,
+            USUAL.page_checks,
+            USUAL.hub_notices,
+            USUAL.arrivals,
+        )
     ],
 )
 def test_networks_of_one_site_have_sixteen_times_the_budget_together(service: Service, budget: Budget) -> None:
@@ -591,7 +598,9 @@ def test_configuration__of_budgets__names_them_and_multiplies_all(service: Servi
     budgets = read_config({**service.variables, **own}).budgets
     assert (budgets.reads, budgets.uploads) == (Budget("reads", 70, 30), Budget("uploads", 20, 60, shared=True))
     assert budgets.subgraph.amount == 10 * ApiBudgets().subgraph.amount
-    assert read_config({**service.variables, **own}).at_once == AtOnce(publications=40, queries=10, requests=160)
+    assert read_config({**service.variables, **own}).at_once == AtOnce(
+        publications=40, page_checks=20, queries=10, requests=160
+    )
     for wrong in ("reads", "reads=1", "everything=1/1", "reads=1/1;uploads=2/2"):
         with pytest.raises(ConfigurationError, match="SERVICE_BUDGETS"):
             read_config({**service.variables, "SERVICE_BUDGETS": wrong})

@@ -29,6 +29,7 @@ API = {
     "POST /api/bounties/<bounty_id>/delivery/wrap": "signed",
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/artifact-upload-url": "signed",
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/prepare": "signed",
+    "POST /api/bounty-challenge-specs/check": "public",
     "POST /api/bounty-challenge-specs/prepare-publication": "signed",
     "POST /api/hub-notices": "public",
     "POST /api/written-verdicts/<report_commitment>": "signed",
@@ -40,6 +41,10 @@ API = {
 DELIVERY = {route: access for route, access in API.items() if "delivery" in route} | {
     "GET /healthz": "public",
 }
+REVIEWER = dict.fromkeys(
+    ("GET /api/readiness-rubric", "GET /healthz", "GET /metrics", "GET /readyz", "POST /findings"), "public"
+)
+"""Reached from inside the deployment alone."""
 WEB = dict.fromkeys(
     (
         "GET /",
@@ -77,7 +82,10 @@ def decided(app: Flask) -> Iterator[tuple[str, str | None]]:
 
 
 @pytest.mark.spec(70, 80, 110, 111, 112, 170, 172, 178, 327, 328, 329, 330, 331)
-@pytest.mark.parametrize(("make", "expected"), [(offline.api, API), (offline.delivery, DELIVERY), (offline.web, WEB)])
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [(offline.api, API), (offline.delivery, DELIVERY), (offline.reviewer, REVIEWER), (offline.web, WEB)],
+)
 def test_routes__of_a_service__are_each_signed_or_public(make: Callable[[], Flask], expected: dict[str, str]) -> None:
     found = dict(decided(make()))
     undecided = {route: access for route, access in found.items() if access is None or access != expected.get(route)}

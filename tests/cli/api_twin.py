@@ -33,6 +33,10 @@ from bounty_protocol.domain.money import fee_amount
 from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.domain.terms import Terms
 from bounty_protocol.keccak import keccak256
+from bounty_protocol.readiness import VERSION
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import review
+from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import keys, to_json
 from bounty_protocol.types import (
     Address,
@@ -46,6 +50,7 @@ from bounty_protocol.types import (
 )
 from bounty_protocol.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
 from bounty_protocol.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
+from bounty_protocol.wire.publication import PageFindings
 from bounty_protocol.wire.values import Finality
 from service_cli.json_values import object_of
 
@@ -59,6 +64,7 @@ BLOCK = Block(BlockNumber(1), Bytes32("0x" + "11" * 32))
 Lie = Callable[[Json], object]
 
 ROUTES = {
+    "check": ("POST", r"/api/bounty-challenge-specs/check"),
     "publish": ("POST", r"/api/bounty-challenge-specs/prepare-publication"),
     "detail": ("GET", r"/api/bounties/(\d+)"),
     "list": ("GET", r"/api/bounties"),
@@ -146,6 +152,13 @@ class ApiTwin:
             lie = self.lies.get(name)
             return as_json(lie(answer) if lie else answer, 201 if method == "POST" else 200)
         return refusal(404, "route_not_found", "There is no such route.")
+
+    def _check(self, request: Request) -> Reply:
+        assert request.headers["content-type"] == "text/markdown"
+        assert "authorization" not in request.headers
+        rubric = current_rubric()
+        issues = review(Material(parse_challenge(request.body), request.body, self._time())).issues
+        return as_json(to_json(PageFindings(rubric.version, rubric.hash, VERSION, issues)))
 
     def _publish(self, request: Request) -> Json:
         page, poster = request.body, Address(parse_qs(request.query)["poster_address"][0])

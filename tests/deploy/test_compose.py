@@ -140,11 +140,12 @@ def test_networks__of_one_machine__let_each_process_reach_what_its_pod_may() -> 
     members = {network: {name for name in on if network in on[name]} for network in FILE["networks"]}
     assert members["front"] == {"caddy", "api", "web"}
     assert members["delivery"] == {"api", "delivery"}
-    assert members["data"] == set(PODS) - {"web"} | {"postgresql", "valkey", "dump"}
+    assert members["reviewer"] == {"api", "reviewer"}
+    assert members["data"] == set(PODS) - {"reviewer", "web"} | {"postgresql", "valkey", "dump"}
     assert members["receivers"] == {"webhooks"}
-    assert members["outside"] == set(PODS) - {"webhooks", "migrate"} | {"caddy", "backup"}
+    assert members["outside"] == set(PODS) - {"reviewer", "webhooks", "migrate"} | {"caddy", "backup"}
     inside = {name for name, network in FILE["networks"].items() if network.get("internal")}
-    assert inside == {"front", "delivery", "data"}
+    assert inside == {"front", "delivery", "reviewer", "data"}
 
 
 def test_schema__of_one_machine__is_there_before_what_waits_for_it_in_a_cluster() -> None:

@@ -21,6 +21,7 @@ ENGINES_OF = {
     "api-worker": ("api-worker", "api-health"),
     "delivery": ("delivery", "delivery-health"),
     "delivery-worker": ("a job", "delivery-health"),
+    "reviewer": (),
     "reviewer-worker": ("a job", "reviewer-health"),
     "indexer-worker": ("indexer", "indexer-health"),
     "indexer-scheduler": (),

@@ -68,12 +68,14 @@ CONFIGURATIONS = {
     "service-api": service_api.config.read_config,
     "service-indexer": service_indexer.config.read_config,
     "service-reviewer": service_reviewer.config.read_config,
+    "reviewer": service_reviewer.config.read_serving_config,
     "service-delivery": service_delivery.config.read_config,
     "service-web": service_web.config.read_config,
     "webhooks": service_api.webhooks.config.read_config,
     "store-dump": service_api.backup.config.read_storing_config,
     "fetch-dump": service_api.backup.config.read_fetching_config,
 }
+WITHOUT_DATABASE = {"reviewer", "web"}
 OWN_OF_PYTHON = {"PROMETHEUS_MULTIPROC_DIR", "SERVICE_INTERNAL_HOST"}
 
 
@@ -102,7 +104,8 @@ def test_environment__of_every_service__is_read_whole_by_its_code_and_holds_noth
         if process in {"await-schema", "migrate", "sleep"}:
             continue
         told = Recorder(filled(overlay, container, tmp_path))
-        CONFIGURATIONS.get(process, CONFIGURATIONS[container["image"].partition(":")[0]])(told)
+        own = CONFIGURATIONS[container["image"].partition(":")[0]]
+        CONFIGURATIONS.get(process, CONFIGURATIONS.get(name, own))(told)
         known = told.asked | OWN_OF_PYTHON | {f"{each}_FILE" for each in told.asked}
         # Every service of a deployment shares the ConfigMap of its chain; what is told one by one has to be read.
         shared = set(BACKUP) if process in {"store-dump", "fetch-dump"} else set(CHAIN)
@@ -151,7 +154,7 @@ def test_command__of_every_process__is_an_entry_point_of_its_image(overlay: str)
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_schema__is_waited_for_by_every_pod_before_it_starts(overlay: str) -> None:
     for each, pod in workloads(overlay):
-        if each["kind"] == "Deployment" and each["metadata"]["name"] != "web":  # it has no database
+        if each["kind"] == "Deployment" and each["metadata"]["name"] not in WITHOUT_DATABASE:
             (first,) = pod["initContainers"]
             assert first["args"] == ["await-schema"]
             assert first["image"] == pod["containers"][0]["image"]
@@ -186,7 +189,7 @@ def test_stop__of_what_gets_requests__comes_after_the_cluster_sends_none_there(o
         for name, _, container in own_containers(overlay)
         if "http" in {port["name"] for port in container.get("ports", [])}
     }
-    assert set(pauses) == {"api", "delivery", "web"}
+    assert set(pauses) == {"api", "delivery", "reviewer", "web"}
     assert min(pauses.values()) >= 5
 
 

@@ -6,7 +6,7 @@ from kustomization.render import Object
 from .manifests import ENTRY_POINTS, OVERLAYS, SCRATCH, by_name, environment, own_containers
 
 PUBLIC, POSTGRES, REDIS, DELIVERY, COLLECTOR = "the internet", "postgresql", "redis", "delivery", "the collector"
-API = "api"
+API, REVIEWER = "api", "reviewer"
 IDENTITY = "the metadata server"
 METADATA_SERVERS = {"169.254.169.254/32", "169.254.169.252/32"}
 """Where a pod asks for the token of its workload identity, by how the cluster leads it there."""
@@ -19,6 +19,7 @@ EDGE_OF_VARIABLE = {
     "SERVICE_OPENAI_API_KEY": PUBLIC,
     "SERVICE_DELIVERY_URL": DELIVERY,
     "SERVICE_API_URL": API,
+    "SERVICE_REVIEWER_URL": REVIEWER,
     "SERVICE_OTLP_ENDPOINT": COLLECTOR,
     "SERVICE_WEBHOOK_PRIVATE_KEYS": PUBLIC,
 }
@@ -67,7 +68,8 @@ def edges_of_code(overlay: str) -> set[tuple[str, str]]:
     edges.discard(("web", IDENTITY))  # it names the bucket to browsers, and reaches relays of the beacon alone
     # Only the serving api forwards; only the worker of the reviews may ask a provider, once one is configured. What a
     # restored copy is reached by is in the pod itself.
-    return (edges - {("api-worker", DELIVERY), (SCRATCH, POSTGRES), (SCRATCH, REDIS)}) | {("reviewer-worker", PUBLIC)}
+    edges -= {("api-worker", DELIVERY), ("api-worker", REVIEWER), (SCRATCH, POSTGRES), (SCRATCH, REDIS)}
+    return edges | {("reviewer-worker", PUBLIC)}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -98,14 +100,25 @@ def test_policies__into_the_service__open_the_ways_to_what_serves(overlay: str) 
                 target = each["spec"]["podSelector"].get("matchLabels", {}).get("app.kubernetes.io/name", "all")
                 opened[target, rule["ports"][0]["port"]] = rule["from"]
     web = {target: peers for (target, port), peers in opened.items() if port == 8080}
-    assert set(web) == {"api", "delivery", "web"}
+    assert set(web) == {"api", "delivery", "reviewer", "web"}
     serving = {name for name, _, container in own_containers(overlay) if container.get("args") == ["serve"]}
     services = {each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Service"}
     assert serving == set(web) == services - {"postgresql", "valkey"}, "what serves is reached by somebody"
     (ingress,) = web["web"]
     assert "namespaceSelector" in ingress
     assert web["api"] == [ingress, {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "web"}}}]
-    assert web["delivery"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}]
+    assert web["delivery"] == web["reviewer"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_reviewers_service__that_judges_what_strangers_write__reaches_nothing_and_mounts_no_secret(
+    overlay: str,
+) -> None:
+    ways = {goal for name, goal in edges_of_policies(overlay) if name == "reviewer"}
+    assert ways == ({COLLECTOR} if overlay == "traced" else set())
+    ((pod, container),) = [(pod, one) for name, pod, one in own_containers(overlay) if name == "reviewer"]
+    assert not any("secret" in each for each in pod["volumes"])
+    assert not any(name.endswith("_FILE") for name in environment(overlay, container))
 
 
 def test_endpoint__of_the_collector__is_told_to_every_process_where_the_component_is_and_to_none_elsewhere() -> None:

@@ -135,7 +135,7 @@ def fund(
     page.press("Write or choose the page")
     page.fill("Page", path.read_text(encoding="utf-8"))
     page.press("Go on")
-    page.wait("Publish the page")
+    assert "Checked before\nthe service's rules find nothing against the page" in page.wait("Publish the page")
     page.press(SIGN)
     shown = page.wait("Sign the escrow")
     assert "lets the contract take 25 tUSDC from you" in shown
@@ -178,6 +178,48 @@ def to_the_escrow(cast: Cast, page: Page, folder: Path, title: str) -> None:
     page.press("Go on")
     page.wait("Publish the page")
     page.press(SIGN)
+
+
+def test_poster__whose_page_the_rules_refuse__sees_why_before_anything_is_signed(
+    cast: Cast, browser: Browser, tmp_path: Path
+) -> None:
+    deadline = cast.chain_time() + LONG_SECONDS
+    path = challenge_page(tmp_path, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title="Once")
+    text = path.read_text(encoding="utf-8")
+    page = opened(cast, browser, "poster", "/publish")
+    page.press("Write or choose the page")
+    assert "it leaves this browser once" in page.wait("Before anything is signed")
+    page.fill("Page", f"{text}\nThe format is TBD.\n")
+    page.press("Go on")
+    page.wait_alert("The service's rules find the page not ready")
+    page.wait_alert("Holds the placeholder 'TBD'")
+    assert page.asked() == []
+    page.press("Write or choose the page")
+    page.fill("Page", text)
+    page.press("Go on")
+    page.wait("Publish the page")
+    assert page.asked() == []
+    closed(page)
+
+
+def test_poster__while_no_page_can_be_checked__is_shown_that_and_goes_on_to_the_review(
+    cast: Cast, browser: Browser, tmp_path: Path
+) -> None:
+    reviewer = cast.stack.services["reviewer"]
+    deadline = cast.chain_time() + LONG_SECONDS
+    path = challenge_page(tmp_path, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title="Away")
+    page = opened(cast, browser, "poster", "/publish")
+    page.press("Write or choose the page")
+    page.fill("Page", path.read_text(encoding="utf-8"))
+    reviewer.stop()
+    try:
+        page.press("Go on")
+        assert "Checked before\nno: The reviewer cannot be reached" in page.wait("Publish the page")
+        page.press(SIGN)
+        page.wait("Sign the escrow")  # the review is a job, and needs no reviewer over HTTP
+    finally:
+        reviewer.restart()
+    closed(page)
 
 
 def test_poster__whose_safe_is_not_there_yet__is_refused_and_goes_on_once_it_is(

@@ -27,7 +27,7 @@ OTHERS = ("indexer-worker", "indexer-scheduler", "settler", "api-worker", "deliv
 """What no request of the load waits for, in the order they are replaced."""
 
 
-NEW = tuple(each for each in SERVICES if each.name == "webhooks")
+NEW = tuple(each for each in SERVICES if each.name in {"reviewer", "webhooks"})
 """What the release before does not have."""
 
 

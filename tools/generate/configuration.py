@@ -19,7 +19,7 @@ Read = Callable[[Mapping[str, str]], object]
 
 
 def _outside(read: Callable[[EnvironmentReader], object]) -> Read:
-    """The reading of a variable that is no part of a process's configuration."""
+    """The reading of variables that are no part of a process's configuration, or of one that requires none."""
 
     def read_alone(environment: Mapping[str, str]) -> None:
         reader = EnvironmentReader(environment)
@@ -34,6 +34,7 @@ _READERS: Final[tuple[tuple[str, Read], ...]] = (
     ("A", service_api.config.read_config),
     ("I", service_indexer.config.read_config),
     ("R", service_reviewer.config.read_config),
+    ("R", _outside(service_reviewer.config.serving_config)),
     ("D", service_delivery.config.read_config),
     ("W", service_web.config.read_config),
     ("H", service_api.webhooks.config.read_config),

@@ -160,8 +160,11 @@ class ApiClient:
 
     def post_json(self, path: str, body: object, *, patient: bool = True) -> Answer:
         """A public query with a JSON body; ``patient`` as in ``get``."""
-        data, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
-        return self._read(lambda: self._request("POST", path, {}, data, headers), patient)
+        return self.post(path, json.dumps(body).encode(), "application/json", patient=patient)
+
+    def post(self, path: str, body: bytes, media_type: str, *, patient: bool = True) -> Answer:
+        """A public query with another body; ``patient`` as in ``get``."""
+        return self._read(lambda: self._request("POST", path, {}, body, {"Content-Type": media_type}), patient)
 
     def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
         patience, restart = _Patience(PATIENCE_SECONDS), _Patience(RESTART_SECONDS if patient else 0.0)

@@ -42,6 +42,10 @@ const BASIS_POINTS = 10_000n;
 const ALLOWED =
   "by two transactions, an allowance of exactly the escrow and the bounty itself: your account has code that confirms " +
   "none of its signatures (ERC-1271), as after a delegation (EIP-7702), and the token asks that code, not your key";
+/** Where the text goes before anything is signed. */
+const LEAVES =
+  "Before anything is signed it leaves this browser once: the service checks it by its rules, and keeps it nowhere " +
+  "until you publish it.";
 const AGE_KEY = /AGE-SECRET-KEY-1/i;
 const MAINNET = 8453;
 /** Fundings of one page that are looked at for one that the token has not as spent. */
@@ -109,8 +113,9 @@ async function publish(context: Context, stage: Stage): Promise<void> {
   await requireNoNotice(context, stage);
   if (!isUsable) {
     await requireFundable(context, terms, conditions);
+    const checked = await checkedBefore(context, stage, page);
     if (known.length + hidden.length > 0) await confirmSecond(stage, known, hidden);
-    await review(context, stage, page, commitment, terms, conditions);
+    await review(context, stage, page, commitment, terms, conditions, checked);
     await requireNoNotice(context, stage); // a review takes a while
   }
   let funding = kept;
@@ -203,7 +208,7 @@ async function written({ journal }: Context, stage: Stage): Promise<string> {
   });
   const fields = [
     labelled("File", file, "Or drop it on the field below, or write there."),
-    labelled("Page", text, "Markdown with frontmatter, exactly as it will be published."),
+    labelled("Page", text, `Markdown with frontmatter, exactly as it will be published. ${LEAVES}`),
   ];
   return stage.ask("The challenge page", fields, "Go on", async () => {
     const page = text.value.replace(/\r\n?/g, "\n");
@@ -304,6 +309,29 @@ async function confirmSecond(stage: Stage, known: readonly Escrow[], hidden: rea
   await stage.confirm("This page was funded before", [...before, again], "Fund it once more");
 }
 
+/**
+ * What the service's rules have against the page, before anything is signed: `page_not_ready` with all of it. A check
+ * that cannot be made stops nobody, since publishing has the page reviewed: what came of it is shown then.
+ */
+async function checkedBefore({ api }: Context, stage: Stage, page: string): Promise<Fact> {
+  stage.say("The service checks the page by its rules. It keeps nothing of it.");
+  let found: Schemas["PageFindings"];
+  try {
+    const headers = { "Content-Type": "text/markdown" };
+    found = await stage.until(() =>
+      typed("PageFindings", answerOf(api.POST("/api/bounty-challenge-specs/check", { body: page, headers }))),
+    );
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code === "stopped") throw error;
+    return ["Checked before", `no: ${printable(error.message)} The review that comes now checks the page, too`];
+  }
+  if (found.issues.length === 0) return ["Checked before", "the service's rules find nothing against the page"];
+  throw new ServiceError("page_not_ready", "The service's rules find the page not ready to be published.", {
+    issues: found.issues,
+    nextAction: "Nothing was signed or published. Change the page where the list points, and go on.",
+  });
+}
+
 /** Has the page reviewed and stored, and compares everything in the answer with what is derived here. */
 async function review(
   context: Context,
@@ -312,6 +340,7 @@ async function review(
   commitment: Hex,
   terms: PageTerms,
   conditions: Conditions,
+  checked: Fact,
 ): Promise<void> {
   const { api, account } = context;
   const size = new TextEncoder().encode(page).length;
@@ -327,6 +356,7 @@ async function review(
       ],
       ["Page", `${printable(terms.title)}, ${bytes(size)}`],
       ["Commitment of the page", commitment],
+      checked,
     ],
     () =>
       typed(

@@ -38,7 +38,7 @@ _LIMITS: Final = ("SERVICE_REVIEW_QUOTA", "SERVICE_BUDGET_FACTOR")
 _WEBHOOKS: Final = ("SERVICE_WEBHOOK_INSECURE_LOOPBACK",)
 _API: Final = (
     *(*_RPC, *_BEACON, *_STORAGE, *_LIMITS, *_WEBHOOKS),
-    *("SERVICE_PUBLIC_HOST", "SERVICE_DELIVERY_URL", "SERVICE_WEBHOOK_PUBLIC_KEY"),
+    *("SERVICE_PUBLIC_HOST", "SERVICE_DELIVERY_URL", "SERVICE_REVIEWER_URL", "SERVICE_WEBHOOK_PUBLIC_KEY"),
 )
 _API_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_STORAGE_CREDENTIALS")
 _DELIVERY: Final = (*_RPC, "SERVICE_PUBLIC_HOST")
@@ -55,6 +55,7 @@ SERVICES: Final = (
     ServiceProcess("settler", ("service-indexer", "settler"), "service_indexer", _RPC, _SETTLER_SECRETS),
     ServiceProcess("api", ("service-api", "serve"), "service_api", _API, _API_SECRETS, serves=True),
     ServiceProcess("api-worker", ("service-api", "worker"), "service_api", _API, _API_SECRETS),
+    ServiceProcess("reviewer", ("service-reviewer", "serve"), None, (), (), serves=True),
     ServiceProcess("reviewer-worker", ("service-reviewer", "worker"), "service_reviewer", _REVIEWER),
     ServiceProcess(
         "delivery", ("service-delivery", "serve"), "service_delivery", _DELIVERY, _DELIVERY_SECRETS, serves=True

@@ -181,6 +181,7 @@ def _bring_up(
         "SERVICE_RPC_URLS": chain.url,
         "SERVICE_PUBLIC_HOST": f"{HOST}:{launcher.port('api')}",
         "SERVICE_DELIVERY_URL": f"http://{HOST}:{launcher.port('delivery')}",
+        "SERVICE_REVIEWER_URL": f"http://{HOST}:{launcher.port('reviewer')}",
         "SERVICE_API_URL": common["SERVICE_API_BASE_URL"],
         "SERVICE_PAGES_URL": f"http://{HOST}:{launcher.port('web')}",
         "SERVICE_STORAGE_BUCKET": storage.bucket,

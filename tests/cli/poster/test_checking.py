@@ -6,9 +6,11 @@ from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds
 from demo.examples import EXAMPLES
+from service_cli.errors import MALFORMED
 from service_cli.poster.checking import find, line_of
 
-from tests.cli.servers import RpcProxy
+from tests.cli.api_twin import ApiTwin, refusal
+from tests.cli.servers import Reply, RpcProxy, as_json
 from tests.cli.terminal import Terminal
 
 EXAMPLE = (EXAMPLES / "bounty_challenge.md").read_text(encoding="utf-8")
@@ -81,6 +83,48 @@ def test_check__of_a_page_with_a_key_or_of_a_silent_hub__is_no_success(poster: T
     assert key not in ran.stdout + ran.words
     rpc.before = lambda _method, _params: {"error": {"code": -32005, "message": "too many requests"}}
     assert poster.run("poster:check", "-", stdin=EXAMPLE.encode(), code=1).last["code"] == "chain_unavailable"
+
+
+def test_check__by_the_service__sends_the_page_unsigned_and_shows_what_it_finds(poster: Terminal, api: ApiTwin) -> None:
+    page = EXAMPLE + "\nThe format is TBD.\n"
+    (poster.home / "page.md").write_text(page)
+    ran = poster.run("poster:check", "--service", "page.md", code=1)
+    (sent,) = api.server.requests
+    assert (sent.path, sent.body) == ("/api/bounty-challenge-specs/check", page.encode())
+    assert f"page.md:{number_of('The format is TBD', page)}: body: " in ran.words
+    assert (ran.event("poster_check.finished")["hub_checked"], ran.last["code"]) == (True, "page_not_ready")
+    assert "is sent to" in ran.words
+    ready = poster.run("poster:check", "--service", "-", stdin=EXAMPLE.encode())
+    assert (ready.names, ready.last["issues"]) == (["poster_check.finished"], 0)
+
+
+def test_check__by_the_service__sends_no_page_with_a_key_or_of_more_than_any_route_takes(
+    poster: Terminal, api: ApiTwin
+) -> None:
+    key = next(value for name, value in poster.environment.items() if name == "SERVICE_POSTER_PRIVATE_KEY")
+    ran = poster.run("poster:check", "--service", "-", stdin=f"{EXAMPLE}\n{key}\n".encode(), code=1)
+    assert ran.last["code"] == "secret_in_document"
+    large = EXAMPLE.encode().ljust(257 * 1024, b"x")
+    assert poster.run("poster:check", "--service", "-", stdin=large, code=1).last["code"] == "file_too_large"
+    assert poster.run("poster:check", "--service", "--offline", "-", stdin=b"", code=2)
+    assert api.server.requests == []
+
+
+def test_check__by_a_service_that_answers_anything__shows_no_control_characters(poster: Terminal, api: ApiTwin) -> None:
+    def found(*issues: dict[str, str]) -> Reply:
+        rubric = {"rubric_version": "1", "rubric_hash": "0x" + "0" * 64, "rules_version": "rules-9"}
+        return as_json({**rubric, "issues": [*issues]})
+
+    api.scripts["check"] = lambda _: found({"path": "bo\u202edy", "message": "Line 9999999: \u001b[2J gone"})
+    ran = poster.run("poster:check", "--service", "-", stdin=EXAMPLE.encode(), code=1)
+    assert ran.event("poster_check.issue")["field"] == "bo[U+202E]dy"
+    assert "\u001b" not in ran.words + ran.stdout
+    api.scripts["check"] = lambda _: found({"path": "body", "message": "x" * 1_501})
+    assert poster.run("poster:check", "--service", "-", stdin=EXAMPLE.encode(), code=1).last["code"] == MALFORMED
+    api.scripts["check"] = lambda _: refusal(429, "rate_limit_reached", "Used up.")
+    assert poster.run("poster:check", "--service", "-", stdin=EXAMPLE.encode(), code=1).last["code"] == (
+        "rate_limit_reached"
+    )
 
 
 @pytest.mark.parametrize(

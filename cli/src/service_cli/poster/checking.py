@@ -1,8 +1,9 @@
-"""``poster:check``: a page reviewed on this machine, as a linter shows it.
+"""``poster:check``: a page reviewed on this machine or, where that is wanted, by the service, as a linter shows it.
 
 The rules are those of the service's own readiness review, of the same release as this client; the Hub's bounds are
 checked where its values are known. What is found is a line of the page, a field and a sentence. Nothing is sent to the
-API, and no key is needed.
+API unless ``--service`` is given: then the page is, unsigned, and the rules are those that the service has now. No key
+is needed.
 """
 
 import re
@@ -14,7 +15,7 @@ from typing import Final
 from bounty_protocol.chain.hub_constants import term_issues
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError
 from bounty_protocol.types import UnixSeconds
 
 from service_cli.chain.session import ChainClient
@@ -44,15 +45,17 @@ class Finding:
     message: str
 
 
-def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool = False) -> None:
+def check_page_file(
+    settings: Settings, page: bytes, name: str, *, offline: bool = False, service: bool = False
+) -> None:
     """The command ``poster:check``; ``name`` is what the page is called in the lines for people."""
     check_document(settings.environment, page, "The page")
-    online = not offline and all(settings.knows(value) for value in CHAIN)
+    online = service or (not offline and all(settings.knows(value) for value in CHAIN))
     conditions, now = None, UnixSeconds(int(time.time()))
-    if online:
+    if online and not service:
         chain = ChainClient.checked(settings)
         conditions, now = read_conditions(chain), chain.latest().time
-    found = list(dict.fromkeys(find(page, now, conditions)))
+    found = list(dict.fromkeys(_served(settings, page) if service else find(page, now, conditions)))
     for one in found:
         emit(PageIssue(one.line, one.field, one.message))
         remark(f"{name}:{one.line}: {one.field}: {one.message}", urgent=True)
@@ -65,6 +68,18 @@ def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool
         message = f"{name} has {issues}; its publication would be refused."
         raise CommandRefused("page_not_ready", message, next_action="Change each line named above, then check again.")
     remark(f"{name}: nothing found; the service's review may still see what no rule does")
+
+
+def _served(settings: Settings, page: bytes) -> Iterator[Finding]:
+    """The issues that the service finds: its release of the rules, its Hub's bounds."""
+    from bounty_protocol.wire.publication import PageFindings
+
+    from service_cli.api import api_of
+
+    api = api_of(settings)
+    remark(f"the page is sent to {api.peer.host}, which keeps nothing of it before you publish it")
+    answer = api.post("/api/bounty-challenge-specs/check", page, "text/markdown")
+    return _placed(page.decode("utf-8", "replace"), answer.read(PageFindings).issues)
 
 
 def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Iterator[Finding]:
@@ -99,9 +114,11 @@ def _placed(text: str, issues: Iterable[Issue]) -> Iterator[Finding]:
     lines = text.splitlines()
     for issue in issues:
         if stated := _IN_BODY.match(issue.message):
-            yield Finding(int(stated["line"]), issue.path, _plain(issue.message[stated.end() :]))
+            yield Finding(
+                int(stated["line"]), printable(issue.path, MAX_ISSUE_PATH), _plain(issue.message[stated.end() :])
+            )
         else:
-            yield Finding(line_of(lines, issue.path), issue.path, _plain(issue.message))
+            yield Finding(line_of(lines, issue.path), printable(issue.path, MAX_ISSUE_PATH), _plain(issue.message))
 
 
 def _plain(message: str) -> str:

@@ -174,6 +174,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/bounty-challenge-specs/check": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * What the form of a challenge page, this Hub's bounds and the readiness rules have against it, before it is
+         *     published.
+         * @description No model reads it, no review is charged, and nothing of the page is stored or logged.
+         */
+        readonly post: operations["post_api_bounty_challenge_specs_check"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/bounty-challenge-specs/prepare-publication": {
         readonly parameters: {
             readonly query?: never;
@@ -966,6 +987,13 @@ export interface components {
         readonly NoticeReason: "hub_flaw" | "owner_keys" | "escrow_token" | "other" | "withdrawn";
         /** @enum {string} */
         readonly Outcome: "awarded" | "no_valid_submission";
+        /** @description What the rules find on a page, and by which rubric and rules. Without an issue no rule objects; a review may. */
+        readonly PageFindings: {
+            readonly issues: readonly components["schemas"]["Issue"][];
+            readonly rubric_hash: components["schemas"]["Bytes32"];
+            readonly rubric_version: string;
+            readonly rules_version: string;
+        };
         /** @description A call of the Hub, for the Poster's wallet to send. */
         readonly PreparedCall: {
             readonly args: components["schemas"]["AbiArguments"];
@@ -2448,6 +2476,134 @@ export interface operations {
              * @description `storage_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `bounty_submission_content_authority_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `storage_verification_pending`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            readonly 503: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readonly post_api_bounty_challenge_specs_check: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example ---
+                 *     version: 1
+                 *     title: Halve the size of our tile set
+                 *     summary: The tiles are too large.
+                 *     escrow_amount: 25000000
+                 *     submission_deadline: 1900000000
+                 *     judging_window_seconds: 259200
+                 *     acceptance_criteria:
+                 *       - Every tile decodes to the same pixels.
+                 *     deliverables:
+                 *       - The tool.
+                 *     ---
+                 *     # Tiles
+                 */
+                readonly "text/markdown": string;
+            };
+        };
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PageFindings"];
+                };
+            };
+            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            readonly 400: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
+            readonly 413: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            readonly 415: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            readonly 429: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            readonly 500: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `page_check_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
             readonly 503: {

@@ -106,6 +106,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "pending_storage_full": Problem(503, _RETRY),
     "storage_verification_pending": Problem(503, _RETRY),
     "delivery_unavailable": Problem(503, _RETRY),
+    "page_check_unavailable": Problem(503, _RETRY),
     "service_overloaded": Problem(503, _RETRY),
     "webhooks_unconfigured": Problem(503, "The operator has to set up webhooks; GET /api/changes has the same facts."),
 }

@@ -13,6 +13,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Final
@@ -28,6 +29,7 @@ from service_common.config import EnvironmentReader
 from service_common.log import get_logger
 
 CHECK_SECONDS: Final = 3.0
+_TEXT: Final = "text/plain; charset=utf-8"
 Check = Callable[[], object]
 """Returns when the dependency answers; raises when it does not."""
 
@@ -78,36 +80,64 @@ class DependencyStates(Collector):
         yield family
 
 
+@dataclass(frozen=True, slots=True)
+class StateAnswer:
+    """One answer about a process: its status, its media type and its body."""
+
+    status: int
+    media_type: str
+    body: bytes
+
+
+class ProcessState:
+    """What a process answers about itself, over whichever port. ``own`` probes its public port."""
+
+    def __init__(self, checks: Mapping[str, Check], own: Check | None = None) -> None:
+        self._readiness = Readiness(checks, own)
+        self._of_process = CollectorRegistry()
+        self._of_process.register(BuildInfo())
+        self._of_process.register(DependencyStates(checks, self._readiness))
+
+    def readyz(self) -> StateAnswer:
+        """Which dependencies do not answer."""
+        failing = self._readiness.failing()
+        body = json.dumps({"ready": not failing, "failing": failing}).encode()
+        return StateAnswer(503 if failing else 200, "application/json", body)
+
+    def serving(self) -> StateAnswer:
+        """Whether to send work here."""
+        serving = self._readiness.serving()
+        return StateAnswer(200 if serving else 503, _TEXT, b"yes\n" if serving else b"no\n")
+
+    def healthz(self) -> StateAnswer:
+        """That it lives."""
+        return StateAnswer(200, _TEXT, b"ok\n")
+
+    def metrics(self) -> StateAnswer:
+        """What it counts."""
+        figures = generate_latest(_registry()) + generate_latest(self._of_process)
+        return StateAnswer(200, "text/plain; version=0.0.4; charset=utf-8", figures)
+
+
 def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | None = None) -> ThreadingHTTPServer:
     """Start answering in a thread; the caller may ``shutdown()`` it. ``own`` probes this process's public port."""
-    readiness = Readiness(checks, own)
-    of_process = CollectorRegistry()
-    of_process.register(BuildInfo())
-    of_process.register(DependencyStates(checks, readiness))
+    state = ProcessState(checks, own)
+    answers = {
+        "/readyz": state.readyz,
+        "/serving": state.serving,
+        "/healthz": state.healthz,
+        "/metrics": state.metrics,
+    }
 
     class InternalHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the name http.server calls
-            if self.path == "/readyz":
-                failing = readiness.failing()
-                body = json.dumps({"ready": not failing, "failing": failing}).encode()
-                self._answer(503 if failing else 200, "application/json", body)
-            elif self.path == "/serving":
-                serving = readiness.serving()
-                self._answer(200 if serving else 503, "text/plain; charset=utf-8", b"yes\n" if serving else b"no\n")
-            elif self.path == "/healthz":
-                self._answer(200, "text/plain; charset=utf-8", b"ok\n")
-            elif self.path == "/metrics":
-                figures = generate_latest(_registry()) + generate_latest(of_process)
-                self._answer(200, "text/plain; version=0.0.4; charset=utf-8", figures)
-            else:
-                self._answer(404, "application/json", b"{}")
-
-        def _answer(self, status: int, media_type: str, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", media_type)
-            self.send_header("Content-Length", str(len(body)))
+            found = answers.get(self.path)
+            answer = StateAnswer(404, "application/json", b"{}") if found is None else found()
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.media_type)
+            self.send_header("Content-Length", str(len(answer.body)))
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(answer.body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Probes are not worth a line."""

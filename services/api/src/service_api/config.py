@@ -49,6 +49,8 @@ class ApiBudgets(CallerBudgets):
     webhooks: Budget = Budget("webhooks", 60, _HOUR, shared=True)
     """Of an account: webhooks registered, tested and given another secret."""
     webhooks_of_address: Budget = Budget("webhooks-of-address", 120, _HOUR, shared=True)
+    page_checks: Budget = Budget("page-checks", 120, _HOUR, shared=True)
+    """Of a network address: pages checked by the rules, each of which costs up to two seconds of a processor."""
     hub_notices: Budget = Budget("hub-notices", 30, _HOUR, shared=True)
     """Of a network address: notices about the Hub, each of which costs some reads of the chain."""
 
@@ -62,6 +64,7 @@ class AtOnce:
 
     publications: int = 4
     """With as many of the longest pages before it, another one's page is still reviewed while its Poster waits."""
+    page_checks: int = 2
     queries: int = 1
     """Others of it wait for their turn."""
     requests: int = 16
@@ -69,7 +72,7 @@ class AtOnce:
 
     def times(self, factor: int) -> "AtOnce":
         """All of them."""
-        return AtOnce(self.publications * factor, self.queries * factor, self.requests * factor)
+        return AtOnce(*(getattr(self, each.name) * factor for each in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class ApiConfig:
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     delivery_url: str
+    reviewer_url: str
     review_quota: int
     review_wait_seconds: int
     pending_bytes: int
@@ -109,6 +113,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         database_url=read_database_url(reader),
         redis_url=read_redis_url(reader),
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
+        reviewer_url=reader.required("SERVICE_REVIEWER_URL", parse_origin, "the reviewer, inside the cluster"),
         review_quota=reader.optional(
             "SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA, "reviews for each Poster in a rolling 24 hours"
         ),

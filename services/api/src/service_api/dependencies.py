@@ -40,6 +40,8 @@ from service_api.storage.port import DownloadTarget, ObjectStore
 
 EXTENSION: Final = "service-api"
 MAX_WAITING_REVIEWS: Final = 100
+MAX_CHECKING: Final = 16
+"""Pages that one process has checked by the reviewer at a time: a thread waits for each."""
 MAX_VERIFYING: Final = 8
 """Ciphertexts that one process hashes at a time while their requests wait; more go to the queue at once."""
 REVIEW_STEP_SECONDS: Final = 5.0
@@ -93,6 +95,7 @@ class Dependencies:
     http: TimelyHttp
     clock: Clock
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
+    check_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_CHECKING))
 
     verify_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_VERIFYING))
     contents: Recent[tuple[BountyId, Bytes32], SharedContent] = field(init=False)

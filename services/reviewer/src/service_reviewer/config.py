@@ -46,6 +46,15 @@ class ReviewerConfig:
     provider: str | None
     model: ModelSettings | None
     daily_cap: int
+    internal_port: int
+    traces: TraceSettings
+    log_level: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServingConfig:
+    """The reviewer's HTTP face: it has no database, no queue, no key and no model."""
+
     host: str
     port: int
     internal_port: int
@@ -71,14 +80,31 @@ def read_config(environment: Mapping[str, str]) -> ReviewerConfig:
         daily_cap=reader.optional(
             "SERVICE_REVIEW_DAILY_CAP", parse_decimal, 500, "paid reviews of the deployment in a rolling 24 hours"
         ),
-        host=read_host(reader),
-        port=read_port(reader),
         internal_port=read_internal_port(reader),
         traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )
     reader.check()
     return config
+
+
+def read_serving_config(environment: Mapping[str, str]) -> ServingConfig:
+    """The same for the process that answers HTTP requests."""
+    reader = EnvironmentReader(environment)
+    config = serving_config(reader)
+    reader.check()
+    return config
+
+
+def serving_config(reader: EnvironmentReader) -> ServingConfig:
+    """What that process reads; none of it is required."""
+    return ServingConfig(
+        host=read_host(reader),
+        port=read_port(reader),
+        internal_port=read_internal_port(reader),
+        traces=read_trace_settings(reader),
+        log_level=read_log_level(reader),
+    )
 
 
 def _read_model(reader: EnvironmentReader) -> ModelSettings:

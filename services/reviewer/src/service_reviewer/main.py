@@ -17,7 +17,8 @@ from service_common.jobs.worker import run_worker
 from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
-from service_reviewer.config import ReviewerConfig, read_config
+from service_reviewer.config import ReviewerConfig, read_config, read_serving_config
+from service_reviewer.findings import check_rules
 from service_reviewer.jobs import PERIODIC, REVIEWS
 from service_reviewer.replay import ReplayError, replay
 
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; the exit code."""
     processes = {
         "worker": Process("run jobs of the queues reviews and reviews-later", _worker),
-        "serve": Process("answer health and the rubric", _serve),
+        "serve": Process("answer HTTP requests: the rubric, reviews by the rules, health and metrics", _serve),
         "await-schema": AWAIT_SCHEMA,
         "replay": Process(
             "judge a recorded page again and print, as one JSON line, what is the same",
@@ -38,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _worker(environment: Environment) -> None:
-    config = _configured(environment)
+    config = read_config(environment)
+    log.configure("reviewer", config.log_level)
     start_traces("reviewer", config.traces)
     if config.model is not None:
         import service_reviewer.providers.model.provider  # noqa: F401  # once, before the worker forks for each job
@@ -49,13 +51,14 @@ def _worker(environment: Environment) -> None:
 
 
 def _serve(environment: Environment) -> None:
-    config = _configured(environment)
+    config = read_serving_config(environment)
+    log.configure("reviewer", config.log_level)
     serve(
         "service_reviewer.wsgi:application",
         host=config.host,
         port=config.port,
         internal_port=config.internal_port,
-        checks=_checks(config),
+        checks={"rules": check_rules},
     )
 
 
@@ -70,12 +73,6 @@ def _replay(environment: Environment, review_id: str, page: str | None) -> None:
     print(json.dumps(outcome))  # noqa: T201
     if outcome["recorded"] != outcome["repeated"]:
         sys.exit(1)
-
-
-def _configured(environment: Environment) -> ReviewerConfig:
-    config = read_config(environment)
-    log.configure("reviewer", config.log_level)
-    return config
 
 
 def _checks(config: ReviewerConfig) -> dict[str, Check]:

@@ -20,8 +20,6 @@ from bounty_protocol.readiness.steering import STEERING
 from bounty_protocol.readiness.terms import LIMITS, PAYMENT
 from bounty_protocol.readiness.times import TIMES
 
-VERSION: Final = "rules-4"
-"""Changes whenever the same page could get other issues than before."""
 _TOO_MANY_PARTS: Final = Issue(
     "body",
     f"Consists of more than {MAX_PASSAGES:,} paragraphs, headings, list entries and table cells. Join what belongs "

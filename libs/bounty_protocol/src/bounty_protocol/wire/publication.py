@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from bounty_protocol.domain.roster import Roster
+from bounty_protocol.errors import Issue
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, Bytes32, ChainId
 from bounty_protocol.wire.deployment import CurrentFees
@@ -50,3 +51,13 @@ class PreparedPublication:
     fee_policy: CurrentFees
     guardian_roster: Roster
     review: ReviewReference
+
+
+@dataclass(frozen=True, slots=True)
+class PageFindings:
+    """What the rules find on a page, and by which rubric and rules. Without an issue no rule objects; a review may."""
+
+    rubric_version: str
+    rubric_hash: Bytes32
+    rules_version: str
+    issues: tuple[Issue, ...]

@@ -72,13 +72,18 @@ def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:
 
 def public_json(max_bytes: int) -> Callable[[Callable[Concatenate[bytes, P], R]], Callable[P, R]]:
     """A route without a signature that reads a JSON body; the view charges its caller."""
+    return public_body("application/json", max_bytes)
+
+
+def public_body(media_type: str, max_bytes: int) -> Callable[[Callable[Concatenate[bytes, P], R]], Callable[P, R]]:
+    """The same of another media type."""
 
     def decorate(view: Callable[Concatenate[bytes, P], R]) -> Callable[P, R]:
         @wraps(view)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-            return view(read_body(request, "application/json", max_bytes), *args, **kwargs)
+            return view(read_body(request, media_type, max_bytes), *args, **kwargs)
 
-        return _marked(wrapped, "public", "application/json")
+        return _marked(wrapped, "public", media_type)
 
     return decorate
 

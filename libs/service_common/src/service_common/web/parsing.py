@@ -75,7 +75,7 @@ def _parser(part: Part) -> Callable[[str], object]:
     """The parser of a value of the query."""
     if (form := form_of(part.kind)) is not None:
         return form.parse if form.schema["type"] == "string" else lambda text: form.parse(_int64(text))
-    return {bool: _boolean, int: lambda text: _whole(text, part)}[part.kind]
+    return {bool: _boolean, int: lambda text: _whole(text, part), str: lambda text: _line(text, part)}[part.kind]
 
 
 def _int64(text: str) -> int:
@@ -96,6 +96,13 @@ def _whole(text: str, part: Part) -> int:
     if (least is not None and number < least) or (most is not None and number > most):
         raise ValueError(f"a number from {least} to {most}")
     return number
+
+
+def _line(text: str, part: Part) -> str:
+    most = part.note.max_length
+    if not text.isprintable() or (most is not None and len(text) > most):
+        raise ValueError(f"at most {most} printable characters")
+    return text
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

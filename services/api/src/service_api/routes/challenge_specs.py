@@ -1,15 +1,16 @@
-"""``POST /api/bounty-challenge-specs/prepare-publication``."""
+"""``POST /api/bounty-challenge-specs/...``: ``check`` a page, and ``prepare-publication``."""
 
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.shapes import to_json
-from bounty_protocol.wire.publication import PreparedPublication, PublicationQuery
+from bounty_protocol.wire.publication import PageFindings, PreparedPublication, PublicationQuery
 from flask import Response, jsonify
-from service_common.web.authentication import signed
+from service_common.web.authentication import public_body, read_query, signed
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 
 from service_api.dependencies import Dependencies, dependencies
+from service_api.usecases.check_page import check_page
 from service_api.usecases.publish_challenge import publish_challenge
 
 routes = Routes(
@@ -21,6 +22,25 @@ _EXAMPLE = (
     "escrow_amount: 25000000\nsubmission_deadline: 1900000000\njudging_window_seconds: 259200\n"
     "acceptance_criteria:\n  - Every tile decodes to the same pixels.\ndeliverables:\n  - The tool.\n---\n# Tiles\n"
 )
+
+
+@routes.route("/check", methods=["POST"])
+@routes.response(200, PageFindings)
+@described(
+    "page_check_unavailable", "bounty_chain_state_unavailable", "bounty_projection_unavailable", example=_EXAMPLE
+)
+@public_body("text/markdown", MAX_DOCUMENT_BYTES)
+def check(page: bytes) -> Response:
+    """What the form of a challenge page, this Hub's bounds and the readiness rules have against it, before it is
+    published.
+
+    No model reads it, no review is charged, and nothing of the page is stored or logged.
+    """
+    deps = dependencies()
+    deps.callers.charge(deps.config.budgets.page_checks)
+    read_query(allowed=frozenset())
+    with deps.callers.turn("page-checks", deps.config.at_once.page_checks):
+        return jsonify(to_json(check_page(deps, page)))
 
 
 @routes.route("/prepare-publication", methods=["POST"])

@@ -100,11 +100,12 @@ def _offer(deps: Dependencies, poster: Address) -> Offer:
 
 def _check_terms(challenge: ChallengePage, hub: HubConstants, now: UnixSeconds) -> None:
     """Refuse terms that this Hub would revert on, all at once."""
-    if issues := term_issues(challenge, hub, now, _shown_time):
+    if issues := term_issues(challenge, hub, now, shown_time):
         raise ServiceError("invalid_bounty_challenge", "The page's terms do not fit this deployment.", issues=issues)
 
 
-def _shown_time(at: int) -> str:
+def shown_time(at: int) -> str:
+    """A time of a page's terms for people, however far away it is."""
     try:
         return iso_utc(at)
     except (ValueError, OverflowError, OSError):

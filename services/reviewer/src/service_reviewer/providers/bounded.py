@@ -16,6 +16,7 @@ import time
 import traceback
 import warnings
 from contextlib import suppress
+from threading import Lock
 from typing import Final, NoReturn
 
 from bounty_protocol.errors import Issue
@@ -44,31 +45,36 @@ class RulesFailed(Exception):
     """A fault of ours: what the other process wrote about it, or that it got too little time."""
 
 
-class BoundedRules:
-    """The rules as a provider that always ends."""
+_FORKING: Final = Lock()
+"""Around a pipe's start: a child of another thread would keep its end of it open, and make its reader wait."""
 
-    def __init__(self, rules: RulesProvider) -> None:
-        self._rules = rules
+
+class BoundedRules:
+    """The rules as a provider that always ends, within ``seconds`` where those are fewer. Thread-safe."""
+
+    def __init__(self, rules: RulesProvider, seconds: float | None = None) -> None:
+        self._rules, self._seconds = rules, seconds
 
     def judge(self, material: Material) -> Judgement:
         """The rules' judgement, or that of a parked page."""
-        reading, writing = os.pipe()
-        with warnings.catch_warnings():
+        seconds = min(SECONDS, self._seconds or SECONDS)
+        with _FORKING, warnings.catch_warnings():
             # The child runs the rules and ends: it needs nothing that another thread might hold.
             warnings.simplefilter("ignore", DeprecationWarning)
+            reading, writing = os.pipe()
             child = os.fork()
-        if child == 0:
-            self._judge_in_child(material, writing)
-        os.close(writing)
+            if child == 0:
+                self._judge_in_child(material, writing)
+            os.close(writing)
         try:
-            said, is_whole = _read(reading, time.monotonic() + SECONDS)
+            said, is_whole = _read(reading, time.monotonic() + seconds)
         finally:
             os.close(reading)
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)  # it has written everything, or its time is up
             _, status = os.waitpid(child, 0)
         if not is_whole:
-            raise RulesFailed(f"the rules got less than {CPU_SECONDS} seconds of processor time in {SECONDS}")
+            raise RulesFailed(f"the rules got less than {CPU_SECONDS} seconds of processor time in {seconds}")
         return self._conclude(material, said, status)
 
     def _judge_in_child(self, material: Material, writing: int) -> NoReturn:

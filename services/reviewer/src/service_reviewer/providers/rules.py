@@ -4,8 +4,9 @@ import json
 from collections.abc import Sequence
 
 from bounty_protocol.errors import Issue
+from bounty_protocol.readiness import VERSION
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.review import VERSION, review
+from bounty_protocol.readiness.review import review
 from bounty_protocol.rubric import Rubric, current_rubric
 
 from service_reviewer.providers.port import Judgement

@@ -1,0 +1,246 @@
+"""Checking a page through the api: what is found, what it costs whom, and that nothing of the page stays anywhere."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.errors import MAX_ISSUES
+from bounty_protocol.readiness import VERSION
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import review
+from bounty_protocol.rubric import current_rubric
+from bounty_protocol.shapes import to_json
+from flask.testing import FlaskClient
+from local_stack.ports import HOST
+from redis import Redis
+from service_api.app import make_app
+from service_api.config import ApiBudgets, AtOnce
+from service_common import log
+from service_common.db import app as t
+from service_common.db.engine import reading
+from sqlalchemy import func, select
+from werkzeug.test import TestResponse
+
+from tests.api.conftest import Service, error_of
+from tests.api.contract import checked_client
+from tests.api.pages import page_for
+from tests.scraping import start
+from tests.serving import serving
+
+PATH = "/api/bounty-challenge-specs/check"
+SECRET = "a sentence that only this page has"
+USUAL = ApiBudgets()
+
+
+@dataclass
+class Checking:
+    """An api whose reviewer runs, and one of which it does not."""
+
+    service: Service
+    reviewer_url: str
+
+    def client(self, reviewer_url: str | None = None, **config: Any) -> FlaskClient:
+        """The api with another reviewer or other settings."""
+        own = replace(self.service.dependencies.config, reviewer_url=reviewer_url or self.reviewer_url, **config)
+        return checked_client(make_app(replace(self.service.dependencies, config=own)))
+
+    def check(self, page: bytes, client: FlaskClient | None = None, media_type: str = "text/markdown") -> TestResponse:
+        return (client or self.client()).post(PATH, data=page, headers={"Content-Type": media_type})
+
+
+@pytest.fixture(scope="module")
+def checking(service: Service) -> Checking:
+    port = service.runtime.port()
+    started = start(service.runtime, "reviewer-http", {"SERVICE_PORT": str(port)}, "service-reviewer", "serve")
+    found = Checking(service, f"http://{HOST}:{port}")
+    page = page_for(service.world)
+    service.runtime.family.wait(started.child, lambda: found.check(page).status_code == 200, 60.0)
+    return found
+
+
+def fields_of(answer: TestResponse) -> Any:
+    assert answer.status_code == 200, answer.text
+    return json.loads(answer.data)
+
+
+def with_body(page: bytes, text: str) -> bytes:
+    return page + f"\n\n{text}\n".encode()
+
+
+def test_check__of_a_ready_page__finds_nothing_by_the_rubric_that_reviews_apply(checking: Checking) -> None:
+    rubric = current_rubric()
+    assert fields_of(checking.check(page_for(checking.service.world))) == {
+        "rubric_version": rubric.version,
+        "rubric_hash": rubric.hash,
+        "rules_version": VERSION,
+        "issues": [],
+    }
+
+
+def test_check__of_a_page_that_is_not_ready__finds_what_the_rules_find(checking: Checking) -> None:
+    service = checking.service
+    page = with_body(page_for(service.world), "TODO: say more. The winner gets 999,999 USDC. Pay by 2020-01-01.")
+    hub = service.dependencies.hub
+    material = Material(
+        parse_challenge(page), page, service.world.time(), hub.reveal_delay, hub.token.symbol, hub.token.decimals
+    )
+    expected = [to_json(issue) for issue in review(material).issues]
+    assert expected
+    assert fields_of(checking.check(page))["issues"] == expected
+
+
+def test_check__of_terms_that_the_hub_refuses__finds_those_beside_what_the_rules_find(checking: Checking) -> None:
+    page = with_body(page_for(checking.service.world, escrow_amount="1"), "TODO: say more.")
+    paths = [issue["path"] for issue in fields_of(checking.check(page))["issues"]]
+    assert paths[0] == "escrow_amount"
+    assert len(paths) > 1
+
+
+def test_check__of_a_page_without_its_form__needs_no_reviewer(checking: Checking) -> None:
+    away = checking.client("http://127.0.0.1:9")
+    issues = fields_of(checking.check(b"---\nversion: 1\n---\n", away))["issues"]
+    assert {"title", "escrow_amount", "body"} <= {issue["path"] for issue in issues}
+    refused = checking.check(page_for(checking.service.world), away)
+    assert (refused.status_code, error_of(refused)["code"]) == (503, "page_check_unavailable")
+    assert int(refused.headers["Retry-After"]) >= 1
+
+
+def test_check__of_the_largest_page__is_made_and_of_a_larger_one_is_not(checking: Checking) -> None:
+    page = page_for(checking.service.world)
+    most = page + b"[[[[" * ((MAX_DOCUMENT_BYTES - len(page)) // 4)
+    assert fields_of(checking.check(most))
+    assert checking.check(most + b"x" * 4).status_code == 413
+    assert checking.check(page, media_type="application/json").status_code == 415
+    assert (
+        checking.client().post(f"{PATH}?poster_address=1", data=page, content_type="text/markdown").status_code == 400
+    )
+
+
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[str]:
+    """A reviewer that gives one answer."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    server = HTTPServer((HOST, 0), Handler)
+    with serving(server):
+        yield f"http://{HOST}:{server.server_address[1]}"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (200, SECRET.encode(), "page_check_unavailable"),
+        (200, b"[" * 100_000, "page_check_unavailable"),
+        (200, b'{"issues": [{"path": "body"}]}', "page_check_unavailable"),
+        (200, b" " * 300_000, "page_check_unavailable"),
+        (400, b"{}", "page_check_unavailable"),
+        (500, SECRET.encode(), "page_check_unavailable"),
+        (503, SECRET.encode(), "service_overloaded"),
+    ],
+)
+def test_answer_of_a_reviewer__that_cannot_be_used__is_503_and_quoted_nowhere(
+    checking: Checking, capfd: pytest.CaptureFixture[str], status: int, body: bytes, code: str
+) -> None:
+    log.configure("api", logging.DEBUG)
+    try:
+        with answering(status, body) as url:
+            refused = checking.check(page_for(checking.service.world), checking.client(url))
+    finally:
+        log.configure("api", logging.ERROR)
+    assert (refused.status_code, error_of(refused)["code"]) == (503, code)
+    assert SECRET not in "".join(capfd.readouterr()) + refused.text
+
+
+def test_issues__more_than_an_answer_shows__are_counted(checking: Checking) -> None:
+    many = [{"path": "body", "message": f"Line {number}."} for number in range(MAX_ISSUES + 7)]
+    rubric = {"rubric_version": "1", "rubric_hash": "0x" + "0" * 64, "rules_version": "rules-9"}
+    with answering(200, json.dumps(rubric | {"issues": many}).encode()) as url:
+        found = fields_of(checking.check(page_for(checking.service.world), checking.client(url)))
+    assert len(found["issues"]) == MAX_ISSUES + 1
+    assert found["rules_version"] == "rules-9"
+
+
+def test_page_that_is_checked__leaves_no_row_no_job_and_no_line(
+    checking: Checking, capfd: pytest.CaptureFixture[str]
+) -> None:
+    service = checking.service
+    page = with_body(page_for(service.world), f"TODO: {SECRET}.")
+    before = _kept(service)
+    log.configure("api", logging.DEBUG)
+    try:
+        found = fields_of(checking.check(page))
+    finally:
+        log.configure("api", logging.ERROR)
+    assert found["issues"]
+    assert _kept(service) == before
+    reviewer = (service.runtime.logs / "reviewer-http.log").read_text(encoding="utf-8")
+    assert '"/findings"' in reviewer
+    assert SECRET not in "".join(capfd.readouterr()) + reviewer
+
+
+def _kept(service: Service) -> tuple[dict[str, int], set[str]]:
+    with reading(service.dependencies.engine) as connection:
+        rows = {
+            table.name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+            for table in (t.challenge_pages, t.processed_approvals, t.review_charges)
+        }
+    return rows, {str(key) for key in service.dependencies.redis.scan_iter("rq:*") if b"worker" not in key}
+
+
+@pytest.fixture
+def redis(service: Service) -> Iterator[Redis]:
+    def forget() -> None:
+        for key in service.dependencies.redis.scan_iter("LIMITS:*"):
+            service.dependencies.redis.delete(key)
+
+    forget()
+    yield service.dependencies.redis
+    forget()
+
+
+@pytest.mark.attack(
+    f"pages checked by the rules: {USUAL.page_checks.amount} of a network address in an hour, "
+    f"{AtOnce().page_checks} at a time in each process"
+)
+@pytest.mark.usefixtures("redis")
+def test_checks__a_thousand_of_one_caller__are_answered_as_its_budget_has_them(checking: Checking) -> None:
+    web = replace(checking.service.dependencies.config.web, forwarded_hops=1)
+    with answering(200, b"{}") as url:
+        client = checking.client(url, budgets=USUAL, web=web)
+
+        def check(address: str) -> int:
+            headers = {"Content-Type": "text/markdown", "X-Forwarded-For": address}
+            return client.post(PATH, data=b"no page", headers=headers).status_code
+
+        asked = [check("203.0.113.7") for _ in range(1_000)]
+        assert check("198.51.100.1") == 200, "nobody else pays"
+    assert (asked.count(200), asked.count(429)) == (USUAL.page_checks.amount, 1_000 - USUAL.page_checks.amount)
+
+
+def test_checks__more_than_one_process_waits_for__are_refused_at_once(
+    checking: Checking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = checking.client()
+    places: Callable[..., bool] = lambda **_: False  # noqa: E731
+    dependencies = client.application.extensions["service-api"]
+    monkeypatch.setattr(dependencies.check_places, "acquire", places)
+    refused = checking.check(page_for(checking.service.world), client)
+    assert (refused.status_code, error_of(refused)["code"]) == (503, "service_overloaded")

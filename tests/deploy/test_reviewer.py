@@ -1,0 +1,81 @@
+"""The reviewer's Flask service answers: as its pods are rendered, as Compose starts it, and on the local stack."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import urllib3
+from demo.examples import EXAMPLES
+from local_stack.launch import Launcher
+from local_stack.ports import HOST
+from local_stack.runtime import Runtime, running
+from local_stack.services import SERVICES
+
+from tests.scraping import scrape, start
+
+from .manifests import OVERLAYS, environment, own_containers
+from .test_compose import SERVICES as COMPOSED
+
+GOOD = (EXAMPLES / "bounty_challenge.md").read_bytes()
+
+
+@pytest.fixture
+def runtime() -> Iterator[Runtime]:
+    with running() as found:
+        yield found
+
+
+def commands() -> Iterator[tuple[str, list[str], Mapping[str, str]]]:
+    """How each deployment starts it: arguments and environment."""
+    for overlay in OVERLAYS:
+        for name, _, container in own_containers(overlay):
+            if name == "reviewer":
+                yield overlay, container["args"], environment(overlay, container)
+    service = COMPOSED["reviewer"]
+    assert "env_file" not in service
+    yield "compose", service["command"], service["environment"]
+
+
+def require_whole(url: str) -> None:
+    """What the service answers, whoever started it."""
+    ask = urllib3.PoolManager(timeout=20.0, retries=False).request
+    assert ask("GET", f"{url}/healthz").status == 200
+    assert ask("GET", f"{url}/readyz").json() == {"ready": True, "failing": []}
+    assert ask("GET", f"{url}/api/readiness-rubric").json()["rubric_version"]
+    headers = {"Content-Type": "text/markdown"}
+    found = ask("POST", f"{url}/findings?now=1795000000", body=GOOD, headers=headers)
+    assert (found.status, found.json()["issues"]) == (200, [])
+    bad = GOOD.replace(b"\n---\n", b"\n---\nTODO: ask somebody.\n", 1)
+    assert ask("POST", f"{url}/findings?now=1795000000", body=bad, headers=headers).json()["issues"]
+    assert b'service_http_requests_total{method="POST",route="/findings"' in ask("GET", f"{url}/metrics").data
+
+
+@pytest.mark.parametrize(("where", "arguments", "variables"), [*commands()], ids=[name for name, *_ in commands()])
+def test_reviewer__started_as_a_deployment_does__answers_and_is_scraped(
+    where: str, arguments: list[str], variables: Mapping[str, str], runtime: Runtime, tmp_path: Path
+) -> None:
+    port = runtime.port()
+    own = {
+        "SERVICE_PORT": str(port),
+        "SERVICE_HOST": HOST,
+        "SERVICE_INTERNAL_HOST": HOST,
+        "PROMETHEUS_MULTIPROC_DIR": str(tmp_path),
+        "SERVICE_OTLP_ENDPOINT": "",
+    }
+    assert set(own) - {"SERVICE_OTLP_ENDPOINT", "SERVICE_PORT"} <= set(variables), where
+    told = {name: value for name, value in {**variables, **own}.items() if name != "SERVICE_OTLP_ENDPOINT"}
+    started = start(runtime, "reviewer", told, "service-reviewer", *arguments)
+    runtime.family.wait(started.child, lambda: _serves(started.port), 60.0)
+    require_whole(f"http://{HOST}:{port}")
+    assert scrape(started.port)
+
+
+def test_reviewer__of_the_local_stack__answers_without_a_server_beside_it(runtime: Runtime) -> None:
+    (process,) = [each for each in SERVICES if each.name == "reviewer"]
+    launcher = Launcher(runtime, 60.0, {})
+    service = launcher.start_all((process,))["reviewer"]
+    require_whole(f"http://{HOST}:{service.port}")
+
+
+def _serves(internal: int) -> bool:
+    return urllib3.request("GET", f"http://{HOST}:{internal}/serving", retries=False, timeout=20).status == 200

@@ -1,0 +1,138 @@
+"""The reviewer's own HTTP face: what it answers, what it refuses, and what is left of a page afterwards."""
+
+import json
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.rubric import current_rubric
+from demo.examples import EXAMPLES
+from flask.testing import FlaskClient
+from service_reviewer import findings as judging
+from service_reviewer.app import make_app
+from service_reviewer.findings import FindingsQuery, PageJudge, check_rules
+from service_reviewer.providers.port import Judgement
+from service_reviewer.providers.rules import RulesProvider
+from werkzeug.test import TestResponse
+
+from tests.reviewer.labelled import CORPUS, REVEAL_DELAY, WRITTEN_AT
+
+GOOD = (EXAMPLES / "bounty_challenge.md").read_bytes()
+SECRET = "a sentence that only this page has"
+ASKED = f"now={WRITTEN_AT}&reveal_delay={REVEAL_DELAY}"
+
+
+class Behaving(RulesProvider):
+    """Rules that do something first."""
+
+    def __init__(self, what: Callable[[Material], object]) -> None:
+        super().__init__()
+        self._what = what
+
+    def judge(self, material: Material) -> Judgement:
+        self._what(material)
+        return super().judge(material)
+
+
+def post(client: FlaskClient, page: bytes, query: str = "", media_type: str = "text/markdown") -> TestResponse:
+    return client.post(f"/findings?{query}", data=page, headers={"Content-Type": media_type})
+
+
+def fields_of(response: TestResponse) -> Any:
+    return json.loads(response.data)
+
+
+@pytest.fixture
+def client() -> FlaskClient:
+    return make_app().test_client()
+
+
+def test_findings__of_a_ready_page_and_of_one_that_is_not__are_those_of_the_rules(client: FlaskClient) -> None:
+    for folder in ("ready", "not_ready"):
+        page = next(iter(sorted((CORPUS / folder).glob("*.md")))).read_bytes()
+        answer = post(client, page, ASKED)
+        assert answer.status_code == 200
+        assert bool(fields_of(answer)["issues"]) is (folder != "ready")
+        assert fields_of(answer)["rubric_hash"] == current_rubric().hash
+
+
+def test_findings__of_a_page_without_its_form__are_what_the_form_lacks(client: FlaskClient) -> None:
+    assert [issue["path"] for issue in fields_of(post(client, b"hello"))["issues"]] == ["document"]
+
+
+def test_page__of_the_largest_size__is_taken_and_one_byte_more_is_not(client: FlaskClient) -> None:
+    most = GOOD + b"x" * (MAX_DOCUMENT_BYTES - len(GOOD))
+    assert post(client, most, ASKED).status_code == 200
+    assert post(client, most + b"x", ASKED).status_code == 413
+
+
+@pytest.mark.parametrize("query", ["now=soon", "token_decimals=37", "reveal_delay=-1", "token_symbol=%00", "page=1"])
+def test_circumstances__of_another_form__are_refused(client: FlaskClient, query: str) -> None:
+    assert post(client, GOOD, query).status_code == 400
+    assert post(client, GOOD, "token_decimals=36&token_symbol=DAI&now=1795000000").status_code == 200
+    assert post(client, GOOD, media_type="application/json").status_code == 415
+
+
+def test_rubric_health_readiness_and_metrics__are_answered_by_the_app_itself(client: FlaskClient) -> None:
+    assert fields_of(client.get("/api/readiness-rubric"))["text"] == current_rubric().text
+    assert client.get("/healthz").data == b"ok\n"
+    assert fields_of(client.get("/readyz")) == {"ready": True, "failing": []}
+    metrics = client.get("/metrics").data.decode()
+    assert "service_http_requests_total" in metrics
+    assert 'service_dependency_up{dependency="rules"} 1.0' in metrics
+
+
+def test_readiness__of_rules_that_do_not_work__is_503_and_the_process_still_lives() -> None:
+    def broken() -> None:
+        raise OSError("no process")
+
+    client = make_app(checks={"rules": broken}).test_client()
+    answer = client.get("/readyz")
+    assert (answer.status_code, fields_of(answer)["failing"]) == (503, ["rules"])
+    assert client.get("/healthz").status_code == 200
+    check_rules()
+
+
+def test_mistake_of_the_rules__quotes_the_page_in_no_log_and_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    def mistaken(material: Material) -> None:
+        raise KeyError(material.content.decode())
+
+    from service_common import log
+
+    log.configure("reviewer", logging.DEBUG)
+    page = GOOD + SECRET.encode()
+    answer = post(make_app(PageJudge(Behaving(mistaken))).test_client(), page)
+    assert (answer.status_code, fields_of(answer)["error"]["code"]) == (503, "service_overloaded")
+    post(make_app().test_client(), page)
+    shown = "".join(capfd.readouterr())
+    assert "in mistaken" in shown
+    assert SECRET not in shown + answer.text
+
+
+def test_pages__more_than_are_judged_at_a_time__wait_and_are_then_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "PATIENCE_SECONDS", 0.01)
+    started, released = threading.Semaphore(0), threading.Event()
+    busy = PageJudge()
+
+    def judge(_self: object, material: Material) -> Judgement:
+        started.release()
+        released.wait(30)
+        return RulesProvider().judge(material)
+
+    monkeypatch.setattr(type(busy._rules), "judge", judge)
+    client = make_app(busy).test_client
+    threads = [threading.Thread(target=busy.findings, args=(GOOD, FindingsQuery())) for _ in range(judging.AT_ONCE)]
+    for thread in threads:
+        thread.start()
+        started.acquire()
+    refused = post(client(), GOOD)
+    assert (refused.status_code, fields_of(refused)["error"]["code"]) == (503, "service_overloaded")
+    assert int(refused.headers["Retry-After"]) >= 1
+    released.set()
+    for thread in threads:
+        thread.join()
+    assert post(client(), GOOD).status_code == 200
