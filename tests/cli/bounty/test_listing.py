@@ -65,9 +65,13 @@ def test_show__a_bounty__prints_what_the_api_answers(api: ApiTwin, poster: Termi
 @pytest.mark.parametrize("words", [["bounty:list"], ["guardian:judgeable", "--guardian-address", "0x" + "ab" * 20]])
 def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Terminal, words: list[str]) -> None:
     api.listed = {"items": [{"bounty_id": "1", "facts": {}}], "next_cursor": None}
-    assert poster.run(*words, "--network", "staging", code=1).last["code"] == "deployment_mismatch"
+    other = poster.run(*words, "--network", "staging", code=1).last
+    assert other["code"] == "deployment_mismatch"
+    assert all(named in str(other["message"]) for named in ("31337 (local)", "84532 (staging)"))
     mixed = Terminal(poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20})
-    assert mixed.run(*words, code=1).last["code"] == "deployment_mismatch"
+    refused = mixed.run(*words, code=1).last
+    assert refused["code"] == "deployment_mismatch"
+    assert all(hub in str(refused["message"]) for hub in ("0x" + "ab" * 20, api.hub.address))
 
 
 ADDRESS = Address("0x" + "ab" * 20)

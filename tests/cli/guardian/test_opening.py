@@ -272,11 +272,35 @@ def test_guardian_open__a_directory_that_holds_something__is_refused_before_a_si
     api: ApiTwin, guardian: Terminal
 ) -> None:
     (guardian.home / "file").write_text("x")
-    for target in (".", "file", "file/below"):
+    for target, problem in ((".", "holds something"), ("file", "is no directory"), ("file/below", "cannot be made")):
         ran = guardian.run("guardian:open", "1", ADDRESS, HASH, target, code=1)
         assert ran.last["code"] == "output_refused"
-        assert "must be new or empty" in str(ran.last["message"])
+        assert problem in str(ran.last["message"])
+        assert ("must be new or empty" in str(ran.last["message"])) == (target != "file/below")
     assert not api.approvals()
+
+
+def test_guardian_open__a_directory_that_cannot_be_written__is_refused_as_that(
+    guardian: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    able = os.access  # what root may do is not what others may
+
+    def access(path: str | Path, mode: int) -> bool:
+        return not (mode & os.W_OK and Path(path).name == "locked") and able(path, mode)
+
+    monkeypatch.setattr(os, "access", access)
+    (guardian.home / "locked").mkdir()
+    for target, problem in (("locked", "cannot be written"), ("locked/below", "no right to write in")):
+        refused = guardian.run("guardian:open", "1", ADDRESS, HASH, target, code=1).last
+        assert refused["code"] == "output_refused"
+        assert problem in str(refused["message"])
+        assert "new or empty:" not in str(refused["message"])
+
+
+def test_open__a_number_where_there_is_one_submission__names_that_number(guardian: Terminal, judged: Submitted) -> None:
+    refused = guardian.run("guardian:open", judged.bounty, "--submission", "2", code=1).last
+    assert refused["code"] == "submission_not_recorded"
+    assert "its number, 1, or" in str(refused["next_action"])
 
 
 def test_words__of_a_reveal_point_ahead__say_when_it_is(
@@ -428,6 +452,7 @@ def test_open__of_one_by_number_or_by_the_begin_of_its_commitment__opens_that_on
         assert files_below(guardian.home / f"out{number}") == mixed.files
     missing = guardian.run("guardian:open", mixed.bounty, "--submission", "3", code=1)
     assert missing.last["code"] == "submission_not_recorded"
+    assert "its number from 1 to 2" in str(missing.last["next_action"])
 
 
 def test_open__of_one_from_a_folder__needs_no_api(api: ApiTwin, guardian: Terminal, mixed: Submitted) -> None:

@@ -266,6 +266,12 @@ def test_hub__that_is_another_contract__is_a_mismatch_and_not_a_revert(ledger: L
     assert "is not a Hub" in str(ran.last["message"])
 
 
+def test_network__that_is_not_the_endpoint_s__is_refused_with_both_named(solver: Terminal) -> None:
+    refused = solver.run("claim", "1", "--network", "mainnet", code=1).last
+    assert refused["code"] == "deployment_mismatch"
+    assert all(named in str(refused["message"]) for named in ("31337 (local)", "8453 (mainnet)"))
+
+
 @pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
 @pytest.mark.parametrize("words", ["bounty:list", "spec-commitment page.md", "spec-commitment missing.md"])
 def test_stdout__that_takes_nothing__is_one_line_and_exit_code_1(

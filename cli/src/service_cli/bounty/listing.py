@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from bounty_protocol.chain.deployment import network_named
+from bounty_protocol.chain.json_rpc import host_of
 from bounty_protocol.domain.lifecycle import Schedule
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
@@ -159,7 +161,12 @@ def _deployment(settings: Settings, api: ApiClient) -> "Deployment":
 
 
 def _require_same(settings: Settings, answer: "Deployment | BountyDetail") -> None:
-    same_hub = not settings.knows("SERVICE_HUB_ADDRESS") or answer.hub_address == settings.hub_address()
-    if answer.chain_id != settings.chain_id or not same_hub:
-        message = "The API answers for another chain or Hub than the one configured."
-        raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
+    where = f"The API at {printable(host_of(settings.api_base_url()), 100)}"
+    problem = None
+    if answer.chain_id != settings.chain_id:
+        named = f"chain {network_named(answer.chain_id)}, and this run is for {network_named(settings.chain_id)}"
+        problem = f"{where} serves {named}."
+    elif settings.knows("SERVICE_HUB_ADDRESS") and answer.hub_address != settings.hub_address():
+        problem = f"{where} serves the Hub {answer.hub_address}, and this run is for {settings.hub_address()}."
+    if problem is not None:
+        raise CommandRefused("deployment_mismatch", problem, next_action=COHERENT)

@@ -56,7 +56,7 @@ class ExternalSigner:
             return _signature(self.page.ask(_signing(self.address, typed_data, summary)))
         say(f"to sign in your wallet: {summary}; paste the signature as one line")
         emit(ApprovalRequired(self.address, dict(typed_data)))
-        return _signature(sys.stdin.readline().strip())
+        return _signature(_answered_line())
 
 
 @contextmanager
@@ -259,6 +259,16 @@ def _transaction_hash(answer: str) -> Bytes32:
         message = "The wallet answered something that is no transaction hash."
         next_action = "Look in the wallet whether it sent something, then run the command again."
         raise CommandFailed("wallet_answer_malformed", message, next_action=next_action) from None
+
+
+def _answered_line() -> str:
+    """The next line of stdin; refused where it has ended, so that nobody can answer."""
+    line = "" if sys.stdin is None else sys.stdin.readline()
+    if not line:
+        message = "Standard input ended before the wallet's signature came. Nothing was sent."
+        next_action = "Run it again where the signature can be pasted or written to stdin as one line, or add --browser."
+        raise CommandRefused("signature_malformed", message, next_action=next_action)
+    return line.strip()
 
 
 def _signature(line: str) -> bytes:

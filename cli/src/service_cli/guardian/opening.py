@@ -341,7 +341,8 @@ class SubmissionChoice:
 def _how_to_name(count: int) -> str:
     if not count:
         return "Look at the bounty: service-cli bounty:show BOUNTY_ID."
-    return f"Name it by its number from 1 to {count}, or by 0x and how its commitment begins."
+    numbers = "its number, 1" if count == 1 else f"its number from 1 to {count}"
+    return f"Name it by {numbers}, or by 0x and how its commitment begins."
 
 
 def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, original_names: bool) -> None:

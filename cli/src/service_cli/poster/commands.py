@@ -3,6 +3,7 @@
 """
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -16,10 +17,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _amount(text: str) -> TokenAmount:
-    from bounty_protocol.domain.shorthand import read_amount
+@dataclass(frozen=True, slots=True)
+class WrittenAmount:
+    """An amount as somebody wrote it: in smallest units, and the token's name beside it."""
 
-    return read_amount(text)
+    value: TokenAmount
+    token: str | None
+
+
+def _amount(text: str) -> WrittenAmount:
+    from bounty_protocol.domain.shorthand import named_token, read_amount
+
+    return WrittenAmount(read_amount(text), named_token(text))
 
 
 def _deadline(text: str) -> UnixSeconds:
@@ -51,8 +60,8 @@ KINDS = ("general", "bug", "research", "code", "data")
 @click.argument("path", type=PATH, default="bounty_challenge.md")
 def poster_new(
     path: "Path",
-    award: TokenAmount | None,
-    escrow: TokenAmount | None,
+    award: WrittenAmount | None,
+    escrow: WrittenAmount | None,
     deadline: UnixSeconds | None,
     judging: int | None,
     kind: str,
@@ -87,20 +96,21 @@ def poster_new(
     require_no_file(path)
     judged = judging or usual.judging
     fees: tuple[TokenAmount | None, ...] = (None, None, None)
+    paid_in = None if escrow is None else escrow.value
     if award is None:
-        text = template(now, TemplateTerms(escrow or usual.escrow, deadline, judged, PageKind(kind)))
+        text = template(now, TemplateTerms(paid_in or usual.escrow, deadline, judged, PageKind(kind)))
     else:
         from service_cli.config.settings import CHAIN, load_settings
         from service_cli.poster.conditions import escrow_for, fees_of, require_accepted
 
-        chain, conditions, least = escrow_for(load_settings(network, None, CHAIN), award)
-        now, escrow, fees = chain.latest().time, least, fees_of(least, conditions)
-        text = template(now, TemplateTerms(least, deadline, judged, PageKind(kind)))
+        chain, conditions, paid_in = escrow_for(load_settings(network, None, CHAIN), award.value, award.token)
+        now, fees = chain.latest().time, fees_of(paid_in, conditions)
+        text = template(now, TemplateTerms(paid_in, deadline, judged, PageKind(kind)))
         require_accepted(chain, conditions, text)
     write_template(path, text)
-    written = WrittenTemplate(str(path), escrow, deadline, judging, *fees)
+    written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees)
     emit(written, lambda: About(now=now, token=None if award is None else conditions.constants.token))
-    _remark_understood(escrow, deadline, judging, now)
+    _remark_understood(None if escrow is None else escrow.value, deadline, judging, now)
     remark(f"fill in what is in angle brackets, then: service-cli poster:check {path}")
     remark(f"and what funding it costs: service-cli poster:publish-fund --check {path}")
 

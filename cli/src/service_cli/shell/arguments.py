@@ -122,18 +122,27 @@ def read_document(path: str) -> bytes:
 
 def require_new(directory: "Path") -> None:
     """Refuse an output directory that could not take the files, before anything is signed for them."""
-    problem = None
     if os.path.lexists(directory):
         if directory.is_symlink() or not directory.is_dir():
-            problem = "is not a directory"
-        elif not os.access(directory, os.R_OK | os.W_OK | os.X_OK) or any(directory.iterdir()):
-            problem = "is not empty, or not yours to write"
-    above = next(parent for parent in directory.absolute().parents if os.path.lexists(parent))
-    if problem is None and not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
-        problem = f"cannot be made in {above}"
-    if problem is not None:
-        message = f"The output directory must be new or empty; {directory} {problem}."
-        raise CommandRefused("output_refused", message, next_action="Name another OUTPUT_DIR, or move that one away.")
+            problem = "must be new or empty: it is there, and is no directory"
+        elif not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+            problem = "cannot be written: you have no right to"
+        elif any(directory.iterdir()):
+            problem = "must be new or empty: it holds something"
+        else:
+            problem = ""
+    else:
+        above = next(parent for parent in directory.absolute().parents if os.path.lexists(parent))
+        if not above.is_dir():
+            problem = f"cannot be made: {above} is no directory"
+        elif not os.access(above, os.W_OK | os.X_OK):
+            problem = f"cannot be made: you have no right to write in {above}"
+        else:
+            problem = ""
+    if problem:
+        message = f"The output directory {directory} {problem}."
+        next_action = "Name another OUTPUT_DIR, or make that one new, empty and yours to write."
+        raise CommandRefused("output_refused", message, next_action=next_action)
 
 
 _HEX: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")
