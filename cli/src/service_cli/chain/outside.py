@@ -266,7 +266,7 @@ def _answered_line() -> str:
     line = "" if sys.stdin is None else sys.stdin.readline()
     if not line:
         message = "Standard input ended before the wallet's signature came. Nothing was sent."
-        next_action = "Run it again where the signature can be pasted or written to stdin as one line, or add --browser."
+        next_action = "Run it again where the signature can be pasted, or written to stdin as a line; or add --browser."
         raise CommandRefused("signature_malformed", message, next_action=next_action)
     return line.strip()
 
