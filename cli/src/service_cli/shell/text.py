@@ -96,6 +96,14 @@ def printable(value: object, length: int = 20) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """The end of a bounty on the chain."""
+
+    is_awarded: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """Everything that the text of an event may need."""
 
@@ -111,6 +119,8 @@ class About:
     """The time of the block that the event is about."""
     path: str | None = None
     """The page or directory that the command was given."""
+    ended: "Ended | None" = None
+    """How the bounty of the event ended; None while it is open."""
     paid: bool = False
     """Whether the award, or without a winner the refund, was claimed."""
     summary: str | None = None
