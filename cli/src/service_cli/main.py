@@ -7,12 +7,12 @@ runs, so help and version are there at once.
 import re
 import signal
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from service_cli import __version__
-from service_cli.shell.arguments import NETWORK_NAME, redacting
+from service_cli.shell.arguments import NETWORK_NAME, offer_of, redacting
 from service_cli.shell.command import (
     JSON_HELP,
     NETWORK_HELP,
@@ -24,6 +24,9 @@ from service_cli.shell.command import (
     raise_terminated,
     require_supported,
 )
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "status": ("status", "Show your accounts, and what waits for you."),
@@ -177,8 +180,16 @@ def group(network: str | None, **_output: bool) -> None:  # each command reads t
     """Bounties with escrow: publish and fund, submit sealed work, judge, claim, open the winning work."""
 
 
+def _offer_commands(
+    ctx: click.Context,  # noqa: ARG001
+    param: click.Parameter,  # noqa: ARG001
+    incomplete: str,
+) -> "list[CompletionItem]":
+    return offer_of(lambda: COMMANDS)(incomplete)
+
+
 @click.command("help", help="What a command reads, prints and refuses.")
-@click.argument("name", metavar="COMMAND")
+@click.argument("name", metavar="COMMAND", shell_complete=_offer_commands)
 @click.pass_context
 def show_help(ctx: click.Context, name: str) -> None:
     parent = ctx.parent or ctx

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from bounty_protocol.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, Value, read_document
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, Value, read_document
 from service_cli.shell.command import argument_error, command
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
 @click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
 @click.option("--unopened", is_flag=True, help="Award a Submission that was not opened on this machine.")
 @click.option("--as-written", is_flag=True, help="Record reasons that are HTML or hold no word.")
-@click.argument("rest", nargs=-1, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
+@click.argument("rest", nargs=-1, type=DOCUMENT, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
 def guardian_verdict(
     bounty_id: BountyId,
     kind: str,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, PATH, Value, read_document
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, DOCUMENT, OUTPUT_DIR, PATH, Value, read_document
 from service_cli.shell.command import argument_error, command
 from service_cli.shell.output import emit
 
@@ -132,7 +132,7 @@ def _remark_understood(escrow: int | None, deadline: int | None, judging: int | 
 
 @command("poster:check", "poster_check")
 @click.option("--offline", is_flag=True, help="Check the page alone, also where a Hub is configured.")
-@click.argument("page", metavar="BOUNTY_CHALLENGE_MD_PATH")
+@click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_check(page: str, offline: bool, network: str | None) -> None:
     """Review a challenge page on this machine, line by line, before you publish it.
 
@@ -162,7 +162,7 @@ def poster_check(page: str, offline: bool, network: str | None) -> None:
 @click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role to check, too.")
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
 @click.option("--again", is_flag=True, help="Fund all the same: a bounty with its own escrow beside earlier ones.")
-@click.argument("page", metavar="BOUNTY_CHALLENGE_MD_PATH")
+@click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_publish_fund(
     page: str,
     check: bool,
@@ -212,7 +212,7 @@ def poster_publish_fund(
 @command("poster:open-winning-submission", "open_winning_submission", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
-@click.argument("output_dir", type=PATH, required=False)
+@click.argument("output_dir", type=OUTPUT_DIR, required=False)
 def poster_open_winning_submission(
     bounty_id: BountyId,
     output_dir: "Path | None",
@@ -245,7 +245,7 @@ def poster_open_winning_submission(
 
 
 @command("spec-commitment", "spec_commitment", network=False)
-@click.argument("page", metavar="BOUNTY_CHALLENGE_MD_PATH")
+@click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def spec_commitment(page: str) -> None:
     """Hash the exact bytes of a challenge page with the canonical commitment function.
 
