@@ -175,7 +175,7 @@ def _unnamed_file(byte_length: int) -> IO[bytes]:
 
 
 _THE_SOLVERS: Final = {
-    Failure.AGE_MALFORMED: "its artifact is not an age file as docs/formats.md describes it",
+    Failure.AGE_MALFORMED: "its artifact is not an age file of the form that Submissions have",
     Failure.AGE_RECIPIENTS_REFUSED: "its artifact is not sealed to exactly one X25519 key",
     Failure.AGE_NO_MATCHING_KEY: "its artifact is not sealed to the content key that its envelope names",
     Failure.AGE_TAMPERED: "its artifact was damaged before the Solver committed to it",
