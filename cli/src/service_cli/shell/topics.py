@@ -75,9 +75,9 @@ Single values are set by variables, which win over the network's record:
 
 local needs these six, and where something is sealed or opened the beacon's
 three; stack.env of the local stack sets them. Values that are missing are
-named all at once. A .env in the working directory is a fallback, with which nothing is
-signed before env:allow accepted it. service-cli config shows each value and
-where it came from; service-cli doctor checks that they fit.
+named all at once. A .env in the working directory is a fallback, with which
+nothing is signed before env:allow accepted it. service-cli config shows each
+value and where it came from; service-cli doctor checks that they fit.
 
 SERVICE_RPC_URLS names further RPC endpoints, separated by commas, that have to
 agree before anything is signed. A transaction costs 0.003 ether for gas at
