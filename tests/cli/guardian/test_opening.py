@@ -396,15 +396,21 @@ def test_open__of_a_bounty__opens_every_submission_and_the_second_run_nothing_mo
         "guardian_open.submission_listed", "guardian_open.submission_verified", "guardian_open.artifact_opened",
         "guardian_open.finished",
     ]  # fmt: skip
-    target = guardian.home / f"submissions/{judged.bounty}" / judged.commitment
+    target = guardian.home / f"submissions/{judged.bounty}" / f"1-{judged.commitment[:8]}"
     assert files_below(target) == judged.files
     signed = len(api.approvals())
     again = guardian.run("guardian:open", judged.bounty)
     assert (again.last["opened"], again.last["opened_before"], len(api.approvals())) == (0, 1, signed)
     assert guardian.run("guardian:open", judged.bounty, "--output", "other").last["opened"] == 1
     assert files_below(guardian.home / "other") == {
-        f"{judged.commitment}/{name}": data for name, data in judged.files.items()
+        f"1-{judged.commitment[:8]}/{name}": data for name, data in judged.files.items()
     }
+    one = guardian.run("guardian:open", judged.bounty, "--submission", "1")
+    assert (one.last["opened"], one.last["opened_before"]) == (0, 1)
+    assert "opened by an earlier run" in one.words
+    target.rename(target.parent / judged.commitment)  # as earlier releases named it
+    for words in ((), ("--submission", "1")):
+        assert guardian.run("guardian:open", judged.bounty, *words).last["opened_before"] == 1
 
 
 def test_open__of_a_bounty_with_a_submission_that_has_no_bytes__opens_the_others_and_says_which(
@@ -420,7 +426,9 @@ def test_open__of_a_bounty_with_a_submission_that_has_no_bytes__opens_the_others
     finished = ran.event("guardian_open.finished")
     assert (finished["opened"], finished["opened_before"], finished["not_opened"]) == (1, 0, 1)
     assert (ran.last["event"], ran.last["code"]) == ("guardian_open.refused", "submissions_not_opened")
-    assert files_below(guardian.home / f"submissions/{mixed.bounty}") == {f"{mixed.commitment}/main.py": b"print(2)\n"}
+    assert files_below(guardian.home / f"submissions/{mixed.bounty}") == {
+        f"1-{mixed.commitment[:8]}/main.py": b"print(2)\n"
+    }
     again = guardian.run("guardian:open", mixed.bounty, code=1).event("guardian_open.finished")
     assert (again["opened"], again["opened_before"], again["not_opened"]) == (0, 1, 1)
 

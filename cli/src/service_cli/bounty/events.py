@@ -24,9 +24,9 @@ _BOUNTIES: Final = (
     Column("BOUNTY"),
     Column("AWARD"),
     Column("WORK", optional=3),
-    Column("STATE"),
+    Column("STATE", optional=1),
     Column("UNTIL (UTC)", optional=2),
-    Column("LEFT", optional=1),
+    Column("LEFT"),
     Column("TITLE", flexible=True),
 )
 _STATES: Final = {"submissions": "accepting", "reveal": "sealed", "judging": "judging", "settlement": "to settle"}
