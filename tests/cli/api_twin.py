@@ -71,6 +71,7 @@ ROUTES = {
     "verdict_read": ("GET", r"/api/written-verdicts/(0x[0-9a-f]{64})"),
     "delivery_key": ("GET", r"/api/deployment/delivery-key"),
     "deployment": ("GET", r"/api/deployment"),
+    "index": ("GET", r"/api/status"),
     "wrap": ("POST", r"/api/bounties/(\d+)/delivery/wrap"),
     "status": ("GET", r"/api/bounties/(\d+)/delivery/status"),
     "retrieve": ("POST", r"/api/bounties/(\d+)/delivery/retrieve"),
@@ -146,6 +147,9 @@ class ApiTwin:
             lie = self.lies.get(name)
             return as_json(lie(answer) if lie else answer, 201 if method == "POST" else 200)
         return refusal(404, "route_not_found", "There is no such route.")
+
+    def _index(self, _request: Request) -> Reply:
+        return refusal(404, "route_not_found", "This twin has no index.")
 
     def _publish(self, request: Request) -> Json:
         page, poster = request.body, Address(parse_qs(request.query)["poster_address"][0])

@@ -387,3 +387,17 @@ def test_clock_that_is_far_from_the_api_s_is_named_once(
         for _ in range(2):
             assert client.get("/api/bounties").json() == {}
     assert capsys.readouterr().err.count("warning: this machine's clock is") == int(named)
+
+
+@pytest.mark.parametrize("seconds", [-45, 45, 5])
+def test_clock__half_a_minute_from_the_api_s__is_named_once_and_the_api_s_time_counts(
+    capsys: pytest.CaptureFixture[str], seconds: int
+) -> None:
+    there = int(time.time()) + seconds
+    head = f"HTTP/1.1 200 OK\r\nDate: {formatdate(there, usegmt=True)}\r\nContent-Length: 2\r\n\r\n".encode()
+    with raw.raw_server(lambda: [head + b"{}"]) as server:
+        client = api_module.ApiClient(server.url.rpartition("/v1")[0], None)
+        for _ in range(2):
+            client.get("/api/bounties")
+    assert capsys.readouterr().err.count("warning: this machine's clock is") == int(abs(seconds) > 30)
+    assert abs(client.now() - there) <= 20

@@ -25,7 +25,7 @@ from bounty_protocol.types import BlockNumber, BountyId
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of
 from service_cli.shell.output import say, warn
-from service_cli.shell.text import clock_off, printable
+from service_cli.shell.text import DATE_SECONDS, clock_off, printable
 
 if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
     from bounty_protocol.auth.sign import RequestToSign
@@ -147,12 +147,17 @@ class ApiClient:
         self.base_url, self._chain = base_url, chain
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
         self._clock_named = False
+        self._ahead = 0
         self._http = TimelyHttp(ANSWER_SECONDS, timeout=TIMEOUT)
 
     @property
     def audience(self) -> str:
         """The host as signatures name it: lowercased, with the port where it is not the scheme's default."""
         return audience_of(self.base_url)
+
+    def now(self) -> int:
+        """The time by the ``Date`` of the latest answer; this machine's before there is any."""
+        return int(time.time()) + self._ahead
 
     def get(self, path: str, query: Mapping[str, str] | None = None, *, patient: bool = True) -> Answer:
         """A public read; unless ``patient``, an API that is not ready, or not there, is not asked again."""
@@ -242,12 +247,14 @@ class ApiClient:
         return away
 
     def _name_clock(self, response: HttpAnswer) -> None:
-        """Report once where the peer's clock and this machine's are far apart: times are shown by the latter."""
-        if self._clock_named or not (date := response.headers.get("Date", "")[:40]):
+        """Keep the peer's time, and report once where this machine's clock is far from it."""
+        if not (date := response.headers.get("Date", "")[:40]):
             return
         with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
-            there = int(parsedate_to_datetime(date).timestamp())
-            if (off := clock_off(there, int(time.time()), f"that of {self.peer.named}")) is not None:
+            there, now = int(parsedate_to_datetime(date).timestamp()), int(time.time())
+            self._ahead = there - now
+            off = clock_off(there, now, f"that of {self.peer.named}", DATE_SECONDS)
+            if off is not None and not self._clock_named:
                 self._clock_named = True
                 warn(f"warning: {off}; set it, or times are shown wrong")
 

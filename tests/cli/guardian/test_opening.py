@@ -332,6 +332,22 @@ def test_clock_a_day_off_is_named_where_the_reveal_point_is(
     assert ("clock" in refused.value.message + refused.value.next_action) is (named is not None)
 
 
+@pytest.mark.parametrize(("ahead", "named"), [(45, "Indeed this machine's clock is 45 s ahead of"), (5, "Check this")])
+def test_beacon__whose_round_is_missing_by_a_fast_clock__is_explained_by_that_clock(
+    ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, ahead: int, named: str
+) -> None:
+    settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
+    monkeypatch.setattr(submissions, "WAIT_SECONDS", 0)
+    now = int(time.time())
+    missing = NotYet(round=7, due_at=UnixSeconds(now - 20), retry_after=3)
+    monkeypatch.setattr("service_cli.submissions.BeaconClient.round", lambda _self, _number: missing)
+    with pytest.raises(CommandRefused) as refused:
+        submissions.round_signature(settings, ledger.beacon.info, 7, now - ahead)
+    assert refused.value.code == "reveal_point_not_reached"
+    assert "is not out, though by this machine's clock it was due 2" in refused.value.message
+    assert named in refused.value.message + refused.value.next_action
+
+
 def archive(*members: tuple[str, bytes, bytes]) -> tarfile.TarFile:
     """An archive of these names, types and contents."""
     file = BytesIO()
