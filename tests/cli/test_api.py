@@ -11,7 +11,6 @@ from threading import Event, Thread
 from types import SimpleNamespace
 
 import pytest
-import urllib3
 from service_cli import api as api_module
 from service_cli.chain.signer import LocalSigner
 
@@ -261,7 +260,7 @@ def test_public_read__an_answer_that_drips__is_cut_off_by_time(
 def test_public_read__a_server_that_hangs__ends_after_the_timeout(
     poster: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api_module, "TIMEOUT", urllib3.Timeout(connect=0.3, read=0.3))
+    monkeypatch.setattr(api_module, "READ_SECONDS", 0.3)
     with raw_server() as url:
         assert ask(poster, url).last["code"] == "api_unreachable"
 

@@ -24,7 +24,7 @@ from bounty_protocol.types import BlockNumber, BountyId
 
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of
-from service_cli.shell.output import say, warn
+from service_cli.shell.output import clock_while, say, warn
 from service_cli.shell.text import DATE_SECONDS, clock_off, printable
 
 if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
@@ -56,6 +56,8 @@ MAX_WAIT_SECONDS: Final = 600
 """Of what Retry-After may name."""
 ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
+READ_SECONDS: Final = 15.0
+"""How long a public read waits for the next bytes: nothing is worked out for it that takes longer."""
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 
 
@@ -161,12 +163,12 @@ class ApiClient:
 
     def get(self, path: str, query: Mapping[str, str] | None = None, *, patient: bool = True) -> Answer:
         """A public read; unless ``patient``, an API that is not ready, or not there, is not asked again."""
-        return self._read(lambda: self._request("GET", path, query or {}, b"", {}), patient)
+        return self._read(lambda: self._request("GET", path, query or {}, b"", {}, reads=True), patient)
 
     def post_json(self, path: str, body: object, *, patient: bool = True) -> Answer:
         """A public query with a JSON body; ``patient`` as in ``get``."""
         data, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
-        return self._read(lambda: self._request("POST", path, {}, data, headers), patient)
+        return self._read(lambda: self._request("POST", path, {}, data, headers, reads=True), patient)
 
     def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
         patience, restart = _Patience(PATIENCE_SECONDS), _Patience(RESTART_SECONDS if patient else 0.0)
@@ -224,13 +226,23 @@ class ApiClient:
         return approval_header(signer.address, signature, approval)
 
     def _request(
-        self, method: str, path: str, query: Mapping[str, str], body: bytes, headers: Mapping[str, str]
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        reads: bool = False,
     ) -> HttpAnswer:
+        """One exchange; one that ``reads`` does not wait as long for the next bytes as one that has work done."""
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
+        timeout = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None
         try:
-            return self._http.exchange(
-                method, url, most_bytes=MAX_ANSWER_BYTES, body=body or None, headers=dict(headers)
-            )
+            with clock_while(f"waiting for {self.peer.named[:1].lower()}{self.peer.named[1:]}"):
+                return self._http.exchange(
+                    method, url, most_bytes=MAX_ANSWER_BYTES, body=body or None, headers=dict(headers), timeout=timeout
+                )
         except AnswerRefused as error:
             raise self.peer.malformed(f" gave {error}.") from error
         except urllib3.exceptions.HTTPError as error:
