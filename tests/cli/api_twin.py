@@ -77,6 +77,7 @@ ROUTES = {
     "verdict_read": ("GET", r"/api/written-verdicts/(0x[0-9a-f]{64})"),
     "delivery_key": ("GET", r"/api/deployment/delivery-key"),
     "deployment": ("GET", r"/api/deployment"),
+    "index": ("GET", r"/api/status"),
     "wrap": ("POST", r"/api/bounties/(\d+)/delivery/wrap"),
     "status": ("GET", r"/api/bounties/(\d+)/delivery/status"),
     "retrieve": ("POST", r"/api/bounties/(\d+)/delivery/retrieve"),
@@ -159,6 +160,9 @@ class ApiTwin:
         rubric = current_rubric()
         issues = review(Material(parse_challenge(request.body), request.body, self._time())).issues
         return as_json(to_json(PageFindings(rubric.version, rubric.hash, VERSION, issues)))
+
+    def _index(self, _request: Request) -> Reply:
+        return refusal(404, "route_not_found", "This twin has no index.")
 
     def _publish(self, request: Request) -> Json:
         page, poster = request.body, Address(parse_qs(request.query)["poster_address"][0])

@@ -11,7 +11,6 @@ from threading import Event, Thread
 from types import SimpleNamespace
 
 import pytest
-import urllib3
 from bounty_protocol.auth.header import parse_header
 from bounty_protocol.types import to_bytes
 from service_cli import api as api_module
@@ -265,7 +264,7 @@ def test_public_read__an_answer_that_drips__is_cut_off_by_time(
 def test_public_read__a_server_that_hangs__ends_after_the_timeout(
     poster: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api_module, "TIMEOUT", urllib3.Timeout(connect=0.3, read=0.3))
+    monkeypatch.setattr(api_module, "READ_SECONDS", 0.3)
     with raw_server() as url:
         assert ask(poster, url).last["code"] == "api_unreachable"
 
@@ -405,3 +404,17 @@ def test_approval__of_a_request__is_over_a_block_three_behind_the_newest(
     (approval,) = map(parse_header, api.approvals())
     assert approval.block_number == newest - 3
     assert to_bytes(approval.block_hash) == ledger.node.w3.eth.get_block(newest - 3)["hash"]
+
+
+@pytest.mark.parametrize("seconds", [-45, 45, 5])
+def test_clock__half_a_minute_from_the_api_s__is_named_once_and_the_api_s_time_counts(
+    capsys: pytest.CaptureFixture[str], seconds: int
+) -> None:
+    there = int(time.time()) + seconds
+    head = f"HTTP/1.1 200 OK\r\nDate: {formatdate(there, usegmt=True)}\r\nContent-Length: 2\r\n\r\n".encode()
+    with raw.raw_server(lambda: [head + b"{}"]) as server:
+        client = api_module.ApiClient(server.url.rpartition("/v1")[0], None)
+        for _ in range(2):
+            client.get("/api/bounties")
+    assert capsys.readouterr().err.count("warning: this machine's clock is") == int(abs(seconds) > 30)
+    assert abs(client.now() - there) <= 20

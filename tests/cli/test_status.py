@@ -130,3 +130,37 @@ def test_status__of_an_api_that_invents_bounties_or_money__shows_none(
     assert "nothing waits for you" in ran.words
     api.listed = {"items": [{**made, "bounty_id": "999999"}], "next_cursor": None}
     assert poster.run("status", code=1).last["code"] == "bounty_not_found"
+
+
+def running_of(ran: Ran) -> list[tuple[object, ...]]:
+    fields = ("bounty_id", "role", "step", "at")
+    return [tuple(each[name] for name in fields) for each in ran.events if each["event"] == "status.running"]
+
+
+def test_status__of_a_poster_and_a_solver__shows_what_is_running_and_until_when(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, solver: Terminal, guardian: Terminal
+) -> None:
+    number, _ = ledger.fund(seconds=500, judging=5_000)
+    other, _ = ledger.fund(seconds=500, judging=5_000)
+    showing(api, number, other)
+    bounty = str(number)
+    view = api.hub.bounty(BountyId(number))
+    assert view is not None
+    ledger.submit(number, ledger.people.solvers[0].wallet)
+    expected = (bounty, "poster", "submissions", view.submission_deadline)
+    assert expected in running_of(poster.run("status"))
+    assert running_of(solver.run("status")) == [(bounty, "solver", "submissions", view.submission_deadline)]
+    assert running_of(guardian.run("status")) == []
+    text = poster.run("status", "--text").stdout
+    assert f"{bounty}" in text[text.index("RUNNING") :]
+    assert "accepts Submissions" in text
+    ledger.reveal(number)
+    assert running_of(solver.run("status")) == [(bounty, "solver", "judging", view.judging_deadline)]
+
+
+def test_status__of_a_bounty_that_ended__is_not_running(
+    api: ApiTwin, poster: Terminal, solver: Terminal, ended: int
+) -> None:
+    showing(api, ended)
+    assert running_of(poster.run("status")) == []
+    assert running_of(solver.run("status")) == []

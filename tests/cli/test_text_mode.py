@@ -68,6 +68,7 @@ def test_list__at_a_terminal__is_a_table_that_fits(listing: Terminal, columns: i
     assert (seen.code, len(lines)) == (0, 4)
     assert lines[0].split()[:2] == ["BOUNTY", "AWARD"]
     assert max(map(width, lines)) <= columns
+    assert "LEFT" in lines[0]
     assert "\x1b[2J" not in seen.screen
     assert "\u202e" not in seen.screen
 
@@ -211,7 +212,7 @@ def test_watch__at_a_terminal__keeps_the_changing_line_apart_from_the_log(
     assert seen.code == 130
     assert "created by 0x" in " ".join(CODES.sub("", log).split())
     assert "now: Submissions are accepted until" in " ".join(CODES.sub("", log).split())
-    assert drawn.endswith("\r\x1b[Kinterrupted; run the command again to continue\n")
+    assert " ".join(drawn.rpartition("\r\x1b[K")[2].split()) == "interrupted; run the command again to continue"
 
 
 @pytest.mark.parametrize("mode", [["--text"], []])
@@ -255,3 +256,16 @@ def test_doctor__as_text__names_each_check_on_a_line(poster: Terminal) -> None:
     ran = poster.run_any("doctor", "--text")
     assert re.search(r"^ok chain: ", ran.stdout, re.MULTILINE)
     assert "{" not in ran.stdout
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_refusal__at_a_terminal__is_wrapped_and_marked_and_breaks_no_hash(poster: Terminal, columns: int) -> None:
+    plain = {name: value for name, value in poster.environment.items() if "PRIVATE_KEY" not in name}
+    for arguments in (("poster:open-winning-submission", "1", "--text"), ("guardian:claim-fee", "1", "--text")):
+        seen = at_terminal(Terminal(poster.home, plain), *arguments, columns=columns, watched=True)
+        assert seen.code == 1
+        assert "\x1b[1;31mrefused:\x1b[0m" in seen.screen
+        for line in CODES.sub("", seen.screen).splitlines():
+            assert width(line) <= columns or len(line.split()) == 1 or "service-cli" in line
+    shy = Terminal(poster.home, {**plain, "NO_COLOR": "1"})
+    assert "\x1b" not in at_terminal(shy, "guardian:claim-fee", "1", "--text", watched=True).screen

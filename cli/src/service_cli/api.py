@@ -24,8 +24,8 @@ from bounty_protocol.types import BlockNumber, BountyId
 
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of
-from service_cli.shell.output import say, warn
-from service_cli.shell.text import clock_off, printable
+from service_cli.shell.output import clock_while, say, warn
+from service_cli.shell.text import DATE_SECONDS, clock_off, printable
 
 if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
     from bounty_protocol.auth.sign import RequestToSign
@@ -56,6 +56,8 @@ MAX_WAIT_SECONDS: Final = 600
 """Of what Retry-After may name."""
 ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
+READ_SECONDS: Final = 15.0
+"""How long a public read waits for the next bytes: nothing is worked out for it that takes longer."""
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 
 
@@ -147,6 +149,7 @@ class ApiClient:
         self.base_url, self._chain = base_url, chain
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
         self._clock_named = False
+        self._ahead = 0
         self._http = TimelyHttp(ANSWER_SECONDS, timeout=TIMEOUT)
 
     @property
@@ -154,9 +157,13 @@ class ApiClient:
         """The host as signatures name it: lowercased, with the port where it is not the scheme's default."""
         return audience_of(self.base_url)
 
+    def now(self) -> int:
+        """The time by the ``Date`` of the latest answer; this machine's before there is any."""
+        return int(time.time()) + self._ahead
+
     def get(self, path: str, query: Mapping[str, str] | None = None, *, patient: bool = True) -> Answer:
         """A public read; unless ``patient``, an API that is not ready, or not there, is not asked again."""
-        return self._read(lambda: self._request("GET", path, query or {}, b"", {}), patient)
+        return self._read(lambda: self._request("GET", path, query or {}, b"", {}, reads=True), patient)
 
     def post_json(self, path: str, body: object, *, patient: bool = True) -> Answer:
         """A public query with a JSON body; ``patient`` as in ``get``."""
@@ -164,7 +171,8 @@ class ApiClient:
 
     def post(self, path: str, body: bytes, media_type: str, *, patient: bool = True) -> Answer:
         """A public query with another body; ``patient`` as in ``get``."""
-        return self._read(lambda: self._request("POST", path, {}, body, {"Content-Type": media_type}), patient)
+        headers = {"Content-Type": media_type}
+        return self._read(lambda: self._request("POST", path, {}, body, headers, reads=True), patient)
 
     def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
         patience, restart = _Patience(PATIENCE_SECONDS), _Patience(RESTART_SECONDS if patient else 0.0)
@@ -222,13 +230,23 @@ class ApiClient:
         return approval_header(signer.address, signature, approval)
 
     def _request(
-        self, method: str, path: str, query: Mapping[str, str], body: bytes, headers: Mapping[str, str]
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        reads: bool = False,
     ) -> HttpAnswer:
+        """One exchange; one that ``reads`` does not wait as long for the next bytes as one that has work done."""
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
+        timeout = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None
         try:
-            return self._http.exchange(
-                method, url, most_bytes=MAX_ANSWER_BYTES, body=body or None, headers=dict(headers)
-            )
+            with clock_while(f"waiting for {self.peer.named[:1].lower()}{self.peer.named[1:]}"):
+                return self._http.exchange(
+                    method, url, most_bytes=MAX_ANSWER_BYTES, body=body or None, headers=dict(headers), timeout=timeout
+                )
         except AnswerRefused as error:
             raise self.peer.malformed(f" gave {error}.") from error
         except urllib3.exceptions.HTTPError as error:
@@ -245,12 +263,14 @@ class ApiClient:
         return away
 
     def _name_clock(self, response: HttpAnswer) -> None:
-        """Report once where the peer's clock and this machine's are far apart: times are shown by the latter."""
-        if self._clock_named or not (date := response.headers.get("Date", "")[:40]):
+        """Keep the peer's time, and report once where this machine's clock is far from it."""
+        if not (date := response.headers.get("Date", "")[:40]):
             return
         with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
-            there = int(parsedate_to_datetime(date).timestamp())
-            if (off := clock_off(there, int(time.time()), f"that of {self.peer.named}")) is not None:
+            there, now = int(parsedate_to_datetime(date).timestamp()), int(time.time())
+            self._ahead = there - now
+            off = clock_off(there, now, f"that of {self.peer.named}", DATE_SECONDS)
+            if off is not None and not self._clock_named:
                 self._clock_named = True
                 warn(f"warning: {off}; set it, or times are shown wrong")
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 import click
+from bounty_protocol.chain.deployment import network_named
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Address
 
@@ -153,7 +154,13 @@ def _api(settings: Settings) -> str:
     served = api_of(settings).get("/api/deployment", patient=False).read(Deployment)
     named = (served.chain_id, served.hub_address, served.escrow_token.address)
     if named != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
-        message = "The API serves another chain, Hub or token than the one configured."
+        pairs = (
+            ("chain", network_named(served.chain_id), network_named(settings.chain_id)),
+            ("Hub", served.hub_address, settings.hub_address()),
+            ("token", served.escrow_token.address, settings.escrow_token()),
+        )
+        differing = [f"{what} {theirs} instead of {ours}" for what, theirs, ours in pairs if theirs != ours]
+        message = f"The API is another deployment's: {', '.join(differing)}."
         raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
     return settings.api_base_url()
 

@@ -1,6 +1,6 @@
 """Events of ``status`` and ``doctor``, and the common parts of several roles' events."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
@@ -11,6 +11,7 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, Chain
 from service_cli.shell.event import Count, Event, JsonObject
 from service_cli.shell.items import Column, Field, Heading, Row, Shown
 from service_cli.shell.phrases import at, counted, size, time_left, to_the_minute, tokens
+from service_cli.shell.progress import Step
 from service_cli.shell.text import ether
 
 if TYPE_CHECKING:
@@ -136,6 +137,40 @@ class WaitingTask(Event):
         what, until = _WHAT.get(self.task, self.task), self.until
         cells = (str(self.bounty_id), what, time_left(until, screen), to_the_minute(until))
         yield Row(_TASKS, cells, note=self.command)
+
+
+_RUNNING: Final = (
+    Column("RUNNING"),
+    Column("YOU ARE"),
+    Column("STAGE"),
+    Column("LEFT"),
+    Column("UNTIL (UTC)", optional=1),
+)
+_STAGES: Final[Mapping[Step, str]] = {
+    "submissions": "accepts Submissions",
+    "reveal": "sealed",
+    "judging": "is judged",
+    "settlement": "time is up: anyone settles it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunningBounty(Event):
+    """An open bounty that this account funded (`poster`) or submitted to (`solver`): the step it is in by the contract,
+    and the step's end in chain time, null where only people decide."""
+
+    EVENT: ClassVar[str] = "status.running"
+    WHEN: ClassVar[str] = "one for each, by when its step ends"
+    account: Address
+    bounty_id: BountyId
+    role: Literal["poster", "solver"]
+    step: Step
+    at: UnixSeconds | None
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        stage = _STAGES.get(self.step, self.step)
+        left, until = time_left(self.at, screen), to_the_minute(self.at)
+        yield Row(_RUNNING, (str(self.bounty_id), self.role.capitalize(), stage, left, until))
 
 
 @dataclass(frozen=True, slots=True)

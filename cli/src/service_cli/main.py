@@ -7,12 +7,12 @@ runs, so help and version are there at once.
 import re
 import signal
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from service_cli import __version__
-from service_cli.shell.arguments import NETWORK_NAME, redacting
+from service_cli.shell.arguments import NETWORK_NAME, offer_of, redacting
 from service_cli.shell.command import (
     JSON_HELP,
     NETWORK_HELP,
@@ -24,6 +24,10 @@ from service_cli.shell.command import (
     raise_terminated,
     require_supported,
 )
+from service_cli.shell.topics import TOPICS
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "status": ("status", "Show your accounts, and what waits for you."),
@@ -94,30 +98,27 @@ HABITS: Final = {
 """Names that people type by habit, with the command they mean."""
 
 EPILOG: Final = """\b
-Network: --network mainnet|staging|local (or a chain id), before or after any
-         command, else SERVICE_CHAIN_ID, else mainnet. Single values are
-         overridden by SERVICE_HUB_ADDRESS, SERVICE_RPC_URL,
-         SERVICE_SUBGRAPH_ENDPOINT, SERVICE_ESCROW_TOKEN_ADDRESS,
-         SERVICE_API_BASE_URL and SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS; .env
-         in the working directory is a fallback, with which nothing is signed
-         before env:allow accepted it. local needs these six, and
-         where something is sealed or opened the beacon's three, as stack.env
-         of the local stack sets them. service-cli config shows what holds.
-Output:  events on stdout, one JSON object a line; sentences and tables with
-         --text, with SERVICE_OUTPUT=text exported, or with output = "text" in
-         ~/.config/service-cli/config.toml (or below $XDG_CONFIG_HOME); what a
-         wallet signs or sends is always JSON; on stderr is text for people
-Keys:    SERVICE_…_PRIVATE_KEY, or better a file, command or keystore:
-         …_PRIVATE_KEY_FILE, …_PRIVATE_KEY_COMMAND, SERVICE_…_KEYSTORE
-Gas:     a transaction costs 0.003 ether at most; more takes a yes, or
-         --max-cost. At most 500 gwei are offered for a unit of
-         gas, or SERVICE_MAX_GAS_PRICE_GWEI, exported; a wallet outside
-         decides on gas and price itself
-Exit:    0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted
-Audit:   audit is service-audit, too, a program of its own
-State:   $XDG_STATE_HOME/service-cli, else ~/.local/state/service-cli: with it
-         a command that is run again continues
+Without --network and SERVICE_CHAIN_ID it is mainnet. Events are on stdout,
+one JSON object a line; --text shows sentences and tables. Exit: 0 done,
+1 refused or failed, 2 usage, 130 or 143 interrupted. A command that is run
+again continues. audit is service-audit, too, a program of its own.
 """
+_GROUPS: Final = {
+    "bounty": "For anyone",
+    "audit": "For anyone",
+    "notice": "For anyone",
+    "poster": "For a Poster",
+    "solver": "For a Solver",
+    "claimant": "For a winner, or a Poster who is refunded",
+    "guardian": "For a Guardian",
+    "webhook": "For programs that receive facts",
+}
+"""The heading of a command in the overview, by the package of its module."""
+_THIS_MACHINE: Final = "Your accounts and this machine"
+
+
+def _heading(module: str) -> str:
+    return _GROUPS.get(module.partition(".")[0], _THIS_MACHINE)
 
 
 class LazyGroup(Program, click.Group):
@@ -157,9 +158,15 @@ class LazyGroup(Program, click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            rows = [(name, line) for name, (_, line) in COMMANDS.items()]
-            formatter.write_dl([*rows, ("help COMMAND", "What a command reads, prints and refuses.")])
+        longest = max(map(len, COMMANDS))
+        for heading in dict.fromkeys(_heading(module) for module, _ in COMMANDS.values()):
+            rows = [(name, line) for name, (module, line) in COMMANDS.items() if _heading(module) == heading]
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(longest), line) for name, line in rows])
+        with formatter.section("Help"):
+            rows = [("help COMMAND", "What a command reads, prints and refuses.")]
+            rows += [(f"help {name}", topic.line) for name, topic in TOPICS.items()]
+            formatter.write_dl([(name.ljust(longest), line) for name, line in rows])
 
 
 @click.group(
@@ -177,11 +184,25 @@ def group(network: str | None, **_output: bool) -> None:  # each command reads t
     """Bounties with escrow: publish and fund, submit sealed work, judge, claim, open the winning work."""
 
 
-@click.command("help", help="What a command reads, prints and refuses.")
-@click.argument("name", metavar="COMMAND")
+def _offer_commands(
+    ctx: click.Context,  # noqa: ARG001
+    param: click.Parameter,  # noqa: ARG001
+    incomplete: str,
+) -> "list[CompletionItem]":
+    return offer_of(lambda: (*COMMANDS, *TOPICS))(incomplete)
+
+
+@click.command("help", help="What a command reads, prints and refuses; a topic; without either, all of them.")
+@click.argument("name", metavar="[COMMAND|TOPIC]", required=False, shell_complete=_offer_commands)
 @click.pass_context
-def show_help(ctx: click.Context, name: str) -> None:
+def show_help(ctx: click.Context, name: str | None) -> None:
     parent = ctx.parent or ctx
+    if name is None:
+        click.echo(parent.get_help())
+        return
+    if name in TOPICS:
+        click.echo(TOPICS[name].text(), nl=False)
+        return
     found = group.get_command(parent, name)
     if name == "help":
         click.echo(ctx.get_help())

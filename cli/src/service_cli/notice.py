@@ -3,13 +3,13 @@
 import click
 
 from service_cli.events import CheckedNotices, FoundNotice
-from service_cli.shell.arguments import read_document
+from service_cli.shell.arguments import DOCUMENT, read_document
 from service_cli.shell.command import command, refuse
 from service_cli.shell.output import emit
 
 
 @command("notice", "notice", api=True)
-@click.argument("path", metavar="[NOTICE_JSON_PATH]", required=False)
+@click.argument("path", type=DOCUMENT, metavar="[NOTICE_JSON_PATH]", required=False)
 def notice(path: str | None, network: str | None, api_base_url: str | None) -> None:
     """Show whether a notice about the Hub is in effect: while one is, this client funds no bounty.
 

@@ -6,17 +6,18 @@ that shows less than there is can only hide work, never invent any. A key is rea
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
-from bounty_protocol.domain.lifecycle import Outcome
-from bounty_protocol.types import Address, BountyId, UnixSeconds
+from bounty_protocol.domain.lifecycle import Outcome, Schedule
+from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, UnixSeconds
 
 from service_cli.config.settings import Settings, load_settings
-from service_cli.events import AccountStatus, Role, StatusTotal, TaskKind, WaitingTask
+from service_cli.events import AccountStatus, Role, RunningBounty, StatusTotal, TaskKind, WaitingTask
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
 from service_cli.shell.output import emit, remark, warn
+from service_cli.shell.progress import next_step
 from service_cli.shell.text import About, moment
 from service_cli.shell.text import wei as in_wei
 
@@ -67,13 +68,20 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
     now, tasks, shown, deliveries = chain.latest().time, list[Task](), amount_shown(chain), _Deliveries(api)
+    bounties = _Bounties(chain, api)
     for account, roles in accounts.items():
         _show_account(chain, account, roles, shown)
-        found = _tasks(chain, api, deliveries, account, now)
+        found = _tasks(chain, bounties, deliveries, account, now)
         tasks += found if roles else map(_for_wallet, found)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     for task in tasks:
         task.show(now)
+    running = [each for account in accounts for each in bounties.running(account, now)]
+    running.sort(key=lambda each: (each.at is None, each.at, each.bounty_id))
+    for each in running:
+        emit(each, lambda: About(now=now))
+        ends = "" if each.at is None else f", until {moment(each.at, now)}"
+        remark(f"running: bounty {each.bounty_id} ({each.role}): {each.step}{ends}")
     emit(StatusTotal(len(accounts), len(tasks)))
     if not accounts:
         remark("no key is configured and no --address given; service-cli config shows what is")
@@ -126,17 +134,51 @@ class _Deliveries:
             return False
 
 
+class _Bounties:
+    """The bounties to look at for each account by the API, as the contract has them; each read once."""
+
+    def __init__(self, chain: "ChainClient", api: "ApiClient") -> None:
+        self._chain, self._api = chain, api
+        self._views: dict[BountyId, BountyView] = {}
+        self._named: dict[Address, list[BountyId]] = {}
+
+    def of(self, account: Address) -> "Iterator[tuple[BountyId, BountyView]]":
+        """In any of its roles."""
+        from service_cli.bounty.listing import listed
+
+        if account not in self._named:
+            found = (item for name in _FILTERS for item in listed(self._api, {name: account}, MOST_BOUNTIES))
+            texts = sorted({str(item.get("bounty_id")) for item in found})
+            known = [text for text in texts if text.isascii() and text.isdigit() and 0 < int(text) < 2**63]
+            self._named[account] = [BountyId(int(text)) for text in known]
+        for bounty_id in self._named[account]:
+            if bounty_id not in self._views:
+                self._views[bounty_id] = self._chain.bounty(bounty_id)
+            yield bounty_id, self._views[bounty_id]
+
+    def running(self, account: Address, now: int) -> Iterator[RunningBounty]:
+        """Open ones that it funded or submitted to, by the contract."""
+        from service_cli.chain.session import chain_errors
+
+        for bounty_id, bounty in self.of(account):
+            if bounty.outcome is not None:
+                continue
+            with chain_errors():
+                submitted = self._chain.hub.submission(bounty_id, account) != ZERO_BYTES32
+            if account != bounty.poster and not submitted:
+                continue
+            schedule = Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
+            step = next_step(schedule, now, has_submissions=bounty.has_submissions, is_final=False)
+            role: Literal["poster", "solver"] = "poster" if account == bounty.poster else "solver"
+            yield RunningBounty(account, bounty_id, role, step.step, step.at)
+
+
 def _tasks(
-    chain: "ChainClient", api: "ApiClient", deliveries: _Deliveries, account: Address, now: int
+    chain: "ChainClient", bounties: _Bounties, deliveries: _Deliveries, account: Address, now: int
 ) -> Iterator[Task]:
     """All steps that an account can take now, in any role."""
-    from service_cli.bounty.listing import listed
-
-    ids = {str(item.get("bounty_id")) for name in _FILTERS for item in listed(api, {name: account}, MOST_BOUNTIES)}
-    for text in sorted(ids):
-        if text.isascii() and text.isdigit() and 0 < int(text) < 2**63:
-            bounty_id = BountyId(int(text))
-            yield from _of_bounty(chain, deliveries, bounty_id, chain.bounty(bounty_id), account, now)
+    for bounty_id, bounty in bounties.of(account):
+        yield from _of_bounty(chain, deliveries, bounty_id, bounty, account, now)
 
 
 def _of_bounty(
@@ -192,6 +234,8 @@ def _is_opened(chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView") 
 @click.option("--address", "addresses", multiple=True, type=ADDRESS, help="This account, too; may be given often.")
 def status(addresses: tuple[Address, ...], network: str | None, api_base_url: str | None) -> None:
     """Show your accounts, and what waits for them in every role: judging, claiming, opening.
+
+    Open bounties that an account funded or submitted to are shown below that, each with its stage and until when.
 
     \b
     Reads:    the keys that are configured, to know their accounts; nothing is signed

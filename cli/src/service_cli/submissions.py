@@ -38,7 +38,7 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.events import OpenedFiles
 from service_cli.shell.output import Progress, emit, remark, say, warn
-from service_cli.shell.text import clock_off, moment, printable
+from service_cli.shell.text import DATE_SECONDS, clock_off, duration, moment, printable
 from service_cli.storage import download, not_kept, storage_url
 
 WAIT_SECONDS: Final = 10
@@ -67,7 +67,16 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
             due = moment(int(found.due_at), now)
             message = f"Nobody can open this before the reveal point; the beacon's round {number} is due at {due}."
             next_action = "Run the command again after that time."
-            if chain_time is not None and (off := clock_off(chain_time, now, "the newest block")) is not None:
+            if found.due_at <= now:  # the relays contradict this machine's clock
+                late = duration(now - int(found.due_at))
+                message = (
+                    f"The beacon's round {number} is not out, though by this machine's clock it was due {late} ago."
+                )
+                off = None if chain_time is None else clock_off(chain_time, now, "the newest block", DATE_SECONDS)
+                next_action = "Check this machine's clock; if it is right, the relays are late: run the command again."
+                if off is not None:
+                    message, next_action = f"{message} Indeed {off}.", "Set the clock, then run the command again."
+            elif chain_time is not None and (off := clock_off(chain_time, now, "the newest block")) is not None:
                 message = f"{message} But {off}."
                 next_action = "Set this machine's clock, then run the command again."
             raise CommandRefused("reveal_point_not_reached", message, next_action=next_action)
@@ -179,7 +188,7 @@ def _unnamed_file(byte_length: int) -> IO[bytes]:
 
 
 _THE_SOLVERS: Final = {
-    Failure.AGE_MALFORMED: "its artifact is not an age file as docs/formats.md describes it",
+    Failure.AGE_MALFORMED: "its artifact is not an age file of the form that Submissions have",
     Failure.AGE_RECIPIENTS_REFUSED: "its artifact is not sealed to exactly one X25519 key",
     Failure.AGE_NO_MATCHING_KEY: "its artifact is not sealed to the content key that its envelope names",
     Failure.AGE_TAMPERED: "its artifact was damaged before the Solver committed to it",

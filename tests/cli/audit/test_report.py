@@ -4,9 +4,10 @@ import json
 from html.parser import HTMLParser
 
 import pytest
+from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.lifecycle import SettlementReason
 from service_cli.audit.events import Difference
-from service_cli.audit.history import BountyHistory
+from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.audit.report import Report, page, paragraph, verdicts_of
 
 from tests.cli.api_twin import ApiTwin
@@ -114,6 +115,10 @@ def test_page__of_an_audit__is_complete_and_asks_nobody(auditor: Terminal, audit
     assert not {"src", "href", "style", "onclick"} & {name for name, _ in found.attributes}
     assert any(value is not None and value.startswith("default-src 'none'") for _, value in found.attributes)
     assert f"Bounty {audited.awarded} was awarded to {audited.solver}" in found.text
+    assert found.text.index("Holds.") < found.text.index(f"Bounty {audited.awarded} was awarded")
+    challenge = str(json.loads(audited.details[audited.awarded])["challenge"])
+    assert parse_challenge(challenge.encode()).title in found.text
+    assert found.text.count("As the criteria say.") == 2  # of two Guardians, and not what one of them replaced
     assert "prefers-color-scheme: dark" in (auditor.home / "report.html").read_text()
     before = (auditor.home / "report.html").read_bytes()
     assert auditor.audit(audited.awarded, "--html", "report.html", code=1).last["code"] == "bundle_exists"
@@ -128,7 +133,19 @@ def test_page__of_an_audit_that_differs__is_written_and_names_the_place(
     assert ran.last["code"] == "audit_differs"
     found = Parsed((auditor.home / "report.html").read_text())
     assert "What differs from the chain" in found.text
+    assert found.text.index("Differs.") < found.text.index("What it rests on")
     assert "script" not in found.tags
+
+
+def test_page__of_documents_that_are_not_the_committed_ones__shows_neither_title_nor_reasons(
+    audited: Audited, histories: dict[str, BountyHistory]
+) -> None:
+    history = histories[audited.awarded]
+    forged = {each.event.report_commitment: b"Forged reasons." for each in history.verdicts}
+    detail = json.dumps({"challenge": "---\ntitle: Forged title\n---\n"}).encode()
+    text = Parsed(page(history, Report(), ServiceEvidence(detail, verdicts=forged), str)).text
+    assert "Forged" not in text
+    assert text.count("not the one that was recorded") == 2
 
 
 def test_page__with_what_the_audited_side_wrote__escapes_all_of_it(
@@ -142,8 +159,9 @@ def test_page__with_what_the_audited_side_wrote__escapes_all_of_it(
     clean.holds("x", "x")
     clean.not_checked("x", "x")
     history = histories[audited.awarded]
-    text = page(history, report, str)
-    assert Parsed(text).tags == Parsed(page(history, clean, str)).tags
+    service = ServiceEvidence()
+    text = page(history, report, service, str)
+    assert Parsed(text).tags == Parsed(page(history, clean, service, str)).tags
     assert "<script>alert(1)</script>" in Parsed(text).text
     assert "\u202e" not in text
     assert "\x1b" not in text

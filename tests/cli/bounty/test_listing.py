@@ -2,19 +2,22 @@
 
 import json
 import re
+import time
 from dataclasses import replace
 
 import pytest
 from bounty_protocol.domain.bounty import Winner
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, UnixSeconds
+from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 from bounty_protocol.wire.bounties import Block, BountyItem, Facts
-from bounty_protocol.wire.values import Finality
+from bounty_protocol.wire.deployment import DeploymentStatus, IndexPosition
+from bounty_protocol.wire.values import Finality, IndexState
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
 from tests.cli.screen import at_terminal
+from tests.cli.servers import as_json
 from tests.cli.terminal import Terminal
 from tests.vectors.samples import FACTS
 
@@ -65,9 +68,13 @@ def test_show__a_bounty__prints_what_the_api_answers(api: ApiTwin, poster: Termi
 @pytest.mark.parametrize("words", [["bounty:list"], ["guardian:judgeable", "--guardian-address", "0x" + "ab" * 20]])
 def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Terminal, words: list[str]) -> None:
     api.listed = {"items": [{"bounty_id": "1", "facts": {}}], "next_cursor": None}
-    assert poster.run(*words, "--network", "staging", code=1).last["code"] == "deployment_mismatch"
+    other = poster.run(*words, "--network", "staging", code=1).last
+    assert other["code"] == "deployment_mismatch"
+    assert all(named in str(other["message"]) for named in ("31337 (local)", "84532 (staging)"))
     mixed = Terminal(poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20})
-    assert mixed.run(*words, code=1).last["code"] == "deployment_mismatch"
+    refused = mixed.run(*words, code=1).last
+    assert refused["code"] == "deployment_mismatch"
+    assert all(hub in str(refused["message"]) for hub in ("0x" + "ab" * 20, api.hub.address))
 
 
 ADDRESS = Address("0x" + "ab" * 20)
@@ -171,3 +178,25 @@ def test_show__at_a_terminal__tells_the_page_s_title(ledger: Ledger, api: ApiTwi
     api.keep_page(page)
     title = page.split(b"title: ")[1].split(b"\n")[0].decode()
     assert f"  title:     {title}" in at_terminal(poster, "bounty:show", str(bounty)).screen
+
+
+@pytest.mark.parametrize(("ahead", "left"), [(None, "1 h"), (-90, "1 h"), (3_000, "10 min")])
+def test_list__as_text__counts_from_the_later_of_the_api_s_time_and_the_index_s_block(
+    api: ApiTwin, poster: Terminal, ended: int, ahead: int | None, left: str
+) -> None:
+    now = int(time.time())
+    deadline = now + 3_605
+    times = {"submission_deadline": deadline, "reveal_at": deadline + 60, "judging_deadline": deadline + 120}
+    open_one = {"outcome": None, "winner": None, "settlement_reason": None, "status": BountyStatus.OPEN}
+    api.listed = {"items": [api.item(ended, **open_one, **times)], "next_cursor": None}
+    if ahead is not None:
+        api.scripts["index"] = lambda _: as_json(index_at(api, now + ahead))
+    assert f"  {left} " in poster.run("bounty:list", "--text").stdout
+
+
+def index_at(api: ApiTwin, block_time: int) -> object:
+    """The status of a service whose newest indexed block has this time."""
+    at, number = UnixSeconds(block_time), BlockNumber(5)
+    position = IndexPosition(number, ZERO_BYTES32, at, number, at, number, None, None, 0, 0, 0, 0)
+    stated = DeploymentStatus(IndexState.FOLLOWING, ChainId(31337), api.hub.address, "0.1.0", position, None, None)
+    return to_json(stated)

@@ -114,6 +114,18 @@ def test_safe_file__of_an_account_that_is_no_contract__is_refused_and_not_writte
     assert not (keyless.home / "claim.json").exists()
 
 
+def test_safe__of_an_account_that_is_no_contract__is_refused_before_the_first_signature(
+    ledger: Ledger, api: ApiTwin, keyless: Terminal, bounty: str
+) -> None:
+    account = ledger.people.solvers[0].address
+    words = ("solver:submit", "--solver-address", account, "--safe", "submit.json")
+    for check in ((), ("--check",)):
+        ran = keyless.run(*words, *check, bounty, "work", code=1)
+        assert (ran.names, ran.last["code"]) == (["submit.refused"], "not_a_safe")
+    assert not (keyless.home / "submit.json").exists()
+    assert not api.approvals()
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -16,6 +16,7 @@ from eth_account import Account
 from service_cli.chain.signer import account_of, local_signer
 from service_cli.config import key_command
 from service_cli.config.environment import Environment, configured_keys
+from service_cli.config.key_command import run_key_command
 from service_cli.config.keys import loaded_keys
 from service_cli.config.settings import Settings
 from service_cli.config.small_files import MAX_KEY_FILE
@@ -117,8 +118,9 @@ def test_command__that_fails_prints_too_much_or_never_ends__is_reported_without_
 ) -> None:
     monkeypatch.setattr(key_command, "TIME_LIMIT", 0.3)
     cases = {
-        "could not be started: No such file": "no-such-program-anywhere read",
-        "could not be started: its arguments": shlex.quote("a\0b"),
+        "could not be started: there is no such program in PATH": "no-such-program-anywhere read",
+        "could not be started: there is no such program at its path": "./no-such-program-anywhere read",
+        "could not be started: its arguments": f"cat {shlex.quote('a' + chr(0) + 'b')}",
         "ended with exit code 3": printing(f"print('{KEY}', flush=True); raise SystemExit(3)"),
         "ended with exit code 1": printing(f"raise ValueError('{KEY}')"),
         f"printed more than {MAX_KEY_FILE // 1024} KiB": printing("while True: print('ab' * 4096)"),
@@ -137,6 +139,18 @@ def test_command__that_fails_prints_too_much_or_never_ends__is_reported_without_
         assert f"The command of {POSTER}_COMMAND " in failed.value.message
         assert KEY not in failed.value.message
         assert KEY not in "".join(capfd.readouterr())
+
+
+def test_command__that_is_not_there__is_reported_as_that_beside_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
+    around = tmp_path / "around"
+    around.symlink_to(around)  # for root, too, whom no mode keeps out
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    for folder in (around, closed):
+        path = os.pathsep.join([str(folder), os.environ["PATH"]])
+        with pytest.raises(CommandFailed, match="there is no such program in PATH"):
+            run_key_command("VARIABLE", "no-such-program-anywhere read", {"PATH": path})
+        assert run_key_command("VARIABLE", "echo found", {"PATH": path}) == "found\n"
 
 
 @pytest.mark.parametrize("command", ["pass 'show", "   ", "''"])

@@ -54,6 +54,7 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
     words = ("guardian:judgeable", "--guardian-address", address)
     first = guardian.run(*words)
     assert not api.approvals()
+    assert guardian.run("guardian:judgeable").events == first.events  # of the key's own account
     assert first.names == ["guardian_judgeable.bounty", "guardian_judgeable.delivery_owed"]
     assert (first.events[0]["unopened"], first.events[0]["own_verdict"]) == ([judged.commitment], own)
     assert (first.last["bounty_id"], first.last["solver"]) == (won.bounty, won.solver)

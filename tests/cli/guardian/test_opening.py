@@ -277,11 +277,35 @@ def test_guardian_open__a_directory_that_holds_something__is_refused_before_a_si
     api: ApiTwin, guardian: Terminal
 ) -> None:
     (guardian.home / "file").write_text("x")
-    for target in (".", "file", "file/below"):
+    for target, problem in ((".", "holds something"), ("file", "is no directory"), ("file/below", "cannot be made")):
         ran = guardian.run("guardian:open", "1", ADDRESS, HASH, target, code=1)
         assert ran.last["code"] == "output_refused"
-        assert "must be new or empty" in str(ran.last["message"])
+        assert problem in str(ran.last["message"])
+        assert ("must be new or empty" in str(ran.last["message"])) == (target != "file/below")
     assert not api.approvals()
+
+
+def test_guardian_open__a_directory_that_cannot_be_written__is_refused_as_that(
+    guardian: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    able = os.access  # what root may do is not what others may
+
+    def access(path: str | Path, mode: int) -> bool:
+        return not (mode & os.W_OK and Path(path).name == "locked") and able(path, mode)
+
+    monkeypatch.setattr(os, "access", access)
+    (guardian.home / "locked").mkdir()
+    for target, problem in (("locked", "cannot be written"), ("locked/below", "no right to write in")):
+        refused = guardian.run("guardian:open", "1", ADDRESS, HASH, target, code=1).last
+        assert refused["code"] == "output_refused"
+        assert problem in str(refused["message"])
+        assert "new or empty:" not in str(refused["message"])
+
+
+def test_open__a_number_where_there_is_one_submission__names_that_number(guardian: Terminal, judged: Submitted) -> None:
+    refused = guardian.run("guardian:open", judged.bounty, "--submission", "2", code=1).last
+    assert refused["code"] == "submission_not_recorded"
+    assert "its number, 1, or" in str(refused["next_action"])
 
 
 def test_words__of_a_reveal_point_ahead__say_when_it_is(
@@ -330,6 +354,22 @@ def test_clock_a_day_off_is_named_where_the_reveal_point_is(
     assert refused.value.code == "reveal_point_not_reached"
     assert (named or "clock") in refused.value.message or named is None
     assert ("clock" in refused.value.message + refused.value.next_action) is (named is not None)
+
+
+@pytest.mark.parametrize(("ahead", "named"), [(45, "Indeed this machine's clock is 45 s ahead of"), (5, "Check this")])
+def test_beacon__whose_round_is_missing_by_a_fast_clock__is_explained_by_that_clock(
+    ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, ahead: int, named: str
+) -> None:
+    settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
+    monkeypatch.setattr(submissions, "WAIT_SECONDS", 0)
+    now = int(time.time())
+    missing = NotYet(round=7, due_at=UnixSeconds(now - 20), retry_after=3)
+    monkeypatch.setattr("service_cli.submissions.BeaconClient.round", lambda _self, _number: missing)
+    with pytest.raises(CommandRefused) as refused:
+        submissions.round_signature(settings, ledger.beacon.info, 7, now - ahead)
+    assert refused.value.code == "reveal_point_not_reached"
+    assert "is not out, though by this machine's clock it was due 2" in refused.value.message
+    assert named in refused.value.message + refused.value.next_action
 
 
 def archive(*members: tuple[str, bytes, bytes]) -> tarfile.TarFile:
@@ -396,15 +436,21 @@ def test_open__of_a_bounty__opens_every_submission_and_the_second_run_nothing_mo
         "guardian_open.submission_listed", "guardian_open.submission_verified", "guardian_open.artifact_opened",
         "guardian_open.finished",
     ]  # fmt: skip
-    target = guardian.home / f"submissions/{judged.bounty}" / judged.commitment
+    target = guardian.home / f"submissions/{judged.bounty}" / f"1-{judged.commitment[:8]}"
     assert files_below(target) == judged.files
     signed = len(api.approvals())
     again = guardian.run("guardian:open", judged.bounty)
     assert (again.last["opened"], again.last["opened_before"], len(api.approvals())) == (0, 1, signed)
     assert guardian.run("guardian:open", judged.bounty, "--output", "other").last["opened"] == 1
     assert files_below(guardian.home / "other") == {
-        f"{judged.commitment}/{name}": data for name, data in judged.files.items()
+        f"1-{judged.commitment[:8]}/{name}": data for name, data in judged.files.items()
     }
+    one = guardian.run("guardian:open", judged.bounty, "--submission", "1")
+    assert (one.last["opened"], one.last["opened_before"]) == (0, 1)
+    assert "opened by an earlier run" in one.words
+    target.rename(target.parent / judged.commitment)  # as earlier releases named it
+    for words in ((), ("--submission", "1")):
+        assert guardian.run("guardian:open", judged.bounty, *words).last["opened_before"] == 1
 
 
 def test_open__of_a_bounty_with_a_submission_that_has_no_bytes__opens_the_others_and_says_which(
@@ -420,7 +466,9 @@ def test_open__of_a_bounty_with_a_submission_that_has_no_bytes__opens_the_others
     finished = ran.event("guardian_open.finished")
     assert (finished["opened"], finished["opened_before"], finished["not_opened"]) == (1, 0, 1)
     assert (ran.last["event"], ran.last["code"]) == ("guardian_open.refused", "submissions_not_opened")
-    assert files_below(guardian.home / f"submissions/{mixed.bounty}") == {f"{mixed.commitment}/main.py": b"print(2)\n"}
+    assert files_below(guardian.home / f"submissions/{mixed.bounty}") == {
+        f"1-{mixed.commitment[:8]}/main.py": b"print(2)\n"
+    }
     again = guardian.run("guardian:open", mixed.bounty, code=1).event("guardian_open.finished")
     assert (again["opened"], again["opened_before"], again["not_opened"]) == (0, 1, 1)
 
@@ -452,6 +500,7 @@ def test_open__of_one_by_number_or_by_the_begin_of_its_commitment__opens_that_on
         assert files_below(guardian.home / f"out{number}") == mixed.files
     missing = guardian.run("guardian:open", mixed.bounty, "--submission", "3", code=1)
     assert missing.last["code"] == "submission_not_recorded"
+    assert "its number from 1 to 2" in str(missing.last["next_action"])
 
 
 def test_open__of_one_from_a_folder__needs_no_api(api: ApiTwin, guardian: Terminal, mixed: Submitted) -> None:

@@ -407,3 +407,25 @@ def test_reasons__filled_in__are_without_the_comment_and_a_file_of_one_s_own_is_
     filled = EMPTY.replace("<Why this Verdict follows, in a sentence or two.>", "Nothing fits.")
     assert reasons_of(filled) == "# Bounty 7: no_valid_submission\n\n## Result\n\nNothing fits.\n"
     assert filled_in(b"  <Mine>\r\n") == b"  <Mine>\r\n"
+
+
+def test_verdict__that_decides__names_delivery_and_claims_as_next(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path
+) -> None:
+    number, page = ledger.fund(seconds=100, judging=5_000)
+    api.keep_page(page)
+    wallet = ledger.people.solvers[0].wallet
+    commitment = ledger.submit(number, wallet)
+    ledger.reveal(number)
+    words = ("guardian:verdict", str(number), "awarded", wallet.address, commitment, "--unopened", "--text")
+    first = person(ledger, api, rpc, tmp_path / "one", "guardian-1")
+    ran = first.run(*words, verdict_body(first))
+    assert f"Next         service-cli bounty:watch {number}" in ran.stdout
+    second = person(ledger, api, rpc, tmp_path / "two", "guardian-2")
+    ran = second.run(*words, verdict_body(second))
+    assert f"Next         service-cli guardian:deliver-key {number}" in ran.stdout
+    assert f"Your share   service-cli guardian:claim-fee {number}" in ran.stdout
+    assert f"The winner   runs service-cli claim {number}" in ran.stdout
+    assert "bounty:watch" not in ran.stdout
+    again = second.run(*words[:-1], verdict_body(second)).words
+    assert f"next: service-cli guardian:deliver-key {number}" in again

@@ -800,3 +800,25 @@ def test_confirm__with_consent_or_nobody_to_ask__goes_on(
     monkeypatch.setattr(sys, "stdin", stream)
     confirm(settings(chain_id), "put 5 base units into escrow", yes=yes)
     assert ("Type yes" in capsys.readouterr().err) == asked
+
+
+def test_publish_fund__again_over_a_bounty_that_ended__reports_what_became_of_it(
+    ledger: Ledger, poster: Terminal, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_bytes(ledger.page(seconds=1_000))
+    number = int(str(poster.run("poster:publish-fund", str(page)).last["bounty_id"]))
+    assert "has ended" not in poster.run("poster:publish-fund", str(page)).words
+    ledger.advance_to(int(ledger.contract.call("getBounty", number)[5]))
+    owner = ledger.people.owner.wallet
+    owner.forget_nonce()
+    ledger.contract.transact(owner, "settle", number)
+    ledger.node.mine(3)
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.last["event"] == "publish_fund.bounty_created"
+    assert "ended without a winner: nobody submitted. The refund waits for you." in ran.words
+    assert f"next: service-cli claim {number}" in ran.words
+    poster.run("claim", str(number))
+    text = poster.run("poster:publish-fund", "--text", str(page)).stdout
+    assert "Done." not in text
+    assert "The refund was claimed back." in " ".join(text.split())

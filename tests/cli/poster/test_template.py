@@ -131,6 +131,8 @@ def test_new__with_an_award__works_out_the_escrow_from_the_hub_s_fees(ledger: Le
     assert award[0] < 400_000_000 <= award[1]
     assert "# Environment" in page.body
     assert "400 tUSDC" in ran.words
+    assert ran.words.count("escrow:") == 1
+    assert "note: this Hub pays in tUSDC; the award is read as that, not as USDC" in ran.words
     parts = [int(str(ran.last[name])) for name in ("winner_award", "guardian_fee", "protocol_fee")]
     assert (parts[0], sum(parts), ran.last["escrow_amount"]) == (award[1], page.escrow_amount, str(page.escrow_amount))
 

@@ -16,6 +16,7 @@ from service_cli.chain.session import ChainClient
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.main import COMMANDS, HABITS
+from service_cli.shell.topics import TOPICS
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import CLIENT, ran, spawn
@@ -80,12 +81,44 @@ def test_help__of_any_command__names_the_network_option_and_fits_80_columns(shel
 
 def test_help__of_the_whole__names_variables_codes_and_state_and_is_printed_once(shell: Terminal) -> None:
     out = shell.run("--help", COLUMNS="80").stdout
-    for name in ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", ".env", "130", "XDG_STATE_HOME"):
+    topics = "".join(shell.run("help", topic).stdout for topic in TOPICS)
+    for name in ("SERVICE_CHAIN_ID", "130"):
         assert name in out
+    for name in ("SERVICE_HUB_ADDRESS", ".env", "130", "XDG_STATE_HOME", "SERVICE_POSTER_PRIVATE_KEY_FILE"):
+        assert name in topics
     assert max(map(len, out.splitlines())) <= 80
     assert shell.run(code=2).words.count("Usage:") == 1
-    assert shell.run("help", "help").stdout.startswith("Usage: service-cli help [OPTIONS] COMMAND")
+    assert shell.run("help", "help").stdout.startswith("Usage: service-cli help [OPTIONS] [COMMAND|TOPIC]")
     assert len({len(line) - len(line[2:].split("  ", 1)[1].lstrip()) for line in _rows(out)}) == 1
+
+
+def test_help__alone__is_the_overview_by_role_with_its_topics(shell: Terminal) -> None:
+    out = shell.run("help", COLUMNS="80").stdout
+    assert out == shell.run("--help", COLUMNS="80").stdout
+    order = [
+        "For anyone:",
+        "bounty:list",
+        "For a Poster:",
+        "poster:new",
+        "For a Guardian:",
+        "guardian:open",
+        "help keys",
+    ]
+    assert sorted(order, key=out.index) == order
+    assert all(f"help {topic}" in out for topic in TOPICS)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_help__of_a_topic__fits_a_terminal_and_names_no_file_of_the_repository(shell: Terminal, topic: str) -> None:
+    out = shell.run("help", topic).stdout
+    assert max(map(len, out.splitlines())) <= 80
+    assert "docs/" not in out
+
+
+def test_refusal__of_a_missing_key__names_the_topic(poster: Terminal) -> None:
+    plain = {name: value for name, value in poster.environment.items() if "PRIVATE_KEY" not in name}
+    refused = Terminal(poster.home, plain).run("poster:open-winning-submission", "1", code=1).last
+    assert (refused["code"], "service-cli help keys" in str(refused["next_action"])) == ("key_missing", True)
 
 
 def _rows(out: str) -> list[str]:
@@ -309,6 +342,12 @@ def test_hub__that_is_another_contract__is_a_mismatch_and_not_a_revert(ledger: L
     assert "is not a Hub" in str(ran.last["message"])
 
 
+def test_network__that_is_not_the_endpoint_s__is_refused_with_both_named(solver: Terminal) -> None:
+    refused = solver.run("claim", "1", "--network", "mainnet", code=1).last
+    assert refused["code"] == "deployment_mismatch"
+    assert all(named in str(refused["message"]) for named in ("31337 (local)", "8453 (mainnet)"))
+
+
 @pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
 @pytest.mark.parametrize("words", ["bounty:list", "spec-commitment page.md", "spec-commitment missing.md"])
 def test_stdout__that_takes_nothing__is_one_line_and_exit_code_1(
@@ -422,7 +461,7 @@ def test_usage__a_command_far_from_any__suggests_nothing(shell: Terminal) -> Non
 def test_help__of_the_whole__names_the_audit_and_what_local_needs(shell: Terminal) -> None:
     out = shell.run("--help").stdout
     assert "service-audit" in out
-    assert "local needs these six" in out
+    assert "local needs these six" in shell.run("help", "networks").stdout
 
 
 def test_quiet__of_a_command__leaves_refusals_and_drops_the_rest(poster: Terminal, ledger: Ledger) -> None:

@@ -2,12 +2,16 @@
 
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from bounty_protocol.types import Address, ChainId
+from service_cli.chain.journal import note_done, opened_name
 from service_cli.main import COMMANDS
 
 from tests.cli.kill import CLIENT
+from tests.cli.shell.typed import TypedShell, typed
 from tests.cli.terminal import Terminal
 
 
@@ -64,3 +68,44 @@ def test_completion__asked_for_everything__offers_every_command(shell: Terminal)
     }
     done = subprocess.run([CLIENT], env=environment, capture_output=True, text=True, check=False)
     assert set(COMMANDS) <= set(done.stdout.replace("\\:", ":").split("\n"))
+
+
+@pytest.fixture
+def bash(shell: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TypedShell]:
+    """An interactive bash in a folder with a page, a folder and a journal."""
+    scratch, here = tmp_path / "scratch", tmp_path / "here"
+    for folder in (scratch, here, here / "work"):
+        folder.mkdir()
+    (here / "notes.md").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", shell.variables()["XDG_STATE_HOME"])
+    note_done(ChainId(31337), Address("0x" + "ab" * 20), *opened_name("4711", "0x" + "cd" * 20, "0x" + "ef" * 32))
+    (scratch / "rc").write_text(shell.run("completion", "bash").stdout)
+    environment = {**shell.variables(), "PATH": f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"}
+    words = ["/bin/bash", "--noprofile", "--rcfile", str(scratch / "rc"), "-i"]
+    with typed(words, environment, here, scratch) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("service-cli poster:check not", "service-cli poster:check notes.md"),
+        ("service-cli poster:publish-fund not", "service-cli poster:publish-fund notes.md"),
+        ("service-cli poster:new not", "service-cli poster:new notes.md"),
+        ("service-cli solver:submit 7 wor", "service-cli solver:submit 7 work/"),
+        ("service-cli poster:open-winning-submission 7 wor", "service-cli poster:open-winning-submission 7 work/"),
+        ("service-cli guardian:verdict 7 awarded not", "service-cli guardian:verdict 7 awarded notes.md"),
+        ("service-cli claim --safe not", "service-cli claim --safe notes.md"),
+        ("service-cli --network stag", "service-cli --network staging"),
+        ("service-cli doctor --network stag", "service-cli doctor --network staging"),
+        ("service-cli help guardian:heart", "service-cli help guardian:heartbeat"),
+        ("service-cli guardian:heart", "service-cli guardian:heartbeat"),
+        ("service-cli bounty:show 47", "service-cli bounty:show 4711"),
+        ("service-cli bounty:show 48", "service-cli bounty:show 48"),
+        ("service-cli bounty:show not", "service-cli bounty:show not"),
+    ],
+)  # fmt: skip
+def test_completion__typed_in_bash__completes_files_networks_commands_and_bounties(
+    bash: TypedShell, line: str, completed: str
+) -> None:
+    assert bash.completed(line) == completed

@@ -10,6 +10,7 @@ from service_cli.shell.output import Progress, bar, say, set_quiet
 from tests.cli.ledger import Ledger
 from tests.cli.screen import at_terminal
 from tests.cli.terminal import Terminal
+from tests.raw_server import raw_server
 
 
 @pytest.mark.parametrize("columns", [20, 80])
@@ -32,6 +33,19 @@ def test_wait__on_a_terminal_that_redraws_nothing__prints_plain_lines(ledger: Le
         poster, "bounty:watch", str(bounty), stop_when=lambda text: "Submissions until" in text, TERM="dumb"
     )
     assert (seen.code, "\x1b" in seen.screen) == (130, False)
+
+
+def test_list__of_an_api_that_takes_the_request_and_never_answers__shows_a_clock(poster: Terminal) -> None:
+    with raw_server(lambda: [b""], pause=300.0) as silent:
+        home = Terminal(poster.home, {**poster.environment, "SERVICE_API_BASE_URL": silent.url.rpartition("/v1")[0]})
+        seen = at_terminal(home, "bounty:list", stop_when=lambda text: "so far" in text)
+    assert seen.code == 130
+    assert "waiting for the API at 127.0.0.1" in seen.screen
+    assert seen.screen.endswith("interrupted; run the command again to continue\n")
+
+
+def test_wait__that_is_short_or_not_at_a_terminal__shows_no_clock(poster: Terminal) -> None:
+    assert "so far" not in at_terminal(poster, "bounty:list").screen
 
 
 class Screen(io.StringIO):

@@ -278,6 +278,7 @@ def test_submit__with_an_answer_that_is_no_signature__is_refused(
         "solver:submit", "--solver-address", address, bounty, work, stdin=answer, code=1
     )
     assert ran.last["code"] == "signature_malformed"
+    assert ("input ended" in str(ran.last["message"])) == (answer == b"")
     assert not api.approvals()
 
 

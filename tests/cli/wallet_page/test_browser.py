@@ -91,7 +91,11 @@ def test_submit__by_a_browser_wallet__is_recorded_and_everything_wrong_refused_w
         assert (api.approvals(), wallet.sent) == ([], [])
         wallet.declines = False
         browser.press("first", "Sign: prepare Submission")
-        assert f"POST /api/bounties/{bounty}" in browser.do("look", "first")["text"]
+        text = browser.do("look", "first")["text"]
+        assert f"POST /api/bounties/{bounty}" in text
+        assert "2 of 3" in text
+        assert "fixed by its hash" in text
+        assert not {"endpointId", "bodyHash", "audience"} & set(re.findall(r"\w+", text))
         browser.press("first", "Send: record Submission")
         assert ledger.contract.address in browser.do("look", "first")["text"]
         browser.press("first", "Done")
@@ -192,7 +196,7 @@ def test_page__of_a_command_at_a_terminal__opens_for_the_code_that_is_shown_ther
 @pytest.mark.parametrize(
     ("has", "told"),
     [
-        ("none", "This browser shows no wallet."),
+        ("none", "No wallet is installed in this browser"),
         ("old", "Your wallet shows the account none"),
         ("two", "Your wallet shows the account none"),
     ],
@@ -211,6 +215,9 @@ def test_page__with_whatever_wallets_the_browser_has__is_accessible_and_uses_the
         Thread(target=suppressing(page.ask), args=(task,), daemon=True).start()
         browser.open(has, addresses.get(timeout=10), has)
         browser.until(has, "Sign: <i>it</i>")
+        assert ("No wallet is installed" in browser.do("look", has)["text"]) == (
+            has == "none"
+        )  # before anything is pressed
         browser.press(has, told)
         seen = browser.do("look", has)
         assert "<img src=x>" in seen["text"]

@@ -6,8 +6,9 @@ has. What the audited side wrote is shown bounded and without control characters
 In the sentences, everything is taken from the Hub's log, never from the service. The checks that hold are folded into
 one line; what differs and what was not checked is listed.
 
-The page of ``--html`` is for somebody who was not there. It has no script and makes no request: style is in the page,
-and a policy in it forbids everything else. Every value is escaped.
+The page of ``--html`` is for somebody who was not there: whether all of it holds, then the bounty by its title, its
+money, and each Guardian's reasons; of the service's documents only those that hash to what the chain has. It has no
+script and makes no request: style is in the page, and a policy in it forbids everything else. Every value is escaped.
 """
 
 import os
@@ -19,14 +20,20 @@ from pathlib import Path
 from typing import Final
 
 from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment
 from bounty_protocol.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.verdict import parse_verdict
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.foreign_json import read_json
 from bounty_protocol.types import Address
 
 from service_cli import __version__
 from service_cli.audit.events import AuditCheck, CheckResult, Difference
-from service_cli.audit.history import BountyHistory
+from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.errors import CommandFailed
+from service_cli.json_values import object_of, text_of
 from service_cli.shell.output import emit, is_text, remark
 from service_cli.shell.text import printable
 
@@ -246,6 +253,7 @@ def _differ(count: int) -> str:
 
 
 _MOST_ON_PAGE: Final = 2_000
+_MOST_OF_REASONS: Final = 64 * 1024
 _STYLE: Final = """
 :root { color-scheme: light; --ground: #fff; --ink: #1b1b1f; --line: #d0d0d6; --bad: #b3261e; --quiet: #5c5c66; }
 @media (prefers-color-scheme: dark) {
@@ -256,29 +264,36 @@ main { max-width: 60rem; margin: 0 auto; padding: 1.5rem 1rem; overflow-wrap: an
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
 th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left; vertical-align: top; }
-td:first-child { min-width: 7rem; } code { font-size: .9em; }
+td:first-child { min-width: 7rem; } .code { font: .9em ui-monospace, monospace; }
+.banner { border: 2px solid currentColor; padding: .75rem 1rem; } h3 { font-size: 1rem; }
+blockquote { border-left: 3px solid var(--line); margin: 0; padding: 0 1rem; white-space: pre-wrap; }
 .bad { color: var(--bad); } .quiet { color: var(--quiet); }
 summary { cursor: pointer; padding: .5rem 0; }
 """
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
-def write_page(path: Path, history: BountyHistory, report: Report, in_tokens: Callable[[int], str]) -> None:
+def write_page(
+    path: Path, history: BountyHistory, report: Report, service: ServiceEvidence, in_tokens: Callable[[int], str]
+) -> None:
     """Write the page into a new file."""
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
-            file.write(page(history, report, in_tokens))
+            file.write(page(history, report, service, in_tokens))
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}."
         raise CommandFailed("file_not_written", message, next_action="Name a new file that can be written.") from None
 
 
-def page(history: BountyHistory, report: Report, in_tokens: Callable[[int], str]) -> str:
-    """The whole page."""
+def page(history: BountyHistory, report: Report, service: ServiceEvidence, in_tokens: Callable[[int], str]) -> str:
+    """The whole page: the audit's own verdict first, then what it is about."""
     title = f"Audit of bounty {history.chain.bounty_id}"
-    body = [f"<h1>{_text(title)}</h1>", f"<p>{_text(paragraph(history, report, in_tokens))}</p>"]
+    named = _page_title(history, service)
+    body = [_banner(report), f"<h1>{_text(title)}{'' if named is None else f': {_text(named)}'}</h1>"]
+    body += [f"<p>{_text(paragraph(history, report, in_tokens))}</p>"]
     body += ["<h2>What it rests on</h2>", _table((), _facts(history))]
     body += ["<h2>Verdicts</h2>", _table(("Guardian", "last Verdict"), _verdicts(history))]
+    body += _reasons(history, service)
     body += _section(report, CheckResult.DIFFERS, "What differs from the chain", "Nothing differs.")
     body += _section(report, CheckResult.NOT_CHECKED, "What was not checked", "Everything was checked.")
     holding = [check for check in report.checks if check.result is CheckResult.HOLDS]
@@ -294,6 +309,50 @@ def page(history: BountyHistory, report: Report, in_tokens: Callable[[int], str]
         + "\n".join(body)
         + "\n</main>\n</body>\n</html>\n"
     )
+
+
+def _banner(report: Report) -> str:
+    """Whether everything holds, in a word and a sentence."""
+    differs, unchecked = report.counts[CheckResult.DIFFERS], report.counts[CheckResult.NOT_CHECKED]
+    left = f" {unchecked} could not be checked; they are listed below." if unchecked else ""
+    if differs:
+        return f'<p class="banner bad" role="status"><strong>Differs.</strong> {differs} {_differ(differs)}.{left}</p>'
+    holding = report.counts[CheckResult.HOLDS]
+    return (
+        f'<p class="banner" role="status"><strong>Holds.</strong> All {holding} checks that were made hold.{left}</p>'
+    )
+
+
+def _page_title(history: BountyHistory, service: ServiceEvidence) -> str | None:
+    """The title of the challenge page, where the bytes hash to what the chain has."""
+    try:
+        detail = object_of(read_json(service.detail or b""))
+        content = text_of(detail.get("challenge")).encode()
+        if spec_commitment(content) != history.created.event.spec_commitment:
+            return None
+        return printable(parse_challenge(content).title, 200)
+    except (ServiceError, ValueError, TypeError, RecursionError):
+        return None
+
+
+def _reasons(history: BountyHistory, service: ServiceEvidence) -> list[str]:
+    """The written reasons of each Guardian's last Verdict, where the document hashes to what the chain has."""
+    parts = []
+    for guardian, recorded in history.latest_verdicts().items():
+        document = service.verdicts.get(recorded.event.report_commitment)
+        if document is None or report_commitment(document) != recorded.event.report_commitment:
+            text = '<p class="quiet">The document is not here, or not the one that was recorded.</p>'
+        else:
+            try:
+                written = parse_verdict(document).body
+            except ServiceError:
+                written = document.decode("utf-8", "replace")
+            lines = [printable(line, _MOST_ON_PAGE) for line in written[:_MOST_OF_REASONS].strip().splitlines()]
+            if len(written) > _MOST_OF_REASONS:
+                lines.append("[…]")
+            text = f"<blockquote>{escape(chr(10).join(lines))}</blockquote>"
+        parts += [f"<h3>Reasons of {_text(guardian)}</h3>", text]
+    return parts
 
 
 def _facts(history: BountyHistory) -> list[tuple[str, str]]:
@@ -336,8 +395,14 @@ def _rows(check: Check) -> list[tuple[str, str]]:
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, str]]) -> str:
     first = f"<tr>{''.join(f'<th>{_text(name)}</th>' for name in head)}</tr>" if head else ""
-    lines = "".join(f"<tr><td>{_text(left)}</td><td><code>{_text(right)}</code></td></tr>" for left, right in rows)
+    lines = "".join(f"<tr><td>{_text(left)}</td>{_cell(right)}</tr>" for left, right in rows)
     return f"<table>{first}{lines}</table>"
+
+
+def _cell(value: str) -> str:
+    """Prose in the face of text; a single value, such as a hash, in that of code."""
+    face = "" if " " in value else ' class="code"'
+    return f"<td{face}>{_text(value)}</td>"
 
 
 def _text(value: object) -> str:

@@ -58,13 +58,13 @@ def audit(network: str | None, api_base_url: str | None, request: Request) -> No
         environment = Environment.of_process()
         chosen = network or environment.get("SERVICE_CHAIN_ID")
         settings = None if chosen is None else load_settings(network, api_base_url, None, environment)
-        history = _from_bundle(settings, request.source, request.bounty_id, report)
+        history, service = _from_bundle(settings, request.source, request.bounty_id, report)
     elif request.bounty_id is not None:
-        history, chain = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)
+        history, service, chain = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)
         shown = amount_shown(chain)
     else:
         raise RuntimeError("neither a bounty nor a bundle")
-    _finish(history, report, request, shown)
+    _finish(history, service, report, request, shown)
 
 
 def check(history: BountyHistory, service: ServiceEvidence, report: Report) -> None:
@@ -77,7 +77,7 @@ def check(history: BountyHistory, service: ServiceEvidence, report: Report) -> N
 
 def _from_chain(
     settings: Settings, request: Request, bounty_id: BountyId, report: Report
-) -> tuple[BountyHistory, ChainClient]:
+) -> tuple[BountyHistory, ServiceEvidence, ChainClient]:
     if request.bundle is not None:
         require_writable(request.bundle)
     chain = ChainClient(settings)
@@ -98,17 +98,19 @@ def _from_chain(
         remark(f"evidence written to {request.bundle}")
     report.holds("chain.logs", f"{len(history.events)} logs, up to finalized block {history.chain.finalized.number}")
     check(history, service, report)
-    return history, chain
+    return history, service, chain
 
 
-def _from_bundle(settings: Settings | None, source: Path, wanted: BountyId | None, report: Report) -> BountyHistory:
+def _from_bundle(
+    settings: Settings | None, source: Path, wanted: BountyId | None, report: Report
+) -> tuple[BountyHistory, ServiceEvidence]:
     bundle = read_bundle(source)
     judge_manifest(bundle, wanted, report)
     history = read_history(_with_pinned_beacon(settings, bundle.chain))
     _judge_deployment(settings, bundle.chain, report)
     report.not_checked("chain.logs", "whether the chain holds these logs takes an RPC endpoint; run it without --from")
     check(history, bundle.service, report)
-    return history
+    return history, bundle.service
 
 
 def _judge_deployment(settings: Settings | None, chain: ChainEvidence, report: Report) -> None:
@@ -160,11 +162,13 @@ def _require_reader(history: BountyHistory, signer: LocalSigner) -> None:
         )
 
 
-def _finish(history: BountyHistory, report: Report, request: Request, shown: Callable[[int], str]) -> None:
+def _finish(
+    history: BountyHistory, service: ServiceEvidence, report: Report, request: Request, shown: Callable[[int], str]
+) -> None:
     summary = paragraph(history, report, shown)
     show_summary(summary, report)
     if request.page is not None:
-        write_page(request.page, history, report, shown)
+        write_page(request.page, history, report, service, shown)
         emit(WrittenPage(history.chain.bounty_id, str(request.page)))
         remark(f"the page is {request.page}")
     counts = {result.value: report.counts[result] for result in CheckResult}

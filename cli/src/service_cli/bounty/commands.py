@@ -84,19 +84,32 @@ def bounty_list(
 
 
 @command("bounty:show", "bounty_show", api=True)
+@click.option("--verdicts", is_flag=True, help="Each Guardian's Verdict with its written reasons, too.")
 @click.argument("bounty_id", type=BOUNTY_ID)
-def bounty_show(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> None:
+def bounty_show(bounty_id: BountyId, verdicts: bool, network: str | None, api_base_url: str | None) -> None:
     """Show one bounty: its facts, roster, active Submissions, challenge page and record.
+
+    With --verdicts it shows what each Guardian recorded last by the Hub, and the written reasons, which the API keeps.
+    Reasons that do not hash to the commitment on chain are not shown.
 
     \b
     Reads:    nothing secret
-    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL; with --verdicts
+              SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
     Refuses:  an unknown bounty; an answer of another deployment
     Examples: service-cli bounty:show 7
+              service-cli bounty:show --verdicts --text 7
     """
     from service_cli.bounty.listing import show_bounty
     from service_cli.config.settings import load_settings
 
+    if verdicts:
+        from service_cli.bounty.verdicts import show_verdicts
+
+        settings = load_settings(network, api_base_url)
+        show_bounty(settings, bounty_id)
+        show_verdicts(settings, bounty_id)
+        return
     needs = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
     show_bounty(load_settings(network, api_base_url, needs), bounty_id)
 

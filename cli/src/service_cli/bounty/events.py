@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from bounty_protocol.domain.lifecycle import Outcome, Schedule, SettlementReason
+from bounty_protocol.domain.lifecycle import Outcome, Schedule, SettlementReason, VerdictKind
+from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 
 from service_cli.shell.event import Code, Event, JsonObject
@@ -23,9 +24,9 @@ _BOUNTIES: Final = (
     Column("BOUNTY"),
     Column("AWARD"),
     Column("WORK", optional=3),
-    Column("STATE"),
+    Column("STATE", optional=1),
     Column("UNTIL (UTC)", optional=2),
-    Column("LEFT", optional=1),
+    Column("LEFT"),
     Column("TITLE", flexible=True),
 )
 _STATES: Final = {"submissions": "accepting", "reveal": "sealed", "judging": "judging", "settlement": "to settle"}
@@ -82,6 +83,34 @@ class ShownBounty(Event):
         from service_cli.shell.render.page import bounty_page
 
         yield from bounty_page(read(BountyDetail, self.json()), screen)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVerdict(Event):
+    """A Guardian's last Verdict by the Hub. `document` is the written Verdict as it was published, whole, with its
+    frontmatter; it hashes to `report_commitment`. Where the API has no such bytes, `document` is null and `code` is the
+    API's own, or `verdict_mismatch` for bytes that hash to something else."""
+
+    EVENT: ClassVar[str] = "bounty_show.verdict"
+    WHEN: ClassVar[str] = "one for each, with --verdicts"
+    SHOWN: ClassVar[str] = (
+        "bounty_id, guardian_address, kind, solver_address, submission_commitment, report_commitment, code, document"
+    )
+    OPEN: ClassVar[bool] = True
+    bounty_id: BountyId
+    guardian_address: Address
+    kind: VerdictKind
+    solver_address: Address | None
+    submission_commitment: Bytes32 | None
+    report_commitment: Bytes32
+    code: Annotated[str | None, Note(pattern="^[a-z0-9_]+$")]
+    more: JsonObject
+    """``document``: bytes that somebody else wrote, which the text shows line by line."""
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        from service_cli.shell.render.record import verdict_items
+
+        yield from verdict_items(self, self.more.get("document"))
 
 
 @dataclass(frozen=True, slots=True)

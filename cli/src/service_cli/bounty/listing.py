@@ -4,10 +4,11 @@ Public reads only: nothing is signed and nothing of the chain is imported. An AP
 configured is refused before anything of it is shown. Facts of another shape are reported as unreadable.
 """
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
+from bounty_protocol.chain.json_rpc import host_of
 from bounty_protocol.domain.lifecycle import Schedule
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
@@ -16,9 +17,12 @@ from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.bounty.events import FetchedRecord, ListedBounty, ShownBounty, UnavailableRecord
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
-from service_cli.shell.output import emit, is_text, on_terminal, remark, say
+from service_cli.shell.output import emit, is_text, on_terminal, remark, say, warn
 from service_cli.shell.progress import next_step
-from service_cli.shell.text import About, Token, amount, printable
+from service_cli.shell.text import About, Token, amount, duration, printable
+
+LAG_SECONDS = 60
+"""How far the index may be behind before it is reported beside what it shows."""
 
 if TYPE_CHECKING:
     from bounty_protocol.wire.bounties import BountyDetail, BountyItem, Facts
@@ -81,7 +85,8 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
 
     api, shown = api_of(settings), 0
     token = _deployment(settings, api).escrow_token
-    about = About(token)
+    now = time_shown(settings, api)
+    about = About(token, now)
     for item in listed(api, filters, limit):
         emit(ListedBounty(item), lambda: about)
         shown += 1
@@ -89,13 +94,32 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
             continue
         try:
             found = read(BountyItem, item)
-            say(one_line(found, token, int(time.time()), found.title))
+            say(one_line(found, token, now, found.title))
         except ValueError:
             say(f"bounty {printable(item.get('bounty_id'))}: its facts cannot be read")
     if not shown:
         say("no bounties match")
     elif shown == limit and is_text():
         say(f"the first {limit} are shown; --limit {2 * limit} shows more")
+
+
+def time_shown(settings: Settings, api: ApiClient) -> int:
+    """The time from which what is left is counted, when people read it: the later one of the index's newest block and
+    the API's ``Date``, never this machine's clock. An index that lags is reported."""
+    if not (is_text() or on_terminal()):
+        return api.now()
+    from bounty_protocol.wire.deployment import DeploymentStatus
+
+    try:
+        index = api.get("/api/status", patient=False).read(DeploymentStatus).position
+    except ServiceError:  # an API that cannot say how far it is shows its bounties all the same
+        return api.now()
+    if index is None:
+        return api.now()
+    behind = api.now() - index.block_time
+    if behind > LAG_SECONDS and settings.chain_id != LOCAL_CHAIN_ID:
+        warn(f"note: the API's index is {duration(behind)} behind: what happened since is not shown yet")
+    return max(api.now(), index.block_time)
 
 
 def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[dict[str, object]]:
@@ -123,9 +147,9 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
     detail = answer.read(BountyDetail)
     _require_same(settings, detail)
     shown = ShownBounty(detail.bounty_id, detail.chain_id, detail.hub_address, answer.json())
-    emit(shown, lambda: About(_deployment(settings, api).escrow_token))
+    emit(shown, lambda: About(_deployment(settings, api).escrow_token, time_shown(settings, api)))
     if on_terminal() and not is_text():
-        for line in lines(detail, _deployment(settings, api).escrow_token, int(time.time())):
+        for line in lines(detail, _deployment(settings, api).escrow_token, time_shown(settings, api)):
             say(line)
 
 
@@ -159,7 +183,12 @@ def _deployment(settings: Settings, api: ApiClient) -> "Deployment":
 
 
 def _require_same(settings: Settings, answer: "Deployment | BountyDetail") -> None:
-    same_hub = not settings.knows("SERVICE_HUB_ADDRESS") or answer.hub_address == settings.hub_address()
-    if answer.chain_id != settings.chain_id or not same_hub:
-        message = "The API answers for another chain or Hub than the one configured."
-        raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
+    where = f"The API at {printable(host_of(settings.api_base_url()), 100)}"
+    problem = None
+    if answer.chain_id != settings.chain_id:
+        named = f"chain {network_named(answer.chain_id)}, and this run is for {network_named(settings.chain_id)}"
+        problem = f"{where} serves {named}."
+    elif settings.knows("SERVICE_HUB_ADDRESS") and answer.hub_address != settings.hub_address():
+        problem = f"{where} serves the Hub {answer.hub_address}, and this run is for {settings.hub_address()}."
+    if problem is not None:
+        raise CommandRefused("deployment_mismatch", problem, next_action=COHERENT)

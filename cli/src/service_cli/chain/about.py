@@ -1,16 +1,18 @@
 """Facts for the text of an event beside its fields, read from the chain when it is printed as text."""
 
+from dataclasses import replace
 from functools import partial
 
 from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.chain.json_rpc import mapping, quantity
-from bounty_protocol.domain.hub_events import BountyTerms
+from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import token_of
-from service_cli.shell.text import About, FindAbout, Token
+from service_cli.shell.text import About, Ended, FindAbout, Token
 
 
 def about_chain(chain: ChainClient, bounty_id: BountyId | None = None, block: BlockNumber | None = None) -> FindAbout:
@@ -26,13 +28,23 @@ def about_sent(chain: ChainClient, sender: Address, tx_hash: Bytes32, bounty_id:
 def _find_out(
     chain: ChainClient, bounty_id: BountyId | None, block: BlockNumber | None, sent: tuple[Address, Bytes32] | None
 ) -> About:
-    terms: BountyTerms | None = None if bounty_id is None else chain.bounty(bounty_id)
+    bounty = None if bounty_id is None else chain.bounty(bounty_id)
     happened_at = None
     if block is not None:
         with chain_errors():
             happened_at = header_at(chain.rpc, block).time
     gas_cost = None if sent is None else _gas_cost(chain, *sent)
-    return About(_known_token(chain), chain.latest().time, terms, gas_cost, happened_at)
+    known = About(_known_token(chain), chain.latest().time, bounty, gas_cost, happened_at)
+    if bounty is None or bounty.outcome is None:
+        return known
+    return replace(known, ended=ended_as(bounty), paid=bounty.award_claimed or bounty.refund_claimed)
+
+
+def ended_as(bounty: BountyView) -> Ended | None:
+    """How it ended; None while it is open."""
+    if bounty.outcome is None:
+        return None
+    return Ended(bounty.outcome is Outcome.AWARDED, None if bounty.reason is None else bounty.reason.value)
 
 
 def _known_token(chain: ChainClient) -> Token | None:

@@ -56,7 +56,7 @@ class ExternalSigner:
             return _signature(self.page.ask(_signing(self.address, typed_data, summary)))
         say(f"to sign in your wallet: {summary}; paste the signature as one line")
         emit(ApprovalRequired(self.address, dict(typed_data)))
-        return _signature(sys.stdin.readline().strip())
+        return _signature(_answered_line())
 
 
 @contextmanager
@@ -130,6 +130,7 @@ def give_to_wallet(
         journal.note(GIVEN, given)
     if signer.page is None:
         if signer.safe_file is not None:
+            require_safe(chain, signer)
             _write_for_safe(chain, signer.address, call, signer.safe_file)
         show()
         return None
@@ -179,12 +180,25 @@ def _is_pending(chain: ChainClient, sent: Bytes32) -> bool:
     return isinstance(found, dict) and found.get("blockNumber") is None
 
 
+def require_safe(chain: ChainClient, signer: object) -> None:
+    """Refuse ``--safe`` for an account without code; before the owners are asked for a signature."""
+    if not isinstance(signer, ExternalSigner) or signer.safe_file is None:
+        return
+    with chain_errors():
+        code = chain.rpc.call("eth_getCode", signer.address, "latest")
+    if code in {"0x", None}:
+        message = f"There is no contract at {signer.address}, so it is no Safe on this chain yet."
+        raise CommandRefused("not_a_safe", message, next_action="Check the account and the network.")
+
+
+def expect_tasks(signer: object, count: int) -> None:
+    """Show on a wallet's page how many things it will be asked for."""
+    if isinstance(signer, ExternalSigner) and signer.page is not None:
+        signer.page.expect(count)
+
+
 def _write_for_safe(chain: ChainClient, safe: Address, call: HubCall, file: Path) -> None:
     """Write the file, or leave one that has the same call; any other file of that name is refused."""
-    with chain_errors():
-        if chain.rpc.call("eth_getCode", safe, "latest") in {"0x", None}:
-            message = f"There is no contract at {safe}, so it is no Safe on this chain yet."
-            raise CommandRefused("not_a_safe", message, next_action="Check the account and the network.")
     data = bytes.fromhex(call.data.removeprefix("0x"))
     text = safe_batch(chain.chain_id, safe, [(call.target(chain), data)], call.summary, int(time.time()))
     try:
@@ -218,7 +232,7 @@ def _signing(account: Address, typed_data: Mapping[str, object], summary: str) -
         title=f"Sign: {summary}",
         lines=[
             ("What it is", "a request to the service; it moves no money and is valid for about five minutes"),
-            *((name, str(value)) for name, value in message.items() if value != ""),
+            *(_in_words(name, value) for name, value in message.items() if value != "" and name != "blockHash"),
             ("Hub", str(domain["verifyingContract"])),
             ("Chain", str(domain["chainId"])),
             ("Account", account),
@@ -227,6 +241,17 @@ def _signing(account: Address, typed_data: Mapping[str, object], summary: str) -
         method="eth_signTypedData_v4",
         params=[account, json.dumps(typed_data)],
     )
+
+
+_FIXED: Final = "fixed by its hash: with this signature nothing else can be sent"
+_WORDS: Final = {"endpointId": "Request", "audience": "Service", "query": "With", "bodyHash": "Content"}
+"""How the page names the fields of a request's message; their exact values are folded below."""
+
+
+def _in_words(name: str, value: object) -> tuple[str, str]:
+    if name == "blockNumber":
+        return "Counts from", f"block {value}"
+    return _WORDS.get(name, name), _FIXED if name == "bodyHash" else str(value)
 
 
 def _sending(chain: ChainClient, account: Address, call: HubCall, *, again: bool) -> "WalletTask":
@@ -259,6 +284,16 @@ def _transaction_hash(answer: str) -> Bytes32:
         message = "The wallet answered something that is no transaction hash."
         next_action = "Look in the wallet whether it sent something, then run the command again."
         raise CommandFailed("wallet_answer_malformed", message, next_action=next_action) from None
+
+
+def _answered_line() -> str:
+    """The next line of stdin; refused where it has ended, so that nobody can answer."""
+    line = "" if sys.stdin is None else sys.stdin.readline()
+    if not line:
+        message = "Standard input ended before the wallet's signature came. Nothing was sent."
+        next_action = "Run it again where the signature can be pasted, or written to stdin as a line; or add --browser."
+        raise CommandRefused("signature_malformed", message, next_action=next_action)
+    return line.strip()
 
 
 def _signature(line: str) -> bytes:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from bounty_protocol.auth.sign import RequestToSign
 from bounty_protocol.auth.typed_data import Approval
 from bounty_protocol.chain.blocks import Header, header_at
-from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, SIGNING_OFFSET_BLOCKS
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, SIGNING_OFFSET_BLOCKS, network_named
 from bounty_protocol.chain.gas import USUAL_COST_WEI
 from bounty_protocol.chain.hub import BountyView, Hub, RosterView
 from bounty_protocol.chain.json_rpc import (
@@ -90,7 +90,8 @@ class ChainClient:
             served = quantity(self.rpc.call("eth_chainId"))
             if served != self.chain_id:
                 where = f" at {printable(host_of(self.url), 100)}"
-                raise _incoherent(f"The RPC endpoint{where} serves chain {served}, not {self.chain_id}.")
+                named = f"chain {network_named(served)}, and this run is for {network_named(self.chain_id)}"
+                raise _incoherent(f"The RPC endpoint{where} serves {named}.")
             if self.rpc.call("eth_getCode", self.hub.address, "latest") in {"0x", None}:
                 raise _incoherent(f"There is no contract at the Hub address {self.hub.address}.")
             try:

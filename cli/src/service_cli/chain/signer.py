@@ -86,7 +86,7 @@ def local_signer(settings: Settings, variable: str) -> LocalSigner:
         wallet = _WALLETS.get(variable)
         instead = f"; or name the account of your wallet with {wallet}" if wallet else ""
         next_action = (
-            f"Set {variable}, or {variable}_FILE to a file that holds it{instead}; more ways: docs/wallets.md."
+            f"Set {variable}, or {variable}_FILE to a file that holds it{instead}; service-cli help keys has more ways."
         )
         raise CommandRefused("key_missing", f"{variable} is not set.", next_action=next_action)
     mention_plain_key(settings, source)

@@ -198,7 +198,7 @@ def configured_keys() -> tuple[str, dict[str, str]]:
     if found is None or KEYS_TABLE not in found.values:
         return "", {}
     table, path = found.values[KEYS_TABLE], found.path
-    fix = "See docs/wallets.md for what it may hold."
+    fix = "service-cli help keys shows what it may hold."
     if found.exposed:
         message = f"{path} can be changed by other users, and names keys."
         raise CommandRefused("configuration_unsafe", message, next_action=f"chmod 600 {path}, or remove its keys.")

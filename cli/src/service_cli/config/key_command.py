@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import time
 from collections.abc import Mapping
+from shutil import which
 from typing import Final
 
 from service_cli.config.small_files import MAX_KEY_FILE, PIPE_SECONDS
@@ -29,6 +30,10 @@ def run_key_command(variable: str, command: str, environment: Mapping[str, str])
     if not arguments:
         message = f"{variable} is not a command: a quote in it is left open, or it is blank."
         raise CommandRefused("configuration_malformed", message, next_action=f"Correct {variable}.")
+    if which(arguments[0], path=os.pathsep.join(os.get_exec_path(environment))) is None:
+        # Not left to execvp, which reports what is wrong with a folder of PATH instead.
+        where = "at its path" if os.sep in arguments[0] else "in PATH"
+        raise _failed(variable, f"could not be started: there is no such program {where} that you may run")
     try:
         process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment

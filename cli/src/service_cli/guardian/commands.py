@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from bounty_protocol.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, Value, read_document
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, Value, read_document
 from service_cli.shell.command import argument_error, command
 
 if TYPE_CHECKING:
@@ -24,24 +24,36 @@ SUBMISSION: Final = Value("a Submission", _choice, "N|0x…")
 
 
 @command("guardian:judgeable", "guardian_judgeable", api=True)
-@click.option("--guardian-address", type=ADDRESS, required=True, help="The Guardian's account.")
-def guardian_judgeable(guardian_address: Address, network: str | None, api_base_url: str | None) -> None:
+@click.option("--guardian-address", type=ADDRESS, help="The Guardian's account; without it that of your key.")
+def guardian_judgeable(guardian_address: Address | None, network: str | None, api_base_url: str | None) -> None:
     """List open bounties past their reveal point whose pinned roster names this Guardian.
 
     Advisory: decrypts and sends nothing. Bounties past their judging deadline are listed until someone settles them.
     Deliveries owed (awarded bounties whose winning key is not handed over) are listed, too.
 
     \b
-    Reads:    nothing secret
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), only for its account and only
+              without --guardian-address
     Defaults: SERVICE_CHAIN_ID, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_API_BASE_URL
     Refuses:  an API of another deployment; a subgraph or an API that does not answer in shape
     Examples: service-cli guardian:judgeable --guardian-address $ACCOUNT
     """
+    from service_cli.config.environment import Environment
     from service_cli.config.settings import load_settings
     from service_cli.guardian.judgeable import list_judgeable
 
     needs = ("SERVICE_SUBGRAPH_ENDPOINT", "SERVICE_API_BASE_URL")
-    list_judgeable(load_settings(network, api_base_url, needs), guardian_address)
+    if guardian_address is not None:
+        list_judgeable(load_settings(network, api_base_url, needs), guardian_address)
+        return
+    from service_cli.chain.signer import account_of
+    from service_cli.guardian.opening import ACCOUNT_KEY
+
+    environment = Environment.of_process()
+    if environment.source(ACCOUNT_KEY) is None:
+        raise argument_error("--guardian-address", f"Name the account; {ACCOUNT_KEY} is not set either.")
+    settings = load_settings(network, api_base_url, needs, environment)
+    list_judgeable(settings, account_of(settings, ACCOUNT_KEY))
 
 
 @command("guardian:open", "guardian_open", api=True)
@@ -85,8 +97,9 @@ def guardian_open(
 
     The first form lists the Submissions from the Hub's log, numbered in the order of the chain, and opens all of them,
     or the one of --submission. One that cannot be opened is reported, and the others are opened. Run again, it opens
-    what is left. Files go to submissions/<bounty_id>/<submission_commitment>/ unless --output or OUTPUT_DIR names a
-    directory, which must be new or empty. They stay there, readable by you, until you remove them;
+    what is left. Files go to submissions/<bounty_id>/1-0x3719ea/, named by the number and the begin of the commitment,
+    in the second form by the whole commitment, unless --output or OUTPUT_DIR names a directory, which must be new or
+    empty. They stay there, readable by you, until you remove them;
     guardian:forget does once the bounty has ended.
 
     What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
@@ -164,7 +177,7 @@ def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
 @click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
 @click.option("--unopened", is_flag=True, help="Award a Submission that was not opened on this machine.")
 @click.option("--as-written", is_flag=True, help="Record reasons that are HTML or hold no word.")
-@click.argument("rest", nargs=-1, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
+@click.argument("rest", nargs=-1, type=DOCUMENT, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
 def guardian_verdict(
     bounty_id: BountyId,
     kind: str,

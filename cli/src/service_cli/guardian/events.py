@@ -12,6 +12,7 @@ from service_cli.events import OpenedFiles, UnfinalizedOutcome
 from service_cli.shell.event import Code, Count, Event, Position
 from service_cli.shell.items import Column, Field, Row, Shown
 from service_cli.shell.phrases import at, counted, following, short, tokens, transaction
+from service_cli.shell.text import Ended
 
 if TYPE_CHECKING:
     from service_cli.shell.render.screen import Screen
@@ -270,6 +271,17 @@ class VerdictCount(Event):
         yield f"{recorded} recorded a Verdict, {agreeing} the same as you; {quorum} have to agree: {ending}."
 
 
+def after_verdict(bounty_id: BountyId, ended: Ended | None) -> Iterator[Shown]:
+    """What comes after a Guardian's Verdict: for this Guardian, and where the bounty has ended for who is owed."""
+    if ended is None:
+        yield following(f"bounty:watch {bounty_id}")
+        return
+    if ended.is_awarded:
+        yield following(f"guardian:deliver-key {bounty_id}")
+    yield Field("Your share", f"service-cli guardian:claim-fee {bounty_id}", whole=True)
+    yield Field("The winner" if ended.is_awarded else "The Poster", f"runs service-cli claim {bounty_id}", whole=True)
+
+
 @dataclass(frozen=True, slots=True)
 class AnchoredVerdict(Event):
     """The same Verdict is on chain."""
@@ -290,7 +302,7 @@ class AnchoredVerdict(Event):
         if screen.about.terms is not None:
             yield Field("Judging", f"until {at(screen.about.terms.judging_deadline, screen)}, or until a quorum agrees")
         yield from transaction(self.tx_hash, screen)
-        yield following(f"bounty:watch {bounty_id}")
+        yield from after_verdict(bounty_id, screen.about.ended)
 
 
 @dataclass(frozen=True, slots=True)

@@ -341,7 +341,8 @@ class SubmissionChoice:
 def _how_to_name(count: int) -> str:
     if not count:
         return "Look at the bounty: service-cli bounty:show BOUNTY_ID."
-    return f"Name it by its number from 1 to {count}, or by 0x and how its commitment begins."
+    numbers = "its number, 1" if count == 1 else f"its number from 1 to {count}"
+    return f"Name it by {numbers}, or by 0x and how its commitment begins."
 
 
 def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, original_names: bool) -> None:
@@ -351,9 +352,9 @@ def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, o
         warn("warning: the API lists other Submissions than the endpoint's log; in a Verdict, name one in full")
     opened, before, problems = 0, 0, list[Issue]()
     for one in listed.submissions:
-        target = output / one.commitment
-        if _is_opened(listed.chain, bounty_id, one) and target.is_dir() and any(target.iterdir()):
-            before += 1
+        target = output / folder_name(one)
+        if (there := _opened_in(listed.chain, bounty_id, one, output)) is not None:
+            target, before = there, before + 1
             listed.note_opened(bounty_id, one)
             remark(f"Submission {one.number} was opened before, in {target}")
             continue
@@ -392,10 +393,29 @@ def open_chosen(
     one = choice.of(listed.submissions)
     if listed.api_agrees is False:
         raise disagreement(Fact.NUMBER, listed.chain.named, "the API")
-    target = output or default_output(bounty_id) / one.commitment
+    below = default_output(bounty_id)
+    there = _opened_in(listed.chain, bounty_id, one, below) if output is None and pass_on is None else None
+    if there is not None:
+        emit(OpenedBounty(bounty_id, str(there), 0, 1, 0))
+        remark(f"Submission {one.number} was opened by an earlier run, in {there}")
+        return
+    target = output or below / folder_name(one)
     pair = (one.solver, one.commitment)
     guardian_open(settings, bounty_id, *pair, target, source, pass_on, original_names=original_names)
     listed.note_opened(bounty_id, one)
+
+
+def folder_name(one: RecordedSubmission) -> str:
+    """The directory of a listed Submission: its number, and how its commitment begins."""
+    return f"{one.number}-{one.commitment[:8]}"
+
+
+def _opened_in(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission, below: Path) -> Path | None:
+    """Where an earlier run has opened it; under the whole commitment, too, as earlier releases named it."""
+    if not _is_opened(chain, bounty_id, one):
+        return None
+    places = (below / folder_name(one), below / one.commitment)
+    return next((place for place in places if place.is_dir() and any(place.iterdir())), None)
 
 
 def default_output(bounty_id: BountyId) -> Path:

@@ -40,7 +40,7 @@ from bounty_protocol.types import (
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.api_session import ApiSession
-from service_cli.chain.about import about_sent
+from service_cli.chain.about import about_sent, ended_as
 from service_cli.chain.journal import Journal, event_entry, journals_below, opened_name, was_done
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
@@ -51,9 +51,10 @@ from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.guardian.events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict, VerdictCount
+from service_cli.guardian.events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict, VerdictCount, after_verdict
 from service_cli.guardian.opening import SubmissionChoice
 from service_cli.shell.consent import require_consent
+from service_cli.shell.items import Field
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import moment, printable
 from service_cli.witnesses.bounties import Pair, terms_of
@@ -200,10 +201,15 @@ def _finish(session: ApiSession[LocalSigner], verdict: Verdict, done: AnchoredVe
     same = [one for one in found if (one.kind, one.solver, one.submission_commitment) == outcome]
     final = bounty.outcome is not None
     emit(VerdictCount(verdict.bounty_id, len(same), bounty.verdict_count, roster.quorum, final))
-    without_terms = (lambda: replace(about(), terms=None)) if final else about  # nobody judges it any more
+    ended = ended_as(bounty)
+    without_terms = (lambda: replace(about(), terms=None, ended=ended)) if final else about  # nobody judges it any more
     emit(done, without_terms)
     ending = "the bounty is final" if final else "the bounty stays open until that many agree, or its time is up"
     remark(f"{len(same)} of {len(roster.members)} Guardians recorded this, {roster.quorum} have to: {ending}")
+    if ended is not None:
+        for line in after_verdict(verdict.bounty_id, ended):
+            if isinstance(line, Field):
+                remark(f"{line.label.lower()}: {line.text}")
 
 
 def _standing(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> AnchoredVerdict | None:

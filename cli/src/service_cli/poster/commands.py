@@ -3,12 +3,13 @@
 """
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, PATH, Value, read_document
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, DOCUMENT, OUTPUT_DIR, PATH, Value, read_document
 from service_cli.shell.command import argument_error, command
 from service_cli.shell.output import emit
 
@@ -16,10 +17,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _amount(text: str) -> TokenAmount:
-    from bounty_protocol.domain.shorthand import read_amount
+@dataclass(frozen=True, slots=True)
+class WrittenAmount:
+    """An amount as somebody wrote it: in smallest units, and the token's name beside it."""
 
-    return read_amount(text)
+    value: TokenAmount
+    token: str | None
+
+
+def _amount(text: str) -> WrittenAmount:
+    from bounty_protocol.domain.shorthand import named_token, read_amount
+
+    return WrittenAmount(read_amount(text), named_token(text))
 
 
 def _deadline(text: str) -> UnixSeconds:
@@ -48,13 +57,13 @@ KINDS = ("general", "bug", "research", "code", "data")
 @click.option("--deadline", type=DEADLINE, help='For Submissions: 2027-01-31, 2027-01-31T18:00Z or "10 days".')
 @click.option("--judging", type=JUDGING, help='How long Guardians have after the reveal point: "3 days".')
 @click.option("--kind", type=click.Choice(KINDS), help="Which sections the page has: general unless it is named.")
-@click.option("--like", metavar="PAGE", help="Take another page's text; the other options set its terms anew.")
+@click.option("--like", type=DOCUMENT, metavar="PAGE", help="Take another page's text, with terms of your own.")
 @click.argument("path", type=PATH, default="bounty_challenge.md")
 def poster_new(
     path: "Path",
     like: str | None,
-    award: TokenAmount | None,
-    escrow: TokenAmount | None,
+    award: WrittenAmount | None,
+    escrow: WrittenAmount | None,
     deadline: UnixSeconds | None,
     judging: int | None,
     kind: str | None,
@@ -100,7 +109,8 @@ def poster_new(
     if like is not None and kind is not None:
         raise argument_error("--kind", "The page of --like has its own sections; leave one of the two away.")
     require_no_file(path)
-    terms = TemplateTerms(escrow, deadline, judging, PageKind(kind or "general"))
+    paid_in = None if escrow is None else escrow.value
+    terms = TemplateTerms(paid_in, deadline, judging, PageKind(kind or "general"))
     earlier = None if like is None else read_document(like)
 
     def page_of(now: int, terms: TemplateTerms) -> str:
@@ -113,14 +123,14 @@ def poster_new(
         from service_cli.config.settings import CHAIN, load_settings
         from service_cli.poster.conditions import escrow_for, fees_of, require_accepted
 
-        chain, conditions, least = escrow_for(load_settings(network, None, CHAIN), award)
-        now, escrow, fees = chain.latest().time, least, fees_of(least, conditions)
-        text = page_of(now, replace(terms, escrow=least))
+        chain, conditions, paid_in = escrow_for(load_settings(network, None, CHAIN), award.value, award.token)
+        now, fees = chain.latest().time, fees_of(paid_in, conditions)
+        text = page_of(now, replace(terms, escrow=paid_in))
         require_accepted(chain, conditions, text)
     write_template(path, text)
-    written = WrittenTemplate(str(path), escrow, deadline, judging, *fees, like=like)
+    written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees, like=like)
     emit(written, lambda: About(now=now, token=None if award is None else conditions.constants.token))
-    _remark_understood(escrow, deadline, judging, now)
+    _remark_understood(None if escrow is None else escrow.value, deadline, judging, now)
     if earlier is None:
         remark(f"fill in what is in angle brackets, then: service-cli poster:check {path}")
     else:
@@ -146,7 +156,7 @@ def _remark_understood(escrow: int | None, deadline: int | None, judging: int | 
 @command("poster:check", "poster_check", api=True)
 @click.option("--offline", is_flag=True, help="Check the page alone, also where a Hub is configured.")
 @click.option("--service", is_flag=True, help="Send the page to the service, unsigned, and show what it finds.")
-@click.argument("page", metavar="BOUNTY_CHALLENGE_MD_PATH")
+@click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_check(page: str, offline: bool, service: bool, network: str | None, api_base_url: str | None) -> None:
     """Review a challenge page on this machine, line by line, before you publish it.
 
@@ -181,7 +191,7 @@ def poster_check(page: str, offline: bool, service: bool, network: str | None, a
 @click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role to check, too.")
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
 @click.option("--again", is_flag=True, help="Fund all the same: a bounty with its own escrow beside earlier ones.")
-@click.argument("page", metavar="BOUNTY_CHALLENGE_MD_PATH")
+@click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_publish_fund(
     page: str,
     check: bool,
@@ -231,7 +241,7 @@ def poster_publish_fund(
 @command("poster:open-winning-submission", "open_winning_submission", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
-@click.argument("output_dir", type=PATH, required=False)
+@click.argument("output_dir", type=OUTPUT_DIR, required=False)
 def poster_open_winning_submission(
     bounty_id: BountyId,
     output_dir: "Path | None",
@@ -264,7 +274,7 @@ def poster_open_winning_submission(
 
 
 @command("spec-commitment", "spec_commitment", network=False)
-@click.argument("page", metavar="BOUNTY_CHALLENGE_MD_PATH")
+@click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def spec_commitment(page: str) -> None:
     """Hash the exact bytes of a challenge page with the canonical commitment function.
 

@@ -21,8 +21,8 @@ from service_cli.chain.session import ChainClient, chain_errors, decimals_mismat
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.poster.events import ActiveGuardian, FundingPreview
-from service_cli.shell.output import remark
-from service_cli.shell.text import amount, moment
+from service_cli.shell.output import remark, warn
+from service_cli.shell.text import amount, moment, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +135,21 @@ _DECIMALS = 6
 """The arithmetic context for amounts of whole tokens."""
 
 
-def escrow_for(settings: Settings, award: TokenAmount) -> tuple[ChainClient, HubConditions, TokenAmount]:
-    """The least escrow that leaves ``award`` for the winner; beside JSON it is shown with both fees."""
+def escrow_for(
+    settings: Settings, award: TokenAmount, named: str | None
+) -> tuple[ChainClient, HubConditions, TokenAmount]:
+    """The least escrow that leaves ``award`` for the winner; beside JSON it is shown with both fees.
+
+    ``named`` is the token's name as it was written; one that is not this deployment's own is mentioned.
+    """
     chain = ChainClient.checked(settings)
     conditions = read_conditions(chain)
     token = conditions.constants.token
     if token.decimals != _DECIMALS:
         message = f"The escrow token has {token.decimals} decimals, not {_DECIMALS}: the award cannot be read safely."
         raise CommandRefused("award_unclear", message, next_action="Write escrow_amount in smallest units by hand.")
+    if named is not None and named.casefold() != token.symbol.casefold():
+        warn(f"note: this Hub pays in {printable(token.symbol)}; the award is read as that, not as {named}")
     escrow = least_escrow(award, conditions)
     protocol, guardian = conditions.fees(escrow)
     for who, part in (("winner", escrow - protocol - guardian), ("Guardians", guardian), ("protocol fee", protocol)):

@@ -10,8 +10,8 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, Chain
 from service_cli.events import OpenedFiles
 from service_cli.shell.event import Count, Event, Position
 from service_cli.shell.items import Field, Shown
-from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction
-from service_cli.shell.text import duration, ether, relative
+from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction, why
+from service_cli.shell.text import Ended, duration, ether, relative
 
 if TYPE_CHECKING:
     from service_cli.shell.render.screen import Screen
@@ -53,6 +53,22 @@ class ApprovedAllowance(Event):
         yield from transaction(self.tx_hash, screen)
 
 
+def what_became(ended: Ended, *, paid: bool) -> str:
+    """The end of a Poster's bounty in a sentence."""
+    reason = why(ended.reason)
+    if ended.is_awarded:
+        return f"It has ended, awarded: {reason}."
+    back = "was claimed back" if paid else "waits for you"
+    return f"It has ended without a winner: {reason}. The refund {back}."
+
+
+def after_the_end(bounty_id: BountyId, ended: Ended, *, paid: bool) -> str:
+    """The Poster's next command once the bounty has ended."""
+    if ended.is_awarded:
+        return f"poster:open-winning-submission {bounty_id}"
+    return f"bounty:show {bounty_id}" if paid else f"claim {bounty_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class FundedBounty(Event):
     """The bounty is on chain. Printed again by every later run over the same page."""
@@ -64,7 +80,13 @@ class FundedBounty(Event):
     spec_commitment: Bytes32
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
-        bounty_id, terms = self.bounty_id, screen.about.terms
+        bounty_id, terms, ended = self.bounty_id, screen.about.terms, screen.about.ended
+        if ended is not None:
+            yield f"Bounty {bounty_id} was funded from this page before. {what_became(ended, paid=screen.about.paid)}"
+            yield from transaction(self.tx_hash, screen)
+            yield following(after_the_end(bounty_id, ended, paid=screen.about.paid))
+            yield Field("Once more", "service-cli poster:publish-fund --again PAGE", whole=True)
+            return
         if terms is None:
             yield f"{screen.good('Done.')} Bounty {bounty_id} is funded."
         else:

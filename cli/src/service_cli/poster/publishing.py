@@ -23,7 +23,7 @@ from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32
 
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import require_agreement
-from service_cli.chain.about import about_chain, about_sent
+from service_cli.chain.about import about_chain, about_sent, ended_as
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.session import ChainClient, chain_errors
@@ -34,7 +34,7 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
 from service_cli.poster.earlier import note_file, require_no_open_one
-from service_cli.poster.events import FundedBounty, PublishedPage
+from service_cli.poster.events import FundedBounty, PublishedPage, after_the_end, what_became
 from service_cli.poster.funding import (
     CREATION_CALLS,
     FUNDED,
@@ -46,7 +46,7 @@ from service_cli.poster.funding import (
     path_explained,
 )
 from service_cli.poster.template import require_filled
-from service_cli.shell.output import emit, remark, say, warn
+from service_cli.shell.output import emit, is_text, remark, say, warn
 from service_cli.shell.text import Token, amount, wei
 from service_cli.witnesses.escrows import escrows_of, hidden_escrows, require_all_seen
 from service_cli.witnesses.notices import notices_of, require_fundable, said
@@ -126,6 +126,14 @@ def _is_there(session: ApiSession[LocalSigner], done: FundedBounty) -> bool:
 
 def _show_funded(session: ApiSession[LocalSigner], done: FundedBounty) -> None:
     emit(done, about_sent(session.chain, session.account, done.tx_hash, done.bounty_id))
+    if is_text():
+        return
+    with suppress(CommandFailed):  # it is funded, whatever an endpoint can say of it now
+        bounty = session.chain.bounty(done.bounty_id)
+        if (ended := ended_as(bounty)) is not None:
+            paid, named = bounty.award_claimed or bounty.refund_claimed, done.bounty_id
+            say(f"bounty {named} was funded from this page before. {what_became(ended, paid=paid)}")
+            say(f"next: service-cli {after_the_end(named, ended, paid=paid)}; --again funds the page once more")
 
 
 def check_page(settings: Settings, page: bytes, poster: Address | None, path: str | None = None) -> None:

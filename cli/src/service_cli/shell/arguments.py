@@ -8,7 +8,7 @@ such argument passes where a command takes a commitment.
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,14 +21,26 @@ from service_cli.web_address import parse_base_url
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from click.shell_completion import CompletionItem
+
 
 class Value(click.ParamType[object]):
     """A value read by one of the shared parsers."""
 
-    def __init__(self, name: str, parser: Callable[[str], object], metavar: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        parser: Callable[[str], object],
+        metavar: str | None = None,
+        offers: Callable[[str], "list[CompletionItem]"] = lambda _incomplete: [],
+    ) -> None:
         self.name = name
         self._parser = parser
         self._metavar = metavar
+        self._offers = offers
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":  # noqa: ARG002
+        return self._offers(incomplete)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:  # noqa: ARG002
         return self._metavar if isinstance(param, click.Option) else None
@@ -40,6 +52,44 @@ class Value(click.ParamType[object]):
             return self._parser(value)
         except ValueError as error:
             self.fail(f"not {self.name}: {error}.", param, ctx)
+
+
+def offer_files(incomplete: str) -> "list[CompletionItem]":
+    """Have the shell complete a path as it does everywhere."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def offer_directories(incomplete: str) -> "list[CompletionItem]":
+    """The same for directories alone."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="dir")]
+
+
+def offer_of(values: Callable[[], Iterable[str]]) -> Callable[[str], "list[CompletionItem]"]:
+    """Those of these values that begin as what was typed."""
+
+    def offers(incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(value) for value in values() if value.startswith(incomplete)]
+
+    return offers
+
+
+def _networks() -> Iterable[str]:
+    from bounty_protocol.chain.deployment import NETWORKS
+
+    return NETWORKS
+
+
+def _bounties() -> Iterable[str]:
+    """The bounties that this machine has worked on, by its journals."""
+    from service_cli.chain.journal import known_bounties
+
+    return known_bounties()
 
 
 def _network(text: str) -> str:
@@ -77,15 +127,18 @@ def _path(text: str) -> "Path":
     return Path(text)
 
 
-BOUNTY_ID: Final = Value("a bounty id", _bounty_id)
+BOUNTY_ID: Final = Value("a bounty id", _bounty_id, offers=offer_of(_bounties))
 ADDRESS: Final = Value("an account address", parse_address, "ADDRESS")
 COMMITMENT: Final = Value("a commitment", parse_bytes32)
-NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID")
+NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID", offer_of(_networks))
 BASE_URL: Final = Value("an API's address", parse_base_url, "URL")
 ETHER: Final = Value("an amount of ether", _ether, "ETHER")
-NEW_FILE: Final = Value("a file", _path, "FILE")
-PATH: Final = Value("a path", _path)
+NEW_FILE: Final = Value("a file", _path, "FILE", offer_files)
+PATH: Final = Value("a path", _path, offers=offer_files)
 """As click's own type, but pathlib is loaded only for a command that has a path."""
+OUTPUT_DIR: Final = Value("a path", _path, offers=offer_directories)
+DOCUMENT: Final = Value("a document", str, offers=offer_files)
+"""The path of a text, or - for stdin."""
 
 
 def check_wallet_options(option: str, account: object, *, browser: bool, safe_file: object) -> None:
@@ -122,18 +175,27 @@ def read_document(path: str) -> bytes:
 
 def require_new(directory: "Path") -> None:
     """Refuse an output directory that could not take the files, before anything is signed for them."""
-    problem = None
     if os.path.lexists(directory):
         if directory.is_symlink() or not directory.is_dir():
-            problem = "is not a directory"
-        elif not os.access(directory, os.R_OK | os.W_OK | os.X_OK) or any(directory.iterdir()):
-            problem = "is not empty, or not yours to write"
-    above = next(parent for parent in directory.absolute().parents if os.path.lexists(parent))
-    if problem is None and not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
-        problem = f"cannot be made in {above}"
-    if problem is not None:
-        message = f"The output directory must be new or empty; {directory} {problem}."
-        raise CommandRefused("output_refused", message, next_action="Name another OUTPUT_DIR, or move that one away.")
+            problem = "must be new or empty: it is there, and is no directory"
+        elif not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+            problem = "cannot be written: you have no right to"
+        elif any(directory.iterdir()):
+            problem = "must be new or empty: it holds something"
+        else:
+            problem = ""
+    else:
+        above = next(parent for parent in directory.absolute().parents if os.path.lexists(parent))
+        if not above.is_dir():
+            problem = f"cannot be made: {above} is no directory"
+        elif not os.access(above, os.W_OK | os.X_OK):
+            problem = f"cannot be made: you have no right to write in {above}"
+        else:
+            problem = ""
+    if problem:
+        message = f"The output directory {directory} {problem}."
+        next_action = "Name another OUTPUT_DIR, or make that one new, empty and yours to write."
+        raise CommandRefused("output_refused", message, next_action=next_action)
 
 
 _HEX: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")

@@ -35,6 +35,7 @@ from service_cli.shell.output import (
     set_quiet,
     terminal_columns,
     warn,
+    warn_of_end,
 )
 from service_cli.shell.preferences import Mode, OutputChoice, chosen_mode, show_hint_once
 
@@ -295,7 +296,7 @@ def _end(prefix: str, error: ServiceError) -> None:
     finish()
     if not is_text():  # there it is the text on stderr
         _emit_ending(prefix, error, is_refusal=is_refusal)
-    warn(f"{'refused' if is_refusal else 'failed'}: {error.message}")
+    warn_of_end("refused" if is_refusal else "failed", error.message)
     for issue in error.issues:
         warn(f"  {issue.path}: {issue.message}")
     if error.retry_not_before is not None:

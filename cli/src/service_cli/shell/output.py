@@ -7,6 +7,7 @@ be drawn at the foot of a terminal; it is removed before anything else is printe
 """
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from service_cli.shell.render.printer import Printer
     from service_cli.shell.text import FindAbout
 
+_COMMAND_LINE: Final = re.compile(r"\s*(?:[a-z ]{1,20}: )?service-cli ")
 _COLUMNS: Final = 80
 """Of what is no terminal."""
 
@@ -56,6 +58,7 @@ class OutputSink:
 _SINK: Final[ContextVar[OutputSink | None]] = ContextVar("sink", default=None)
 _QUIET = False
 _DRAWN = False
+_COLOURS = False
 _PRINTER: "Printer | None" = None
 
 
@@ -93,9 +96,10 @@ def print_json() -> None:
 
 def print_text(*, colours: bool) -> None:
     """Print events as text from here on, with colours where stdout is a terminal that has them."""
-    global _PRINTER  # noqa: PLW0603
-    from service_cli.shell.render.printer import printer_of
+    global _COLOURS, _PRINTER  # noqa: PLW0603
+    from service_cli.shell.render.printer import are_wanted, printer_of
 
+    _COLOURS = colours and sys.stderr is not None and sys.stderr.isatty() and are_wanted()
     _PRINTER = printer_of(sys.stdout, colours=colours)
 
 
@@ -182,8 +186,29 @@ def warn(text: str) -> None:
         return
     clear()
     with suppress(OSError, AttributeError):  # full or closed; the exit code still shows it
-        sys.stderr.write(text + "\n")
+        sys.stderr.write((_laid_out(text) if _PRINTER is not None and sys.stderr.isatty() else text) + "\n")
         sys.stderr.flush()
+
+
+def warn_of_end(word: str, message: str) -> None:
+    """How a command ended, marked by its first word; in text mode by colour, too, where stderr has it."""
+    mark = f"{word}:"
+    warn(f"\x1b[1;31m{mark}\x1b[0m {message}" if _COLOURS and is_text() else f"{mark} {message}")
+
+
+def _laid_out(text: str) -> str:
+    """Text for a terminal beside text on stdout, wrapped as that is; a line that is a command is left as it is."""
+    from service_cli.shell.render.screen import width, wrapped
+
+    columns = max(20, terminal_columns())
+    lines: list[str] = []
+    for line in text.split("\n"):
+        begin = line[: len(line) - len(line.lstrip())]
+        if width(line) <= columns or _COMMAND_LINE.match(line):
+            lines.append(line)
+        else:
+            lines += wrapped(line, columns, f"{begin}  ", first=begin)
+    return "\n".join(lines)
 
 
 def on_terminal() -> bool:
@@ -280,6 +305,36 @@ class Waiting:
             draw(f"{self._label}: {duration(max(0, left))} left")
         else:
             draw(f"{self._label}: {duration(int(time.monotonic() - self._started))} so far")
+
+
+CLOCK_AFTER_SECONDS: Final = 2.0
+"""How long a wait is silent before it shows how long it has lasted."""
+
+
+@contextmanager
+def clock_while(label: str) -> Iterator[None]:
+    """On a terminal, how long what is done inside has lasted, once that is long; elsewhere nothing."""
+    if not on_terminal():
+        yield
+        return
+    from threading import Event, Thread
+
+    ended = Event()
+
+    def show() -> None:
+        waiting, pause = Waiting(label), CLOCK_AFTER_SECONDS
+        while not ended.wait(pause):
+            waiting.tick()
+            pause = 1.0
+
+    clock = Thread(target=show, daemon=True)
+    clock.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        clock.join()
+        clear()
 
 
 def bar(label: str, done: int, total: int, seconds: float) -> str:

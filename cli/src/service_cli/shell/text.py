@@ -57,9 +57,13 @@ CLOCK_SECONDS: Final = 600
 """How far this machine's clock may be off before it is named beside the times that it makes wrong."""
 
 
-def clock_off(time_there: int, now: int, whose: str) -> str | None:
-    """A sentence where this machine's clock and another one are far apart; None where they are not."""
-    if abs(now - time_there) <= CLOCK_SECONDS:
+DATE_SECONDS: Final = 30
+"""The same beside a clock that is no block's: an answer's ``Date`` lags by no more than the answer took."""
+
+
+def clock_off(time_there: int, now: int, whose: str, most: int = CLOCK_SECONDS) -> str | None:
+    """A sentence where this machine's clock and another one are further apart than ``most`` seconds; else None."""
+    if abs(now - time_there) <= most:
         return None
     direction = "behind" if now < time_there else "ahead of"
     return f"this machine's clock is {duration(abs(now - time_there))} {direction} {whose}"
@@ -96,6 +100,14 @@ def printable(value: object, length: int = 20) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """The end of a bounty on the chain."""
+
+    is_awarded: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """Everything that the text of an event may need."""
 
@@ -111,6 +123,8 @@ class About:
     """The time of the block that the event is about."""
     path: str | None = None
     """The page or directory that the command was given."""
+    ended: "Ended | None" = None
+    """How the bounty of the event ended; None while it is open."""
     paid: bool = False
     """Whether the award, or without a winner the refund, was claimed."""
     summary: str | None = None

@@ -18,6 +18,7 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.signer import Signer
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import emit, say
+from service_cli.shell.phrases import size
 from service_cli.solver.events import CheckedEnvelope, UploadedCiphertext
 from service_cli.solver.recording import submit_call, unsent
 from service_cli.solver.sealing import CIPHERTEXT, PREPARED, UPLOADED, Work
@@ -103,6 +104,7 @@ def _upload(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) ->
 def _prepare(work: Work, api: ApiClient, envelope: Envelope) -> None:
     require_closed(work.chain, envelope.reveal_policy.reveal_at)
     body = envelope.canonical_bytes()
+    say(f"the service reads the {size(envelope.ciphertext.byte_length)} that were uploaded, and checks them")
     answer = api.signed(
         work.session.signer,
         "POST",

@@ -2,6 +2,8 @@
 // The command checks every answer itself: this page decides nothing.
 'use strict';
 (() => {
+  const NO_WALLET = 'No wallet is installed in this browser, or it is switched off for this page. Install one or switch ' +
+    'it on, then run the command again; or run it again and open its page in the browser that has your wallet.';
   let session = null; // given for the code, once
   const at = (id) => document.getElementById(id);
   const wallets = new Map();
@@ -46,6 +48,8 @@
 
   function present(next) {
     task = next;
+    at('step').textContent = task.of ? `${task.number} of ${task.of}` : '';
+    at('step').hidden = !task.of;
     at('title').textContent = task.title;
     at('lines').replaceChildren(...task.lines.flatMap(([name, value]) => {
       const term = document.createElement('dt');
@@ -59,13 +63,13 @@
     at('act').textContent = task.button;
     at('act').disabled = false;
     at('act').hidden = false;
-    show('');
-    chosen();
+    show(chosen() ? '' : NO_WALLET);
   }
 
   function clear(title, text) {
     task = null;
     at('title').textContent = title;
+    at('step').hidden = true;
     at('lines').replaceChildren();
     at('act').hidden = true;
     at('details').hidden = true;
@@ -92,7 +96,7 @@
   async function act() {
     const provider = chosen();
     if (!provider) {
-      show('This browser shows no wallet. Close this page, run the command again, and open its address where yours is.');
+      show(NO_WALLET);
       return;
     }
     at('act').disabled = true;

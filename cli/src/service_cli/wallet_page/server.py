@@ -67,10 +67,11 @@ class WalletTask:
     """Of EIP-1193."""
     params: Sequence[object]
 
-    def to_json(self, number: int) -> dict[str, object]:
-        """As the page takes it."""
+    def to_json(self, number: int, expected: int = 0) -> dict[str, object]:
+        """As the page takes it; ``expected`` is how many are asked for in all, 0 where that is not known."""
         return {
             "number": number,
+            "of": expected if 1 < expected >= number else 0,
             "account": self.account,
             "chain_id": self.chain_id,
             "title": self.title,
@@ -102,6 +103,10 @@ class WalletPage:
             self._state.finish(error)
         self._server.close()
 
+    def expect(self, count: int) -> None:
+        """How many tasks there will be, which the page shows beside each; more may come where one is asked again."""
+        self._state.expected = count
+
     def ask(self, task: WalletTask) -> str:
         """The wallet's answer; ``CommandFailed`` where the page is closed or nobody answers."""
         if self._server is None:
@@ -125,6 +130,7 @@ class _State:
     def __init__(self) -> None:
         self.code = new_code()
         self.session = secrets.token_urlsafe(24)
+        self.expected = 0
         self._changed = Condition()
         self._task: WalletTask | None = None
         self._number = 0
@@ -222,7 +228,9 @@ class _State:
                 self._is_told = True
                 self._changed.notify_all()
                 return {"end": self._end}
-            return {"task": self._task.to_json(self._number)} if self._task is not None and is_new() else {}
+            return (
+                {"task": self._task.to_json(self._number, self.expected)} if self._task is not None and is_new() else {}
+            )
 
     def answer(self, number: object, result: object) -> bool:
         """Take the answer to the task that is asked now; anything else is not for it."""

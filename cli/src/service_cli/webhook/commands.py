@@ -55,8 +55,9 @@ def webhook_add(
 ) -> None:
     """Register an https address that gets facts as they happen, for the account of your key.
 
-    The receiver has to answer a challenge before it gets anything: docs/webhooks.md shows how, and how it verifies what
-    it gets. Its secret is written to a file that only you can read, and shown nowhere. The same address with the same
+    The receiver has to answer a challenge before it gets anything: a POST of JSON whose data.challenge it returns with
+    status 200 as {"challenge": the same value}. What it gets is signed as Standard Webhooks is. The secret is written
+    to a file that only you can read, and shown nowhere. The same address with the same
     choice is registered once: run again, no secret is made.
 
     \b

@@ -41,6 +41,15 @@ def test_table__in_a_file__is_whole_and_aligned() -> None:
     assert lines[1].index("2027") == lines[2].index("2027") == lines[0].index("UNTIL")
 
 
+def test_wrapped__amounts_and_commands__are_not_broken() -> None:
+    text = "a Poster pays 1,234.5 tUSDC, then service-cli claim 7 pays back"
+    for columns in range(1, 70):
+        shown = list(wrapped(text, columns))
+        assert " ".join(shown) == text
+        assert any("1,234.5 tUSDC," in line for line in shown)
+        assert any("service-cli claim 7" in line for line in shown)
+
+
 @pytest.mark.parametrize("columns", [1, 5, 12])
 def test_table__on_a_screen_that_is_too_narrow__ends(columns: int) -> None:
     assert list(Screen(columns, colours=False, now=0).table(COLUMNS, ROWS))

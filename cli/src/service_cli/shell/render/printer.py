@@ -80,13 +80,18 @@ class Printer:
 def printer_of(stdout: TextIO, *, colours: bool) -> Printer:
     """A printer for this standard output: its width and colours where it is a terminal."""
     terminal = stdout is not None and stdout.isatty()
-    coloured = colours and terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    coloured = colours and terminal and are_wanted()
 
     def screen(about: About) -> Screen:
         now = int(time.time()) if about.now is None else about.now
         return Screen(_columns(stdout) if terminal else None, coloured, now, about)
 
     return Printer(screen)
+
+
+def are_wanted() -> bool:
+    """Whether the environment lets a terminal have colours."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _columns(stdout: TextIO) -> int | None:

@@ -15,6 +15,9 @@ from service_cli.shell.text import NOTHING, About
 
 PROSE: Final = 80
 _CODES: Final = re.compile("\x1b\\[[0-9]*m")
+_UNBROKEN: Final = re.compile(
+    r"service-cli [^\s]+(?: [0-9]+)?|[0-9][0-9,.]* [A-Za-z]{1,20}(?![^\s.,;:)])[.,;:)]*|[^\s]+"
+)
 _LABEL: Final = 12
 _GAP: Final = 2
 _LEAST: Final = 6
@@ -164,10 +167,13 @@ def cut(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int, indent: str = "", first: str | None = None) -> Iterable[str]:
-    """Prose in lines of at most this many columns; a longer word has a line of its own and is not broken."""
+    """Prose in lines of at most this many columns; a longer word has a line of its own and is not broken.
+
+    An amount and its unit, and the begin of a command, stay on one line.
+    """
     line = indent if first is None else first
     used, begun = width(line), False
-    for word in text.split():
+    for word in _UNBROKEN.findall(text):
         size = width(word)
         if begun and used + 1 + size > columns:
             yield line

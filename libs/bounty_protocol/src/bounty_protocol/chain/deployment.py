@@ -55,6 +55,12 @@ def deployment_of(chain_id: ChainId) -> DeploymentRecord | None:
     return next((_load(name) for name in _RECORDED if NETWORKS[name] == chain_id), None)
 
 
+def network_named(chain_id: int) -> str:
+    """A chain as messages name it: ``8453 (mainnet)``; the bare number of one that is no network here."""
+    name = next((name for name, known in NETWORKS.items() if known == chain_id), None)
+    return str(chain_id) if name is None else f"{chain_id} ({name})"
+
+
 def parse_network(text: str) -> ChainId:
     """A network's name or chain id; ``ValueError`` names what is accepted."""
     if text in NETWORKS:

@@ -46,6 +46,12 @@ def read_amount(text: str, decimals: int = 6) -> TokenAmount:
     return TokenAmount(value)
 
 
+def named_token(text: str) -> str | None:
+    """The name beside an amount, as it was written; None for ``25.00``."""
+    match = _AMOUNT.fullmatch(text.strip())
+    return None if match is None else match[3]
+
+
 def read_span(text: str) -> int:
     """``3 days``, ``72 h``, or a whole number of seconds."""
     text = text.strip()
