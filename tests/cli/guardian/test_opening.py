@@ -324,7 +324,7 @@ def test_reveal_point__of_a_local_chain_whose_time_is_moved__is_known_by_the_cha
 ) -> None:
     settings = Settings(Environment({**api.variables(), "SERVICE_LOCAL_TIME": "moved"}, {}), ChainId(31337), None, None)
     now, signature = int(time.time()), Beacon(7, b"")
-    late = NotYet(round=7, due_at=UnixSeconds(now + 3_600), retry_after=3_600)
+    late = NotYet(round=7, due_at=UnixSeconds(now + 10_000), retry_after=3_600)
     monkeypatch.setattr(BeaconClient, "_ask", lambda _self, _number: signature)
     monkeypatch.setattr(BeaconClient, "_not_yet", lambda _self, _number: late)
     info = replace(ledger.beacon.info, genesis_time=UnixSeconds(now + 10_000), period_seconds=1)
@@ -360,7 +360,7 @@ def test_clock_a_day_off_is_named_where_the_reveal_point_is(
 def test_beacon__whose_round_is_missing_by_a_fast_clock__is_explained_by_that_clock(
     ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, ahead: int, named: str
 ) -> None:
-    settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
+    settings = Settings(Environment({**api.variables(), "SERVICE_LOCAL_TIME": ""}, {}), ChainId(31337), None, None)
     monkeypatch.setattr(submissions, "WAIT_SECONDS", 0)
     now = int(time.time())
     missing = NotYet(round=7, due_at=UnixSeconds(now - 20), retry_after=3)

@@ -12,7 +12,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.errors import Issue
 from bounty_protocol.types import TokenAmount, UnixSeconds
 
@@ -145,6 +144,8 @@ def template(now: int, terms: TemplateTerms = TemplateTerms()) -> str:
 
 def page_like(page: bytes, terms: TemplateTerms) -> str:
     """That page to the letter, but with these terms in place of its own; one that does not parse is refused."""
+    from bounty_protocol.domain.challenge import parse_challenge
+
     parse_challenge(page)
     text = page.decode()
     chosen = {
