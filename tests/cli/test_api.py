@@ -366,7 +366,6 @@ DAY = 86_400
 DATES: list[tuple[str, bool]] = [
     (formatdate(time.time() - DAY, usegmt=True), True),
     (formatdate(time.time() + DAY, usegmt=True), True),
-    (formatdate(time.time(), usegmt=True), False),
     ("Mon, 01 Jan 0001 00:00:00 GMT", True),
     ("Mon, 99 Jan 99999999999999999999 00:00:00 GMT", False),
     ("yesterday", False),
@@ -388,7 +387,7 @@ def test_clock_that_is_far_from_the_api_s_is_named_once(
     assert capsys.readouterr().err.count("warning: this machine's clock is") == int(named)
 
 
-@pytest.mark.parametrize("seconds", [-45, 45, 5])
+@pytest.mark.parametrize("seconds", [-45, 45, 0])
 def test_clock__half_a_minute_from_the_api_s__is_named_once_and_the_api_s_time_counts(
     capsys: pytest.CaptureFixture[str], seconds: int
 ) -> None:

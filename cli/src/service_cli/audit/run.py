@@ -112,7 +112,9 @@ def _from_bundle(
     check(history, bundle.service, report)
     if (token := bundle.token) is None:
         return history, bundle.service, base_units
-    detail = f"amounts are shown with {token.decimals} decimals, as the bundle states; the token's own take an endpoint"
+    detail = (
+        f"amounts are shown with {token.decimals} decimals, as the bundle states; to compare them takes an RPC endpoint"
+    )
     report.not_checked("bundle.token", detail)
     return history, bundle.service, lambda value: amount(value, token)
 
