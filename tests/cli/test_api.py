@@ -372,7 +372,6 @@ DAY = 86_400
 DATES: list[tuple[str, bool]] = [
     (formatdate(time.time() - DAY, usegmt=True), True),
     (formatdate(time.time() + DAY, usegmt=True), True),
-    (formatdate(time.time(), usegmt=True), False),
     ("Mon, 01 Jan 0001 00:00:00 GMT", True),
     ("Mon, 99 Jan 99999999999999999999 00:00:00 GMT", False),
     ("yesterday", False),
@@ -406,7 +405,7 @@ def test_approval__of_a_request__is_over_a_block_three_behind_the_newest(
     assert to_bytes(approval.block_hash) == ledger.node.w3.eth.get_block(newest - 3)["hash"]
 
 
-@pytest.mark.parametrize("seconds", [-45, 45, 5])
+@pytest.mark.parametrize("seconds", [-45, 45, 0])
 def test_clock__half_a_minute_from_the_api_s__is_named_once_and_the_api_s_time_counts(
     capsys: pytest.CaptureFixture[str], seconds: int
 ) -> None:

@@ -65,6 +65,7 @@ def test_bundle__checked_again_without_a_network__holds(
     assert (ran.last["event"], ran.last["differs"]) == ("service_audit.finished", 0)
     assert results(ran, "not_checked") == {
         "bundle.deployment",
+        "bundle.token",
         "chain.logs",
         "envelope",
         "envelope.round",
@@ -73,10 +74,36 @@ def test_bundle__checked_again_without_a_network__holds(
     assert {"bundle", "rules.outcome", "record.log_digest", "verdict", "envelope"} <= results(ran, "holds")
     assert (len(api.server.requests), len(rpc.calls)) == (asked, called)
     assert "mainnet" not in ran.words
+    assert "25 tUSDC (25000000 base units)" in " ".join(ran.words.split())
     assert [path.name for path in offline.home.iterdir() if path.name != "state"] == ["a.zip"]
     assert offline.audit("--from", "a.zip", "--strict", code=1).last["code"] == "audit_incomplete"
     wrong = offline.audit(audited.refunded, "--from", "a.zip", code=1)
     assert results(wrong, "differs") == {"bundle"}
+
+
+@pytest.mark.parametrize(
+    ("token", "code"),
+    [
+        (None, None),
+        ({"symbol": "\x1b[2JUSDC", "decimals": 6}, None),
+        ({"symbol": "USDC", "decimals": 37}, "bundle_refused"),
+        ({"symbol": "USDC", "decimals": True}, "bundle_refused"),
+        ({"symbol": 5, "decimals": 6}, "bundle_refused"),
+        ("USDC", "bundle_refused"),
+    ],
+)
+def test_bundle__with_another_token_or_none__shows_amounts_safely_or_is_refused(
+    bundle: Path, offline: Terminal, token: object, code: str | None
+) -> None:
+    entries = entries_of(bundle)
+    manifest = json.loads(entries["manifest.json"])
+    entries["manifest.json"] = json.dumps({**manifest, "token": token}).encode()
+    name = pack(bundle.parent / "b.zip", entries)
+    ran = offline.audit_any("--from", name)
+    assert ran.last.get("code") == code
+    assert "\x1b" not in ran.words
+    assert ("base units" in ran.words) == (code is None)
+    assert ("(25000000 base units)" in ran.words) == (code is None and token is not None)
 
 
 def test_bundle__against_a_configured_deployment__says_whether_it_is_that_one(bundle: Path, auditor: Terminal) -> None:
@@ -130,9 +157,9 @@ def test_bundle__of_a_service_that_answers_what_no_document_is__can_be_read_agai
     live = auditor.audit(*words, code=code, SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY=key)
     again = auditor.audit("--from", "a.zip", code=code)
     for result in ("holds", "differs", "not_checked"):
-        assert results(again, result) - {"bundle", "bundle.deployment"} == results(live, result) - {"chain.logs"} | (
-            {"chain.logs"} if result == "not_checked" else set()
-        )
+        offline_alone = {"chain.logs", "bundle.token"} if result == "not_checked" else set[str]()
+        found = results(again, result) - {"bundle", "bundle.deployment"}
+        assert found == results(live, result) - {"chain.logs"} | offline_alone
 
 
 def test_audit__of_a_service_that_answers_once_what_no_envelope_is__asks_for_the_others(

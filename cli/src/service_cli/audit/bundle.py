@@ -36,6 +36,7 @@ from service_cli.audit.history import ChainEvidence, FinalizedBlock, Read, Servi
 from service_cli.audit.report import Report, differing
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of
+from service_cli.shell.text import printable
 
 VIEWS = {"getBounty", "getRoster", "getVerdict", "getSubmission"}
 
@@ -149,7 +150,16 @@ CHAIN: Final = "chain.json"
 DETAIL: Final = "service/bounty.json"
 _ENTRY: Final = re.compile(r"service/(written-verdicts|envelopes)/(0x[0-9a-f]{64})\.(md|json)")
 LIMITS: Final = {MANIFEST: 2**20, CHAIN: 24 * 2**20, DETAIL: 16 * 2**20}
+_MOST_DECIMALS: Final = 36
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLabel:
+    """How the escrow token described itself when the bundle was made; for showing amounts, and nothing else."""
+
+    symbol: str
+    decimals: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +170,11 @@ class Bundle:
     service: ServiceEvidence
     announced: Mapping[str, object]
     found: Mapping[str, str]
+    token: TokenLabel | None = None
+    """None in a bundle of an earlier release, and where the token did not describe itself."""
 
 
-def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> None:
+def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence, token: TokenLabel | None = None) -> None:
     """Write a new file that ``read_bundle`` takes; one that exists is never written over."""
     entries = {CHAIN: _json_bytes(chain_to_json(chain))}
     if service.detail is not None:
@@ -174,6 +186,7 @@ def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> 
         "bounty_id": str(chain.bounty_id),
         "active_until": list(service.active_until),
         "missing": service.missing,
+        "token": None if token is None else {"symbol": token.symbol, "decimals": token.decimals},
         "files": {name: _digest(content) for name, content in sorted(entries.items())},
     }
     entries = {MANIFEST: _json_bytes(manifest)} | dict(sorted(entries.items()))
@@ -242,7 +255,18 @@ def read_bundle(path: Path) -> Bundle:
             target = service.envelopes if document[1] == "envelopes" else service.verdicts
             target[Bytes32(document[2])] = content
     found = {name: _digest(content) for name, content in entries.items() if name != MANIFEST}
-    return Bundle(evidence, service, files, found)
+    return Bundle(evidence, service, files, found, _token(manifest.get("token")))
+
+
+def _token(value: object) -> TokenLabel | None:
+    if value is None:
+        return None
+    symbol, decimals = (value.get("symbol"), value.get("decimals")) if isinstance(value, dict) else (None, None)
+    is_number = isinstance(decimals, int) and not isinstance(decimals, bool) and 0 <= decimals <= _MOST_DECIMALS
+    if not isinstance(symbol, str) or not is_number:
+        raise _refused("its manifest describes no token")
+    assert isinstance(decimals, int)  # noqa: S101  # as is_number states
+    return TokenLabel(printable(symbol), decimals)
 
 
 def judge_manifest(bundle: Bundle, wanted: BountyId | None, report: Report) -> None:

@@ -15,7 +15,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BlockNumber, BountyId, UnixSeconds
 
 from service_cli.api import api_of
-from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle
+from service_cli.audit.bundle import TokenLabel, judge_manifest, read_bundle, require_writable, write_bundle
 from service_cli.audit.collect import collect_chain, collect_service
 from service_cli.audit.events import AuditTotal, CheckResult, WrittenBundle, WrittenPage
 from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, read_history
@@ -30,7 +30,7 @@ from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import emit, is_text, remark, warn
-from service_cli.shell.text import About
+from service_cli.shell.text import About, amount
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
 
@@ -58,7 +58,7 @@ def audit(network: str | None, api_base_url: str | None, request: Request) -> No
         environment = Environment.of_process()
         chosen = network or environment.get("SERVICE_CHAIN_ID")
         settings = None if chosen is None else load_settings(network, api_base_url, None, environment)
-        history, service = _from_bundle(settings, request.source, request.bounty_id, report)
+        history, service, shown = _from_bundle(settings, request.source, request.bounty_id, report)
     elif request.bounty_id is not None:
         history, service, chain = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)
         shown = amount_shown(chain)
@@ -93,7 +93,7 @@ def _from_chain(
     with chain_errors():
         service.active_until = tuple(chain.hub.roster(history.roster.version).last_active_at)
     if request.bundle is not None:
-        write_bundle(request.bundle, history.chain, service)
+        write_bundle(request.bundle, history.chain, service, _label(chain))
         emit(WrittenBundle(bounty_id, str(request.bundle)))
         remark(f"evidence written to {request.bundle}")
     report.holds("chain.logs", f"{len(history.events)} logs, up to finalized block {history.chain.finalized.number}")
@@ -103,14 +103,28 @@ def _from_chain(
 
 def _from_bundle(
     settings: Settings | None, source: Path, wanted: BountyId | None, report: Report
-) -> tuple[BountyHistory, ServiceEvidence]:
+) -> tuple[BountyHistory, ServiceEvidence, Callable[[int], str]]:
     bundle = read_bundle(source)
     judge_manifest(bundle, wanted, report)
     history = read_history(_with_pinned_beacon(settings, bundle.chain))
     _judge_deployment(settings, bundle.chain, report)
     report.not_checked("chain.logs", "whether the chain holds these logs takes an RPC endpoint; run it without --from")
     check(history, bundle.service, report)
-    return history, bundle.service
+    if (token := bundle.token) is None:
+        return history, bundle.service, base_units
+    detail = (
+        f"amounts are shown with {token.decimals} decimals, as the bundle states; to compare them takes an RPC endpoint"
+    )
+    report.not_checked("bundle.token", detail)
+    return history, bundle.service, lambda value: amount(value, token)
+
+
+def _label(chain: ChainClient) -> TokenLabel | None:
+    """The token as it describes itself; None of one that does not."""
+    try:
+        return TokenLabel(chain.token.symbol, chain.token.decimals)
+    except ServiceError:
+        return None
 
 
 def _judge_deployment(settings: Settings | None, chain: ChainEvidence, report: Report) -> None:

@@ -188,7 +188,10 @@ class OpenedBounty(Event):
     def text(self, screen: "Screen") -> Iterator[Shown]:
         bounty_id, before, problems = self.bounty_id, self.opened_before, self.not_opened
         opened = counted(self.opened, "Submission")
-        yield f"{screen.good('Done.')} {opened} of bounty {bounty_id} opened below {self.output_dir}."
+        if before and not self.opened and not problems:
+            yield f"{screen.good('Done.')} Nothing of bounty {bounty_id} is left to open; it is in {self.output_dir}."
+        else:
+            yield f"{screen.good('Done.')} {opened} of bounty {bounty_id} opened below {self.output_dir}."
         if before:
             yield Field("Before", f"{counted(before, 'Submission')} had been opened by an earlier run")
         if problems:
