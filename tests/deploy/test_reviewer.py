@@ -88,7 +88,7 @@ def test_address__of_the_reviewer__is_the_default_of_an_api_whose_settings_are_o
     told = [environment(overlay, container) for name, _, container in own_containers(overlay) if name == "api"]
     assert {each["SERVICE_REVIEWER_URL"] for each in told if "SERVICE_REVIEWER_URL" in each} == {DEFAULT_REVIEWER_URL}
     (service,) = [each for each in OVERLAYS[overlay] if (each["kind"], each["metadata"]["name"]) == NAMED]
-    assert DEFAULT_REVIEWER_URL == f"http://{NAMED[1]}:{service['spec']['ports'][0]['port']}"
+    assert f"http://{NAMED[1]}:{service['spec']['ports'][0]['port']}" == DEFAULT_REVIEWER_URL
     with pytest.raises(ConfigurationError) as refused:
         read_config({})
     assert "SERVICE_REVIEWER_URL" not in str(refused.value)
