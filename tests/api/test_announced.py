@@ -105,7 +105,7 @@ class Sent:
 
 def without_budgets(deps: Dependencies) -> Dependencies:
     """Nobody may ask for anything."""
-    nothing = {each: Budget(each, 0, 60) for each in ("reads", "account", "subgraph", "hub_notices")}
+    nothing = {each: Budget(each, 0, 60) for each in ("reads", "account", "subgraph", "page_checks", "hub_notices")}
     web = replace(deps.config.web, forwarded_hops=1)
     return replace(deps, config=replace(deps.config, budgets=ApiBudgets(**nothing), web=web))
 

@@ -12,13 +12,14 @@
 
 import { encodeFunctionData, erc20Abi, hashTypedData, parseAbi } from "viem";
 import type { Address, Hex } from "viem";
-import { answerOf } from "../src/api.js";
+import { answerOf, isIssue } from "../src/api.js";
 import type { Schemas } from "../src/api.js";
 import { pageTerms } from "../src/challenge.js";
 import type { PageTerms } from "../src/challenge.js";
 import { authorizationNonce, commitmentOf, fundingSalt, guardianRosterHash } from "../src/commitments.js";
 import type { Terms } from "../src/commitments.js";
 import { ServiceError } from "../src/errors.js";
+import type { Issue } from "../src/errors.js";
 import { allowanceCall, fundingCall, fundingPath, fundingTypedData } from "../src/hub.js";
 import type { FundingPath } from "../src/hub.js";
 import { AUTHORIZATION_SECONDS, FACTS, MARGIN_SECONDS } from "../src/witnesses.js";
@@ -113,9 +114,9 @@ async function publish(context: Context, stage: Stage): Promise<void> {
   await requireNoNotice(context, stage);
   if (!isUsable) {
     await requireFundable(context, terms, conditions);
-    const checked = await checkedBefore(context, stage, page);
+    await requireNoFindings(context, stage, page);
     if (known.length + hidden.length > 0) await confirmSecond(stage, known, hidden);
-    await review(context, stage, page, commitment, terms, conditions, checked);
+    await review(context, stage, page, commitment, terms, conditions);
     await requireNoNotice(context, stage); // a review takes a while
   }
   let funding = kept;
@@ -310,26 +311,40 @@ async function confirmSecond(stage: Stage, known: readonly Escrow[], hidden: rea
 }
 
 /**
- * What the service's rules have against the page, before anything is signed: `page_not_ready` with all of it. A check
- * that cannot be made stops nobody, since publishing has the page reviewed: what came of it is shown then.
+ * Refuses a page that the service's rules have something against, before anything is signed: `page_not_ready` with all of
+ * it. A check that cannot be made stops nobody who goes on, since publishing has the page reviewed.
  */
-async function checkedBefore({ api }: Context, stage: Stage, page: string): Promise<Fact> {
+async function requireNoFindings({ api }: Context, stage: Stage, page: string): Promise<void> {
   stage.say("The service checks the page by its rules. It keeps nothing of it.");
-  let found: Schemas["PageFindings"];
+  let issues: readonly Issue[];
   try {
     const headers = { "Content-Type": "text/markdown" };
-    found = await stage.until(() =>
+    const found = await stage.until(() =>
       typed("PageFindings", answerOf(api.POST("/api/bounty-challenge-specs/check", { body: page, headers }))),
     );
+    issues = issuesOf(found);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === "stopped") throw error;
-    return ["Checked before", `no: ${printable(error.message)} The review that comes now checks the page, too`];
+    const facts: Fact[] = [
+      ["Why", printable(error.message)],
+      ["What comes now", "the page is published, whose review checks it, too, and is one of yours of the day"],
+    ];
+    stage.say("");
+    await stage.confirm("The page could not be checked", facts, "Go on without");
+    return;
   }
-  if (found.issues.length === 0) return ["Checked before", "the service's rules find nothing against the page"];
+  if (issues.length === 0) return;
   throw new ServiceError("page_not_ready", "The service's rules find the page not ready to be published.", {
-    issues: found.issues,
+    issues,
     nextAction: "Nothing was signed or published. Change the page where the list points, and go on.",
   });
+}
+
+/** What an answer has found, whatever else it holds. */
+function issuesOf(found: unknown): readonly Issue[] {
+  const issues = typeof found === "object" && found !== null && "issues" in found ? found.issues : undefined;
+  if (Array.isArray(issues) && issues.every(isIssue)) return issues;
+  throw new ServiceError("api_malformed", "The service's answer to it cannot be read.");
 }
 
 /** Has the page reviewed and stored, and compares everything in the answer with what is derived here. */
@@ -340,7 +355,6 @@ async function review(
   commitment: Hex,
   terms: PageTerms,
   conditions: Conditions,
-  checked: Fact,
 ): Promise<void> {
   const { api, account } = context;
   const size = new TextEncoder().encode(page).length;
@@ -356,7 +370,6 @@ async function review(
       ],
       ["Page", `${printable(terms.title)}, ${bytes(size)}`],
       ["Commitment of the page", commitment],
-      checked,
     ],
     () =>
       typed(

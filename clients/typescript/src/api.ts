@@ -130,7 +130,7 @@ function parsed(text: string): { code: string; message: string; issues: Issue[];
   }
 }
 
-function isIssue(value: unknown): value is Issue {
+export function isIssue(value: unknown): value is Issue {
   const { path, message } = (value ?? {}) as Record<string, unknown>;
   return typeof path === "string" && typeof message === "string";
 }

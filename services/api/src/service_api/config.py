@@ -19,6 +19,8 @@ from service_api.webhooks.settings import WebhookSettings, read_webhook_settings
 
 DEFAULT_REVIEW_QUOTA = 20
 DEFAULT_REVIEW_WAIT_SECONDS = 25
+DEFAULT_REVIEWER_URL = "http://reviewer:8080"
+"""As the manifests name it: an api that is upgraded before its ConfigMap starts all the same."""
 DEFAULT_PENDING_MEBIBYTES = 2_048
 DEFAULT_INSPECTED_MEBIBYTES = 10_240
 
@@ -113,7 +115,9 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         database_url=read_database_url(reader),
         redis_url=read_redis_url(reader),
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
-        reviewer_url=reader.required("SERVICE_REVIEWER_URL", parse_origin, "the reviewer, inside the cluster"),
+        reviewer_url=reader.optional(
+            "SERVICE_REVIEWER_URL", parse_origin, DEFAULT_REVIEWER_URL, "the reviewer's service, inside the cluster"
+        ),
         review_quota=reader.optional(
             "SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA, "reviews for each Poster in a rolling 24 hours"
         ),
