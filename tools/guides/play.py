@@ -39,7 +39,7 @@ def play_tour(stage: PlayedStack) -> None:
     judging = page.take(4)
     for guardian in ("guardian-1", "guardian-2"):
         stage.play(guardian, *judging)
-    stage.wait_for_index()
+    stage.wait_for_final()
     for person in ("solver-1", "guardian-1", "poster", "solver-2", "solver-2"):
         stage.play(person, *page.take(1))
     page.finish()
@@ -82,7 +82,7 @@ def play_guides(stage: PlayedStack) -> None:
     ]
     stage.play("guardian-2", *judging)
     stage.play("guardian-1", *judging)
-    stage.wait_for_index()
+    stage.wait_for_final()
     stage.play("solver-1", *solver.below("4. Claim"))
     stage.play("guardian-1", *guardian.below("4. Hand the winning key over, and claim"))
     stage.play("poster", *poster.below("5. Take the work, or the money"))

@@ -83,6 +83,14 @@ class PlayedStack:
                 raise UnexpectedEnd("the index does not follow the chain")
             time.sleep(0.2)
 
+    def wait_for_final(self) -> None:
+        """Wait until what happened so far is in a final block."""
+        wanted, ends = self.cast.chain_time(), time.monotonic() + INDEX_SECONDS
+        while self._indexed("finalized_block_time") < wanted:
+            if time.monotonic() > ends:
+                raise UnexpectedEnd("nothing becomes final")
+            time.sleep(0.2)
+
     def wait_until_over(self, bounty: int) -> None:
         """Wait until the service's settler has settled what nobody judged."""
         ends = time.monotonic() + INDEX_SECONDS
@@ -91,9 +99,9 @@ class PlayedStack:
                 raise UnexpectedEnd(f"nobody settles bounty {bounty}")
             time.sleep(0.2)
 
-    def _indexed(self) -> int:
+    def _indexed(self, name: str = "block_time") -> int:
         found = urllib3.request("GET", f"{self.cast.stack.api_base_url}/api/status", timeout=10.0, retries=False)
-        return int(found.json()["position"]["block_time"]) if found.status == 200 else 0
+        return int(found.json()["position"][name]) if found.status == 200 else 0
 
     def times(self, bounty: int) -> tuple[int, int]:
         """A bounty's reveal point and judging deadline."""

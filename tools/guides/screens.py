@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 _DIFFERS: Final = (
-    (r"(?m)^waiting .*$", ""),
+    (r"(?m)^(waiting|the service reads) .*$", ""),
     (r"0x[0-9a-f]+(…[0-9a-f]+)?…?", "HEX"),
     (r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?( UTC|Z)?)?", "MOMENT"),
     (r"age1[0-9a-z]+", "KEY"),
@@ -16,6 +16,7 @@ _DIFFERS: Final = (
     (r"\b\d+ (days?|d|h|min|s)\b( \d+ (d|h|min|s)\b)*", "SPAN"),
     (r"(\bblocks?|\bblock_number\"?:|\bfinalized_block\"?:|\"number\":) ?\d+", "BLOCK"),
     (r"\b\d+ logs\b", "LOGS"),
+    (r"HEX, (last active SPAN ago|not active yet)", "GUARDIAN"),  # sorted by accounts, which are new in each run
     (r"\s+", " "),
 )
 
