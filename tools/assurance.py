@@ -221,9 +221,7 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "every page in a browser, narrow and wide, light and dark; hostile pages with the policy on and off",
             "tests/web/test_browser.py",
         ),
-        CampaignStep(
-            "shells", "completion of service-cli by Tab in zsh and fish of Debian", (PYTHON, "tools/shells.py")
-        ),
+        CampaignStep("shells", "completion by Tab in zsh and fish of Debian", (PYTHON, "tools/shells.py")),
         CampaignStep("firefox", "a whole bounty with wallets alone, in Firefox", (PYTHON, "tools/firefox.py")),
         _tests(
             "by-hand",

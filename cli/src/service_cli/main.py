@@ -24,7 +24,7 @@ from service_cli.shell.command import (
     raise_terminated,
     require_supported,
 )
-from service_cli.shell.topics import TOPICS
+from service_cli.topics import TOPICS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

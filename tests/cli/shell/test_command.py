@@ -16,7 +16,7 @@ from service_cli.chain.session import ChainClient
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.main import COMMANDS, HABITS
-from service_cli.shell.topics import TOPICS
+from service_cli.topics import TOPICS
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import CLIENT, ran, spawn

@@ -108,9 +108,30 @@ class ShownVerdict(Event):
     """``document``: bytes that somebody else wrote, which the text shows line by line."""
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
-        from service_cli.shell.render.record import verdict_items
+        from bounty_protocol.domain.verdict import parse_verdict
+        from bounty_protocol.errors import ServiceError
 
-        yield from verdict_items(self, self.more.get("document"))
+        from service_cli.shell.render.markdown import markdown_items, plain_items
+
+        yield Heading(f"Verdict of {short(self.guardian_address)}")
+        yield Field("Guardian", self.guardian_address, whole=True)
+        if self.solver_address is None:
+            yield "No valid Submission."
+        else:
+            yield Field("Award", self.solver_address, whole=True)
+            yield Field("Submission", self.submission_commitment or "", whole=True)
+        yield Field("Commitment", self.report_commitment, whole=True)
+        document = self.more.get("document")
+        if isinstance(document, str):
+            try:
+                yield from markdown_items(parse_verdict(document.encode()).body)
+            except (ServiceError, UnicodeEncodeError):
+                yield "The document is none in the form of a written Verdict; it is shown as it came."
+                yield from plain_items(document)
+        elif self.code == "verdict_mismatch":
+            yield "The API's document is not the one that was recorded, so it is not shown."
+        else:
+            yield f"The written reasons are not available{'' if self.code is None else f' ({self.code})'}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import token_of
-from service_cli.shell.text import About, Ended, FindAbout, Token
+from service_cli.shell.text import About, BountyEnd, FindAbout, Token
 
 
 def about_chain(chain: ChainClient, bounty_id: BountyId | None = None, block: BlockNumber | None = None) -> FindAbout:
@@ -40,11 +40,11 @@ def _find_out(
     return replace(known, ended=ended_as(bounty), paid=bounty.award_claimed or bounty.refund_claimed)
 
 
-def ended_as(bounty: BountyView) -> Ended | None:
+def ended_as(bounty: BountyView) -> BountyEnd | None:
     """How it ended; None while it is open."""
     if bounty.outcome is None:
         return None
-    return Ended(bounty.outcome is Outcome.AWARDED, None if bounty.reason is None else bounty.reason.value)
+    return BountyEnd(bounty.outcome is Outcome.AWARDED, None if bounty.reason is None else bounty.reason.value)
 
 
 def _known_token(chain: ChainClient) -> Token | None:

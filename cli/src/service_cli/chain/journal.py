@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Final, Generic, Protocol, TypeVar
+from typing import IO, Generic, Protocol, TypeVar
 
 from bounty_protocol.types import Address, ChainId
 from bounty_protocol.wire.reading import read
@@ -151,25 +151,6 @@ def journals_below(chain_id: ChainId, hub: Address, *names: str) -> list[tuple[s
     except OSError:
         return []
     return [tuple(name.split("-")) for name in found]
-
-
-_OF_BOUNTIES: Final = {"submit", "verdict", "claim", "claimfee", "opened", "winning"}
-"""Pieces of work whose second name is a bounty."""
-
-
-def known_bounties() -> list[str]:
-    """The bounties that any work of this machine is about, the newest first; none where nothing can be read."""
-    found: set[str] = set()
-    try:
-        for folder in state_directory().glob("*-0x*/*"):
-            kind, _, rest = folder.name.partition("-")
-            if kind in _OF_BOUNTIES:
-                found.add(rest.partition("-")[0])
-            elif kind == "file":  # what was funded from a file
-                found.add(folder.name.rpartition("-")[2])
-    except (OSError, CommandRefused):
-        return []
-    return sorted((each for each in found if each.isascii() and each.isdigit()), key=int, reverse=True)
 
 
 def opened_name(bounty_id: str, solver: str, commitment: str) -> tuple[str, ...]:

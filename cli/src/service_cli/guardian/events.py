@@ -12,7 +12,7 @@ from service_cli.events import OpenedFiles, UnfinalizedOutcome
 from service_cli.shell.event import Code, Count, Event, Position
 from service_cli.shell.items import Column, Field, Row, Shown
 from service_cli.shell.phrases import at, counted, following, short, tokens, transaction
-from service_cli.shell.text import Ended
+from service_cli.shell.text import BountyEnd
 
 if TYPE_CHECKING:
     from service_cli.shell.render.screen import Screen
@@ -274,7 +274,7 @@ class VerdictCount(Event):
         yield f"{recorded} recorded a Verdict, {agreeing} the same as you; {quorum} have to agree: {ending}."
 
 
-def after_verdict(bounty_id: BountyId, ended: Ended | None) -> Iterator[Shown]:
+def after_verdict(bounty_id: BountyId, ended: BountyEnd | None) -> Iterator[Shown]:
     """What comes after a Guardian's Verdict: for this Guardian, and where the bounty has ended for who is owed."""
     if ended is None:
         yield following(f"bounty:watch {bounty_id}")

@@ -11,7 +11,7 @@ from service_cli.events import OpenedFiles
 from service_cli.shell.event import Count, Event, Position
 from service_cli.shell.items import Field, Shown
 from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction, why
-from service_cli.shell.text import Ended, duration, ether, relative
+from service_cli.shell.text import BountyEnd, duration, ether, relative
 
 if TYPE_CHECKING:
     from service_cli.shell.render.screen import Screen
@@ -53,7 +53,7 @@ class ApprovedAllowance(Event):
         yield from transaction(self.tx_hash, screen)
 
 
-def what_became(ended: Ended, *, paid: bool) -> str:
+def what_became(ended: BountyEnd, *, paid: bool) -> str:
     """The end of a Poster's bounty in a sentence."""
     reason = why(ended.reason)
     if ended.is_awarded:
@@ -62,7 +62,7 @@ def what_became(ended: Ended, *, paid: bool) -> str:
     return f"It has ended without a winner: {reason}. The refund {back}."
 
 
-def after_the_end(bounty_id: BountyId, ended: Ended, *, paid: bool) -> str:
+def after_the_end(bounty_id: BountyId, ended: BountyEnd, *, paid: bool) -> str:
     """The Poster's next command once the bounty has ended."""
     if ended.is_awarded:
         return f"poster:open-winning-submission {bounty_id}"

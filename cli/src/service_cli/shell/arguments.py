@@ -87,7 +87,7 @@ def _networks() -> Iterable[str]:
 
 def _bounties() -> Iterable[str]:
     """The bounties that this machine has worked on, by its journals."""
-    from service_cli.chain.journal import known_bounties
+    from service_cli.known import known_bounties
 
     return known_bounties()
 

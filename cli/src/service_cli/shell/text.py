@@ -100,7 +100,7 @@ def printable(value: object, length: int = 20) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class BountyEnd:
     """The end of a bounty on the chain."""
 
     is_awarded: bool
@@ -123,7 +123,7 @@ class About:
     """The time of the block that the event is about."""
     path: str | None = None
     """The page or directory that the command was given."""
-    ended: "Ended | None" = None
+    ended: "BountyEnd | None" = None
     """How the bounty of the event ended; None while it is open."""
     paid: bool = False
     """Whether the award, or without a winner the refund, was claimed."""

@@ -1,21 +1,16 @@
-"""A VerificationRecord and a written Verdict as text."""
+"""A VerificationRecord as text."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from bounty_protocol.domain.money import AmountKind
-from bounty_protocol.domain.verdict import parse_verdict
-from bounty_protocol.errors import ServiceError
 
 from service_cli.shell.items import Field, Heading, Item
 from service_cli.shell.phrases import short, tokens, why
-from service_cli.shell.render.markdown import markdown_items, plain_items
 from service_cli.shell.render.screen import Screen
 
 if TYPE_CHECKING:
     from bounty_protocol.domain.record import RosterVerdict, VerificationRecord
-
-    from service_cli.bounty.events import ShownVerdict
 
 _AMOUNTS: Final = {
     AmountKind.WINNER_AWARD: "Award",
@@ -40,29 +35,6 @@ def record_items(record: "VerificationRecord", screen: Screen) -> Iterator[Item]
     yield Heading("Amounts")
     for due in record.amounts:
         yield Field(_AMOUNTS[due.kind], f"{tokens(due.amount, screen)} to {due.recipient}")
-
-
-def verdict_items(verdict: "ShownVerdict", document: object) -> Iterator[Item]:
-    """A Guardian's Verdict with its written reasons, which somebody else wrote."""
-    yield Heading(f"Verdict of {short(verdict.guardian_address)}")
-    yield Field("Guardian", verdict.guardian_address, whole=True)
-    if verdict.solver_address is None:
-        yield "No valid Submission."
-    else:
-        yield Field("Award", verdict.solver_address, whole=True)
-        yield Field("Submission", verdict.submission_commitment or "", whole=True)
-    yield Field("Commitment", verdict.report_commitment, whole=True)
-    if isinstance(document, str):
-        try:
-            yield from markdown_items(parse_verdict(document.encode()).body)
-        except (ServiceError, UnicodeEncodeError):
-            yield "The document is none in the form of a written Verdict; it is shown as it came."
-            yield from plain_items(document)
-    elif verdict.code == "verdict_mismatch":
-        yield "The API's document is not the one that was recorded, so it is not shown."
-    else:
-        why_not = "" if verdict.code is None else f" ({verdict.code})"
-        yield f"The written reasons are not available{why_not}."
 
 
 def _verdict(verdict: "RosterVerdict") -> str:
