@@ -6,15 +6,14 @@ the chain is answered by ``term_differences``.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
 
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES, FrontmatterError, split_document
 from bounty_protocol.domain.reading import FieldReader
 from bounty_protocol.domain.shorthand import read_amount, read_moment, read_span, strictly
 from bounty_protocol.errors import Issue, ServiceError
-from bounty_protocol.shapes import parts
 from bounty_protocol.types import MAX_INT64, TokenAmount, UnixSeconds, parse_amount, parse_decimal, parse_unix_seconds
 
 VERSION: Final = 1
@@ -26,59 +25,6 @@ MAX_CONTACT: Final = 200
 LANGUAGE_PATTERN: Final = "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}"
 AMOUNT_PATTERN: Final = "[1-9][0-9]{0,77}"
 SECONDS_PATTERN: Final = "[1-9][0-9]{0,18}"
-
-
-@dataclass(frozen=True, slots=True)
-class ChallengePage:
-    """A Poster's challenge and its terms. The commitment is over the page's bytes, not over these fields."""
-
-    version: int
-    title: str
-    summary: str
-    escrow_amount: TokenAmount
-    submission_deadline: UnixSeconds
-    judging_window_seconds: int
-    acceptance_criteria: tuple[str, ...]
-    deliverables: tuple[str, ...]
-    language: str | None
-    contact: str | None
-    body: str
-
-
-def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> ChallengePage:
-    """Read a page or raise ``invalid_bounty_challenge`` with all issues."""
-    issues: list[Issue] = []
-    try:
-        document = split_document(page, max_bytes)
-    except FrontmatterError as error:
-        if error.document is None:
-            raise _invalid(error.issues) from None
-        document, issues = error.document, error.issues
-    reader = FieldReader(document.frontmatter, issues=[])
-    parsed = ChallengePage(
-        version=reader.text("version", only_version),
-        title=reader.text("title", line(MAX_TITLE)),
-        summary=reader.text("summary", prose(MAX_SUMMARY)),
-        escrow_amount=reader.text("escrow_amount", strictly("escrow_amount", _positive_amount, read_amount)),
-        submission_deadline=reader.text(
-            "submission_deadline", strictly("submission_deadline", _positive_seconds, read_moment)
-        ),
-        judging_window_seconds=reader.text(
-            "judging_window_seconds", strictly("judging_window_seconds", _positive_seconds, read_span)
-        ),
-        acceptance_criteria=reader.texts("acceptance_criteria", prose(MAX_ENTRY), MAX_ENTRIES),
-        deliverables=reader.texts("deliverables", prose(MAX_ENTRY), MAX_ENTRIES),
-        language=reader.optional_text("language", _language),
-        contact=reader.optional_text("contact", line(MAX_CONTACT)),
-        body=document.body,
-    )
-    if not document.body.strip():
-        reader.problem("body", "must describe the challenge below the frontmatter; it is empty")
-    reported = {issue.path for issue in issues}
-    issues += [issue for issue in reader.finish() if issue.path not in reported]
-    if issues:
-        raise _invalid(issues)
-    return parsed
 
 
 def line(maximum: int) -> Callable[[str], str]:
@@ -112,33 +58,6 @@ def only_version(text: str) -> int:
     return VERSION
 
 
-def challenge_schema() -> dict[str, object]:
-    """JSON Schema of the frontmatter, as ``GET /api/schemas/bounty-challenge.json`` serves it."""
-    entries = {"type": "array", "items": _text(MAX_ENTRY), "minItems": 1, "maxItems": MAX_ENTRIES}
-    properties: dict[str, object] = {
-        "version": {"const": str(VERSION)},
-        "title": _text(MAX_TITLE) | {"description": "one line"},
-        "summary": _text(MAX_SUMMARY),
-        "escrow_amount": _pattern(AMOUNT_PATTERN) | {"description": "smallest units of the escrow token"},
-        "submission_deadline": _pattern(SECONDS_PATTERN) | {"description": "chain time, seconds since 1970"},
-        "judging_window_seconds": _pattern(SECONDS_PATTERN),
-        "acceptance_criteria": entries,
-        "deliverables": entries,
-        "language": _pattern(LANGUAGE_PATTERN) | {"description": "BCP 47 language tag of the page"},
-        "contact": _text(MAX_CONTACT) | {"description": "one line"},
-    }
-    optional = {part.name for part in parts(ChallengePage) if part.nullable}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Bounty challenge frontmatter",
-        "description": "YAML frontmatter of bounty_challenge.md; every scalar is read as a string",
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in properties if name not in optional],
-        "additionalProperties": False,
-    }
-
-
 def _text(maximum: int) -> dict[str, object]:
     return {"type": "string", "minLength": 1, "maxLength": maximum, "pattern": "\\S"}
 
@@ -163,6 +82,104 @@ def _language(text: str) -> str:
     if re.fullmatch(LANGUAGE_PATTERN, text) is None:
         raise ValueError("must be a language tag such as en or pt-BR")
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class FrontmatterField:
+    """How a field of the frontmatter is read, and what its JSON Schema has of it."""
+
+    parse: Callable[[str], object]
+    schema: Mapping[str, object]
+    shorthand: Callable[[str], int] | None = None
+    """Reads what people write in place of an exact number, for the hint to the number that is meant."""
+    is_list: bool = False
+    is_required: bool = True
+
+    def read(self, reader: FieldReader, name: str) -> object:
+        """The value of that name; a problem is the reader's."""
+        if self.is_list:
+            return reader.texts(name, self.parse, MAX_ENTRIES)
+        parse = self.parse if self.shorthand is None else strictly(name, self.parse, self.shorthand)
+        return reader.text(name, parse) if self.is_required else reader.optional_text(name, parse)
+
+    def json_schema(self) -> dict[str, object]:
+        """Of one value, or of the list."""
+        if self.is_list:
+            return {"type": "array", "items": dict(self.schema), "minItems": 1, "maxItems": MAX_ENTRIES}
+        return dict(self.schema)
+
+
+def _frontmatter(*definition: Any, **options: Any) -> dict[str, FrontmatterField]:
+    return {_FRONTMATTER: FrontmatterField(*definition, **options)}
+
+
+_FRONTMATTER: Final = "frontmatter"
+_ONE_LINE: Final = {"description": "one line"}
+_AMOUNT: Final = _pattern(AMOUNT_PATTERN) | {"description": "smallest units of the escrow token"}
+_DEADLINE: Final = _pattern(SECONDS_PATTERN) | {"description": "chain time, seconds since 1970"}
+_LANGUAGE: Final = _pattern(LANGUAGE_PATTERN) | {"description": "BCP 47 language tag of the page"}
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengePage:
+    """A Poster's challenge and its terms. The commitment is over the page's bytes, not over these fields.
+
+    A field's metadata is all that the frontmatter has of it: ``parse_challenge`` and ``challenge_schema`` follow.
+    """
+
+    version: int = field(metadata=_frontmatter(only_version, {"const": str(VERSION)}))
+    title: str = field(metadata=_frontmatter(line(MAX_TITLE), _text(MAX_TITLE) | _ONE_LINE))
+    summary: str = field(metadata=_frontmatter(prose(MAX_SUMMARY), _text(MAX_SUMMARY)))
+    escrow_amount: TokenAmount = field(metadata=_frontmatter(_positive_amount, _AMOUNT, read_amount))
+    submission_deadline: UnixSeconds = field(metadata=_frontmatter(_positive_seconds, _DEADLINE, read_moment))
+    judging_window_seconds: int = field(metadata=_frontmatter(_positive_seconds, _pattern(SECONDS_PATTERN), read_span))
+    acceptance_criteria: tuple[str, ...] = field(
+        metadata=_frontmatter(prose(MAX_ENTRY), _text(MAX_ENTRY), is_list=True)
+    )
+    deliverables: tuple[str, ...] = field(metadata=_frontmatter(prose(MAX_ENTRY), _text(MAX_ENTRY), is_list=True))
+    language: str | None = field(metadata=_frontmatter(_language, _LANGUAGE, is_required=False))
+    contact: str | None = field(
+        metadata=_frontmatter(line(MAX_CONTACT), _text(MAX_CONTACT) | _ONE_LINE, is_required=False)
+    )
+    body: str
+
+
+FIELDS: Final[Mapping[str, FrontmatterField]] = {
+    each.name: each.metadata[_FRONTMATTER] for each in fields(ChallengePage) if _FRONTMATTER in each.metadata
+}
+
+
+def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> ChallengePage:
+    """Read a page or raise ``invalid_bounty_challenge`` with all issues."""
+    issues: list[Issue] = []
+    try:
+        document = split_document(page, max_bytes)
+    except FrontmatterError as error:
+        if error.document is None:
+            raise _invalid(error.issues) from None
+        document, issues = error.document, error.issues
+    reader = FieldReader(document.frontmatter, issues=[])
+    values: dict[str, Any] = {name: each.read(reader, name) for name, each in FIELDS.items()}
+    if not document.body.strip():
+        reader.problem("body", "must describe the challenge below the frontmatter; it is empty")
+    reported = {issue.path for issue in issues}
+    issues += [issue for issue in reader.finish() if issue.path not in reported]
+    if issues:
+        raise _invalid(issues)
+    return ChallengePage(**values, body=document.body)
+
+
+def challenge_schema() -> dict[str, object]:
+    """JSON Schema of the frontmatter, as ``GET /api/schemas/bounty-challenge.json`` serves it."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Bounty challenge frontmatter",
+        "description": "YAML frontmatter of bounty_challenge.md; every scalar is read as a string",
+        "type": "object",
+        "properties": {name: each.json_schema() for name, each in FIELDS.items()},
+        "required": [name for name, each in FIELDS.items() if each.is_required],
+        "additionalProperties": False,
+    }
 
 
 def _invalid(issues: list[Issue]) -> ServiceError:
