@@ -53,7 +53,7 @@ def _types() -> str:
     with tempfile.TemporaryDirectory() as folder:
         document, target = Path(folder) / "openapi.json", Path(folder) / "openapi.ts"
         document.write_text(json.dumps(openapi_document()))
-        run_node(modules / "openapi-typescript/bin/cli.js", document, "--immutable", "--output", target)
+        run_node(modules / "openapi-typescript/bin/cli.js", document, "--output", target)
         return _MADE + target.read_text(encoding="utf-8")
 
 

@@ -6,1269 +6,1269 @@
  */
 
 export interface paths {
-    readonly "/api/bounties": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/bounties": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /** List bounties: open ones first, newest first within each group, or as ``sort`` says. */
-        readonly get: operations["get_api_bounties"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_bounties"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/bounties/{bounty_id}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
+    "/api/bounties/{bounty_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
         /** One bounty: facts, roster, active Submissions, challenge and, once final, its VerificationRecord. */
-        readonly get: operations["get_api_bounties_bounty_id"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_bounties_bounty_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/bounties/{bounty_id}/delivery/retrieve": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
+    "/api/bounties/{bounty_id}/delivery/retrieve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Get the winning content key, rewrapped to the Poster's fresh key.
          * @description Signed by the funding Poster.
          */
-        readonly post: operations["post_api_bounties_bounty_id_delivery_retrieve"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_bounties_bounty_id_delivery_retrieve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/bounties/{bounty_id}/delivery/status": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
+    "/api/bounties/{bounty_id}/delivery/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
         /** Whether a wrapped key of exactly one Submission is held; false for anything unknown. */
-        readonly get: operations["get_api_bounties_bounty_id_delivery_status"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_bounties_bounty_id_delivery_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/bounties/{bounty_id}/delivery/wrap": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
+    "/api/bounties/{bounty_id}/delivery/wrap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Store a Submission's content key, wrapped to the delivery key.
          * @description Signed by a Guardian of the pinned roster.
          */
-        readonly post: operations["post_api_bounties_bounty_id_delivery_wrap"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_bounties_bounty_id_delivery_wrap"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
-                readonly solver_address: components["schemas"]["Address"];
+    "/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
+                solver_address: components["schemas"]["Address"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Get a one-time upload URL for a ciphertext.
          * @description Signed by the Solver of the path.
          */
-        readonly post: operations["post_api_bounties_bounty_id_submissions_solver_address_artifact_upload_url"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_bounties_bounty_id_submissions_solver_address_artifact_upload_url"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/bounties/{bounty_id}/submissions/{solver_address}/prepare": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
-                readonly solver_address: components["schemas"]["Address"];
+    "/api/bounties/{bounty_id}/submissions/{solver_address}/prepare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
+                solver_address: components["schemas"]["Address"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Verify an envelope end to end, store it, and get the exact submit call.
          * @description Signed by the Solver of the path.
          */
-        readonly post: operations["post_api_bounties_bounty_id_submissions_solver_address_prepare"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_bounties_bounty_id_submissions_solver_address_prepare"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/bounties/{bounty_id}/submissions/{submission_commitment}/content": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
-                readonly submission_commitment: components["schemas"]["Bytes32"];
+    "/api/bounties/{bounty_id}/submissions/{submission_commitment}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
+                submission_commitment: components["schemas"]["Bytes32"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
         /**
          * Read a Submission's envelope and a short-lived URL of its ciphertext.
          * @description Signed by the funding Poster, or a Guardian of the pinned roster.
          */
-        readonly get: operations["get_api_bounties_bounty_id_submissions_submission_commitment_content"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_bounties_bounty_id_submissions_submission_commitment_content"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/bounty-challenge-specs/check": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/bounty-challenge-specs/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * What the form of a challenge page, this Hub's bounds and the readiness rules have against it, before it is
          *     published.
          * @description No model reads it, no review is charged, and nothing of the page is stored or logged.
          */
-        readonly post: operations["post_api_bounty_challenge_specs_check"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_bounty_challenge_specs_check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/bounty-challenge-specs/prepare-publication": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/bounty-challenge-specs/prepare-publication": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Review and store a challenge page; get the createBounty arguments that the Poster's wallet sends.
          * @description Signed by the account named by poster_address.
          */
-        readonly post: operations["post_api_bounty_challenge_specs_prepare_publication"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_bounty_challenge_specs_prepare_publication"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/changes": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /** Every change of the index after a number, in order, answered at once: events, and what reorgs took back. */
-        readonly get: operations["get_api_changes"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/deployment": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/deployment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /** The facts of this deployment that a client needs. */
-        readonly get: operations["get_api_deployment"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_deployment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/deployment/delivery-key": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/deployment/delivery-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * The delivery public key in effect.
          * @description Compare it with the key on chain. 503 `delivery_unavailable` while the owner has withdrawn it.
          */
-        readonly get: operations["get_api_deployment_delivery_key"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_deployment_delivery_key"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/docs": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/docs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /** The OpenAPI document as a page. */
-        readonly get: operations["get_api_docs"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_docs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/hub-notices": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/hub-notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Publish a notice about the Hub.
          * @description Anyone may bring it: its own signature counts, by an account that the Hub's owner names for notices. The answer is
          *     the latest one of that account, which `GET /api/status` and `GET /api/deployment` show until its end.
          */
-        readonly post: operations["post_api_hub_notices"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_hub_notices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/openapi.json": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /** The OpenAPI document of these routes. */
-        readonly get: operations["get_api_openapi_json"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_openapi_json"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/readiness-rubric": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/readiness-rubric": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /** The rubric that readiness reviews apply. */
-        readonly get: operations["get_api_readiness_rubric"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_readiness_rubric"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/schemas/bounty-challenge.json": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/schemas/bounty-challenge.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /** JSON Schema of a challenge page's frontmatter. */
-        readonly get: operations["get_api_schemas_bounty_challenge_json"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_schemas_bounty_challenge_json"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/status": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /** How far the index is behind the chain, and what all bounties come to; also answered without a database. */
-        readonly get: operations["get_api_status"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_api_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/webhooks": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/api/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /**
          * List the webhooks of an account, and how their receivers do.
          * @description Signed by that account.
          */
-        readonly get: operations["get_api_webhooks"];
-        readonly put?: never;
+        get: operations["get_api_webhooks"];
+        put?: never;
         /**
          * Register an address that gets facts as they happen.
          * @description Signed by the account that the webhook is to belong to. The answer has its secret, which is not shown again.
          */
-        readonly post: operations["post_api_webhooks"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_webhooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/webhooks/{webhook_id}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly webhook_id: components["schemas"]["WebhookId"];
+    "/api/webhooks/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: components["schemas"]["WebhookId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
-        readonly post?: never;
+        get?: never;
+        put?: never;
+        post?: never;
         /**
          * Remove a webhook.
          * @description Signed by the account that it belongs to.
          */
-        readonly delete: operations["delete_api_webhooks_webhook_id"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        delete: operations["delete_api_webhooks_webhook_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/webhooks/{webhook_id}/rotate": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly webhook_id: components["schemas"]["WebhookId"];
+    "/api/webhooks/{webhook_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: components["schemas"]["WebhookId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Get another secret; for a day, messages are signed with the former one, too.
          * @description Signed by the account that it belongs to.
          */
-        readonly post: operations["post_api_webhooks_webhook_id_rotate"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_webhooks_webhook_id_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/webhooks/{webhook_id}/test": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly webhook_id: components["schemas"]["WebhookId"];
+    "/api/webhooks/{webhook_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: components["schemas"]["WebhookId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /**
          * Have a test message sent; one that is not active gets the challenge again, and is active once it is answered.
          * @description Signed by the account that it belongs to.
          */
-        readonly post: operations["post_api_webhooks_webhook_id_test"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_webhooks_webhook_id_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/api/written-verdicts/{report_commitment}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly report_commitment: components["schemas"]["Bytes32"];
+    "/api/written-verdicts/{report_commitment}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_commitment: components["schemas"]["Bytes32"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
         /** The document behind a commitment, byte by byte; the ETag is the commitment. */
-        readonly get: operations["get_api_written_verdicts_report_commitment"];
-        readonly put?: never;
+        get: operations["get_api_written_verdicts_report_commitment"];
+        put?: never;
         /**
          * Store a Guardian's written Verdict.
          * @description Signed by a Guardian of the bounty's pinned roster.
          */
-        readonly post: operations["post_api_written_verdicts_report_commitment"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_api_written_verdicts_report_commitment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/healthz": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /** Liveness. */
-        readonly get: operations["get_healthz"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_healthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/subgraph": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/subgraph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /** GraphQL over the indexed Hub log: `query`, `variables`, `operationName`. */
-        readonly post: operations["post_subgraph"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["post_subgraph"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "/subgraph/schema.graphql": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "/subgraph/schema.graphql": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
         /** The schema of `/subgraph` as SDL, for code generators. */
-        readonly get: operations["get_subgraph_schema_graphql"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        get: operations["get_subgraph_schema_graphql"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
 }
 export interface webhooks {
-    readonly "hub.facts": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "hub.facts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /** The message of new facts. ``timestamp`` is the time of the newest one's block. */
-        readonly post: operations["receive_hub_facts"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["receive_hub_facts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "hub.missed": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "hub.missed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /** The message to a receiver that may have missed something: the index was restored from a backup. */
-        readonly post: operations["receive_hub_missed"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["receive_hub_missed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "webhook.challenge": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "webhook.challenge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /** The first message, a challenge. */
-        readonly post: operations["receive_webhook_challenge"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["receive_webhook_challenge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
-    readonly "webhook.test": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    "webhook.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly get?: never;
-        readonly put?: never;
+        get?: never;
+        put?: never;
         /** The message of a test that a subscriber asks for. */
-        readonly post: operations["receive_webhook_test"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
+        post: operations["receive_webhook_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
     };
 }
 export interface components {
     schemas: {
         /** @description Arguments in ABI order: integers as decimal strings, tuples as lists, null where the wallet's signature belongs. */
-        readonly AbiArguments: readonly unknown[];
+        AbiArguments: unknown[];
         /** @description A Solver's current Submission. */
-        readonly ActiveSubmission: {
-            readonly block_hash: components["schemas"]["Bytes32"];
-            readonly block_number: components["schemas"]["BlockNumber"];
-            readonly solver_address: components["schemas"]["Address"];
-            readonly submission_commitment: components["schemas"]["Bytes32"];
-            readonly submitted_at: components["schemas"]["UnixSeconds"];
+        ActiveSubmission: {
+            block_hash: components["schemas"]["Bytes32"];
+            block_number: components["schemas"]["BlockNumber"];
+            solver_address: components["schemas"]["Address"];
+            submission_commitment: components["schemas"]["Bytes32"];
+            submitted_at: components["schemas"]["UnixSeconds"];
         };
         /** @description An account: 0x and 40 lowercase hex digits. */
-        readonly Address: string;
+        Address: string;
         /** @description Smallest units of the escrow token, decimal. */
-        readonly Amount: string;
+        Amount: string;
         /** @description One amount one party may pull. */
-        readonly AmountDue: {
-            readonly amount: components["schemas"]["Amount"];
+        AmountDue: {
+            amount: components["schemas"]["Amount"];
             /** @enum {string} */
-            readonly kind: "winner_award" | "poster_refund" | "guardian_fee" | "protocol_fee";
-            readonly recipient: components["schemas"]["Address"];
+            kind: "winner_award" | "poster_refund" | "guardian_fee" | "protocol_fee";
+            recipient: components["schemas"]["Address"];
         };
         /** @description The announcements of the Hub's owner that are not in effect yet; null where it announced nothing. */
-        readonly Announcements: {
-            readonly delivery_key: components["schemas"]["KeyAnnouncement"] | null;
-            readonly guardian_roster: components["schemas"]["RosterAnnouncement"] | null;
-            readonly new_owner: components["schemas"]["Address"] | null;
+        Announcements: {
+            delivery_key: components["schemas"]["KeyAnnouncement"] | null;
+            guardian_roster: components["schemas"]["RosterAnnouncement"] | null;
+            new_owner: components["schemas"]["Address"] | null;
         };
-        readonly Any: Record<string, never>;
+        Any: Record<string, never>;
         /** @description A beacon chain of scheme ``bls-unchained-g1-rfc9380``. ``public_key`` is 96 bytes in hex without 0x. */
-        readonly BeaconInfo: {
-            readonly chain_hash: components["schemas"]["Bytes32"];
-            readonly genesis_time: components["schemas"]["UnixSeconds"];
-            readonly period_seconds: number;
+        BeaconInfo: {
+            chain_hash: components["schemas"]["Bytes32"];
+            genesis_time: components["schemas"]["UnixSeconds"];
+            period_seconds: number;
             /** @description Hex. */
-            readonly public_key: string;
+            public_key: string;
         };
         /** @description A block of the chain. */
-        readonly Block: {
-            readonly hash: components["schemas"]["Bytes32"];
-            readonly number: components["schemas"]["BlockNumber"];
+        Block: {
+            hash: components["schemas"]["Bytes32"];
+            number: components["schemas"]["BlockNumber"];
         };
         /** @description A block's number. */
-        readonly BlockNumber: number;
+        BlockNumber: number;
         /** @description One bounty. Once final it has ``verification_record`` or ``verification_record_error``, never both. */
-        readonly BountyDetail: {
+        BountyDetail: {
             /** @description May be more than are listed (at most 1,000 are). */
-            readonly active_submission_count: number;
-            readonly active_submissions: readonly components["schemas"]["ActiveSubmission"][];
-            readonly block: components["schemas"]["Block"];
-            readonly bounty_id: components["schemas"]["BountyId"];
-            readonly chain_id: number;
+            active_submission_count: number;
+            active_submissions: components["schemas"]["ActiveSubmission"][];
+            block: components["schemas"]["Block"];
+            bounty_id: components["schemas"]["BountyId"];
+            chain_id: number;
             /** @description The committed Markdown; null when the stored bytes do not hash to it. */
-            readonly challenge: string | null;
-            readonly challenge_terms: components["schemas"]["ChallengeTerms"] | null;
-            readonly error?: components["schemas"]["ErrorBody"];
-            readonly facts: components["schemas"]["Facts"];
-            readonly finality: components["schemas"]["Finality"];
-            readonly guardian_roster: components["schemas"]["GuardianRoster"];
-            readonly hub_address: components["schemas"]["Address"];
-            readonly verification_record?: components["schemas"]["VerificationRecord"];
-            readonly verification_record_error?: components["schemas"]["RecordError"];
+            challenge: string | null;
+            challenge_terms: components["schemas"]["ChallengeTerms"] | null;
+            error?: components["schemas"]["ErrorBody"];
+            facts: components["schemas"]["Facts"];
+            finality: components["schemas"]["Finality"];
+            guardian_roster: components["schemas"]["GuardianRoster"];
+            hub_address: components["schemas"]["Address"];
+            verification_record?: components["schemas"]["VerificationRecord"];
+            verification_record_error?: components["schemas"]["RecordError"];
         };
         /** @description A bounty's decimal id, from 1 to 2^63-1. */
-        readonly BountyId: string;
+        BountyId: string;
         /** @description One bounty of the list. ``block`` is the one that last changed it. */
-        readonly BountyItem: {
-            readonly active_submission_count: number;
-            readonly block: components["schemas"]["Block"];
-            readonly bounty_id: components["schemas"]["BountyId"];
-            readonly facts: components["schemas"]["Facts"];
-            readonly finality: components["schemas"]["Finality"];
-            readonly summary?: string | null;
+        BountyItem: {
+            active_submission_count: number;
+            block: components["schemas"]["Block"];
+            bounty_id: components["schemas"]["BountyId"];
+            facts: components["schemas"]["Facts"];
+            finality: components["schemas"]["Finality"];
+            summary?: string | null;
             /** @description The page's; null where no page is here that hashes to the commitment. */
-            readonly title?: string | null;
+            title?: string | null;
         };
         /** @description One page of the list. */
-        readonly BountyList: {
-            readonly items: readonly components["schemas"]["BountyItem"][];
+        BountyList: {
+            items: components["schemas"]["BountyItem"][];
             /** @description For the next page. */
-            readonly next_cursor: string | null;
+            next_cursor: string | null;
             /** @description On all pages; null where more than 1,000 match a filter. */
-            readonly total_count?: number | null;
+            total_count?: number | null;
         };
         /** @description 32 bytes: 0x and 64 lowercase hex digits. */
-        readonly Bytes32: string;
+        Bytes32: string;
         /** @description A receiver's answer to a challenge: the same value. */
-        readonly ChallengeAnswer: {
-            readonly challenge: string;
+        ChallengeAnswer: {
+            challenge: string;
         };
         /** @description The value that the receiver has to answer with, as ``{"challenge": …}``. */
-        readonly ChallengeData: {
-            readonly challenge: string;
-            readonly webhook_id: components["schemas"]["WebhookId"];
+        ChallengeData: {
+            challenge: string;
+            webhook_id: components["schemas"]["WebhookId"];
         };
         /** @description The first message, a challenge. */
-        readonly ChallengeMessage: {
-            readonly data: components["schemas"]["ChallengeData"];
-            readonly timestamp: components["schemas"]["Timestamp"];
+        ChallengeMessage: {
+            data: components["schemas"]["ChallengeData"];
+            timestamp: components["schemas"]["Timestamp"];
             /** @enum {string} */
-            readonly type: "webhook.challenge";
+            type: "webhook.challenge";
         };
         /** @description Whether the page's own terms are those on chain: anyone can create a bounty with any commitment. */
-        readonly ChallengeTerms: {
-            readonly differences: readonly components["schemas"]["TermDifference"][];
-            readonly matches: boolean;
+        ChallengeTerms: {
+            differences: components["schemas"]["TermDifference"][];
+            matches: boolean;
         };
         /** @description One change of the index. A retraction takes back every event of a block after ``last_block_number``. */
-        readonly Change: {
-            readonly event: components["schemas"]["ChangeEvent"] | null;
+        Change: {
+            event: components["schemas"]["ChangeEvent"] | null;
             /** @enum {string} */
-            readonly kind: "event" | "retraction";
-            readonly last_block_number: components["schemas"]["BlockNumber"] | null;
+            kind: "event" | "retraction";
+            last_block_number: components["schemas"]["BlockNumber"] | null;
             /** @description Counts the changes of the index; numbers are skipped. */
-            readonly number: number;
+            number: number;
         };
         /** @description An event of the Hub, with its fields by their names in the contract, in snake_case. */
-        readonly ChangeEvent: {
-            readonly block_hash: components["schemas"]["Bytes32"];
-            readonly block_number: components["schemas"]["BlockNumber"];
-            readonly bounty_id: components["schemas"]["BountyId"] | null;
-            readonly fields: components["schemas"]["Any"];
-            readonly finality: components["schemas"]["Finality"];
-            readonly log_index: number;
+        ChangeEvent: {
+            block_hash: components["schemas"]["Bytes32"];
+            block_number: components["schemas"]["BlockNumber"];
+            bounty_id: components["schemas"]["BountyId"] | null;
+            fields: components["schemas"]["Any"];
+            finality: components["schemas"]["Finality"];
+            log_index: number;
             /** @description The event's name in the contract's ABI. */
-            readonly name: string;
-            readonly time: components["schemas"]["UnixSeconds"];
-            readonly tx_hash: components["schemas"]["Bytes32"];
+            name: string;
+            time: components["schemas"]["UnixSeconds"];
+            tx_hash: components["schemas"]["Bytes32"];
         };
         /** @description One page of the feed, in order. */
-        readonly ChangeList: {
-            readonly has_more: boolean;
-            readonly items: readonly components["schemas"]["Change"][];
+        ChangeList: {
+            has_more: boolean;
+            items: components["schemas"]["Change"][];
             /** @description Counts the changes of the index; numbers are skipped. */
-            readonly next_after: number;
+            next_after: number;
         };
         /** @description The uploaded age file: digest, length and place. */
-        readonly CiphertextReference: {
-            readonly byte_length: number;
-            readonly sha256: components["schemas"]["Bytes32"];
-            readonly storage_locator: string;
+        CiphertextReference: {
+            byte_length: number;
+            sha256: components["schemas"]["Bytes32"];
+            storage_locator: string;
         };
         /** @description The fees of bounties created now, in basis points of the escrow. */
-        readonly CurrentFees: {
-            readonly guardian_fee_bps: number;
-            readonly protocol_fee_bps: number;
-            readonly protocol_fee_recipient: components["schemas"]["Address"];
+        CurrentFees: {
+            guardian_fee_bps: number;
+            protocol_fee_bps: number;
+            protocol_fee_recipient: components["schemas"]["Address"];
         };
         /** @description The deployment's current delivery key. */
-        readonly DeliveryKey: {
-            readonly algorithm: string;
-            readonly delivery_public_key: components["schemas"]["Bytes32"];
+        DeliveryKey: {
+            algorithm: string;
+            delivery_public_key: components["schemas"]["Bytes32"];
             /** @description 0x and 16 hex digits. */
-            readonly key_id: string;
+            key_id: string;
         };
         /** @description Whether a wrapped key of exactly one Submission is held. */
-        readonly DeliveryStatus: {
-            readonly exists: boolean;
+        DeliveryStatus: {
+            exists: boolean;
         };
         /** @description The facts of this deployment that a client needs. */
-        readonly Deployment: {
-            readonly beacon: components["schemas"]["BeaconInfo"];
-            readonly block_time_seconds: number;
-            readonly chain_id: number;
-            readonly escrow_token: components["schemas"]["TokenDescription"];
-            readonly fee_policy: components["schemas"]["CurrentFees"] | null;
-            readonly freshness_window_blocks: number;
-            readonly guardian_roster: components["schemas"]["GuardianRoster"] | null;
-            readonly hub_address: components["schemas"]["Address"];
+        Deployment: {
+            beacon: components["schemas"]["BeaconInfo"];
+            block_time_seconds: number;
+            chain_id: number;
+            escrow_token: components["schemas"]["TokenDescription"];
+            fee_policy: components["schemas"]["CurrentFees"] | null;
+            freshness_window_blocks: number;
+            guardian_roster: components["schemas"]["GuardianRoster"] | null;
+            hub_address: components["schemas"]["Address"];
             /**
              * @description The latest notice about the Hub of each account that its owner names for them, withdrawals included. Check signer and signature on the chain: a client believes none of them by this answer alone.
              * @default []
              */
-            readonly hub_notices: readonly components["schemas"]["HubNotice"][];
-            readonly limits: components["schemas"]["HubLimits"];
+            hub_notices: components["schemas"]["HubNotice"][];
+            limits: components["schemas"]["HubLimits"];
             /** @description The audience of signatures. */
-            readonly public_host: string;
-            readonly reveal_delay_seconds: number;
+            public_host: string;
+            reveal_delay_seconds: number;
         };
         /**
          * @description How this deployment does. Without an index there is neither position, nor totals, nor announcements; without a
          *         database nothing is known of notices.
          */
-        readonly DeploymentStatus: {
-            readonly announced: components["schemas"]["Announcements"] | null;
-            readonly chain_id: number;
-            readonly hub_address: components["schemas"]["Address"];
+        DeploymentStatus: {
+            announced: components["schemas"]["Announcements"] | null;
+            chain_id: number;
+            hub_address: components["schemas"]["Address"];
             /**
              * @description The latest notice about the Hub of each account that its owner names for them, withdrawals included. Check signer and signature on the chain: a client believes none of them by this answer alone.
              * @default []
              */
-            readonly hub_notices: readonly components["schemas"]["HubNotice"][];
-            readonly position: components["schemas"]["IndexPosition"] | null;
-            readonly service_version: string;
+            hub_notices: components["schemas"]["HubNotice"][];
+            position: components["schemas"]["IndexPosition"] | null;
+            service_version: string;
             /** @enum {string} */
-            readonly state: "following" | "behind" | "halted" | "starting" | "unavailable";
-            readonly totals: components["schemas"]["DeploymentTotals"] | null;
+            state: "following" | "behind" | "halted" | "starting" | "unavailable";
+            totals: components["schemas"]["DeploymentTotals"] | null;
         };
         /** @description Totals of all bounties of the Hub, as of the newest indexed block. */
-        readonly DeploymentTotals: {
+        DeploymentTotals: {
             /** @description Open and before the submission deadline. */
-            readonly accepting_count: number;
-            readonly awarded_count: number;
-            readonly awards_paid: components["schemas"]["Amount"];
-            readonly bounty_count: number;
-            readonly escrow_held: components["schemas"]["Amount"];
-            readonly guardian_fees_paid: components["schemas"]["Amount"];
+            accepting_count: number;
+            awarded_count: number;
+            awards_paid: components["schemas"]["Amount"];
+            bounty_count: number;
+            escrow_held: components["schemas"]["Amount"];
+            guardian_fees_paid: components["schemas"]["Amount"];
             /** @description Open, from the reveal point to the judging deadline. */
-            readonly judgeable_count: number;
-            readonly open_count: number;
-            readonly protocol_fees_paid: components["schemas"]["Amount"];
-            readonly refunds_paid: components["schemas"]["Amount"];
+            judgeable_count: number;
+            open_count: number;
+            protocol_fees_paid: components["schemas"]["Amount"];
+            refunds_paid: components["schemas"]["Amount"];
             /** @description Ended without a valid Submission. */
-            readonly unawarded_count: number;
+            unawarded_count: number;
         };
         /** @description All that a Submission commits to; ``key_capsule`` is base64 in JSON. */
-        readonly Envelope: {
-            readonly bounty_id: components["schemas"]["BountyId"];
-            readonly chain_id: number;
-            readonly ciphertext: components["schemas"]["CiphertextReference"];
-            readonly content_public_key: components["schemas"]["Bytes32"];
-            readonly guardian_roster_hash: components["schemas"]["Bytes32"];
-            readonly hub_address: components["schemas"]["Address"];
+        Envelope: {
+            bounty_id: components["schemas"]["BountyId"];
+            chain_id: number;
+            ciphertext: components["schemas"]["CiphertextReference"];
+            content_public_key: components["schemas"]["Bytes32"];
+            guardian_roster_hash: components["schemas"]["Bytes32"];
+            hub_address: components["schemas"]["Address"];
             /** @description Base64. */
-            readonly key_capsule: string;
-            readonly key_capsule_sha256: components["schemas"]["Bytes32"];
-            readonly mode: string;
-            readonly recipients_commitment: components["schemas"]["Bytes32"];
-            readonly reveal_policy: components["schemas"]["RevealPolicy"];
-            readonly solver_address: components["schemas"]["Address"];
-            readonly spec_commitment: components["schemas"]["Bytes32"];
-            readonly version: number;
+            key_capsule: string;
+            key_capsule_sha256: components["schemas"]["Bytes32"];
+            mode: string;
+            recipients_commitment: components["schemas"]["Bytes32"];
+            reveal_policy: components["schemas"]["RevealPolicy"];
+            solver_address: components["schemas"]["Address"];
+            spec_commitment: components["schemas"]["Bytes32"];
+            version: number;
         };
         /** @description The answer to a request that failed. */
-        readonly Error: {
-            readonly error: components["schemas"]["ErrorBody"];
+        Error: {
+            error: components["schemas"]["ErrorBody"];
         };
         /** @description An error, and the next step. */
-        readonly ErrorBody: {
+        ErrorBody: {
             /** @description Machine-readable. */
-            readonly code: string;
-            readonly issues: readonly components["schemas"]["Issue"][];
+            code: string;
+            issues: components["schemas"]["Issue"][];
             /** @description For a person. */
-            readonly message: string;
+            message: string;
             /** @description The suggested next step. */
-            readonly next_action: string;
-            readonly retry_not_before?: components["schemas"]["Timestamp"];
+            next_action: string;
+            retry_not_before?: components["schemas"]["Timestamp"];
         };
         /** @description A bounty's terms and state on the Hub; ``accepting`` and ``judgeable`` are as of the indexed block's time. */
-        readonly Facts: {
-            readonly accepting: boolean;
-            readonly escrow_amount: components["schemas"]["Amount"];
-            readonly guardian_fee: components["schemas"]["Amount"];
-            readonly guardian_roster_hash: components["schemas"]["Bytes32"];
-            readonly judgeable: boolean;
-            readonly judging_deadline: components["schemas"]["UnixSeconds"];
-            readonly outcome: components["schemas"]["Outcome"] | null;
-            readonly poster_address: components["schemas"]["Address"];
-            readonly protocol_fee: components["schemas"]["Amount"];
-            readonly reveal_at: components["schemas"]["UnixSeconds"];
-            readonly settlement_reason: components["schemas"]["SettlementReason"] | null;
-            readonly spec_commitment: components["schemas"]["Bytes32"];
+        Facts: {
+            accepting: boolean;
+            escrow_amount: components["schemas"]["Amount"];
+            guardian_fee: components["schemas"]["Amount"];
+            guardian_roster_hash: components["schemas"]["Bytes32"];
+            judgeable: boolean;
+            judging_deadline: components["schemas"]["UnixSeconds"];
+            outcome: components["schemas"]["Outcome"] | null;
+            poster_address: components["schemas"]["Address"];
+            protocol_fee: components["schemas"]["Amount"];
+            reveal_at: components["schemas"]["UnixSeconds"];
+            settlement_reason: components["schemas"]["SettlementReason"] | null;
+            spec_commitment: components["schemas"]["Bytes32"];
             /** @enum {string} */
-            readonly status: "open" | "final";
-            readonly submission_deadline: components["schemas"]["UnixSeconds"];
-            readonly winner: components["schemas"]["Winner"] | null;
+            status: "open" | "final";
+            submission_deadline: components["schemas"]["UnixSeconds"];
+            winner: components["schemas"]["Winner"] | null;
         };
         /** @description Facts in the order of the chain, each as the feed of changes has it. */
-        readonly FactsData: {
-            readonly chain_id: number;
-            readonly changes: readonly components["schemas"]["Change"][];
-            readonly hub_address: components["schemas"]["Address"];
-            readonly webhook_id: components["schemas"]["WebhookId"];
+        FactsData: {
+            chain_id: number;
+            changes: components["schemas"]["Change"][];
+            hub_address: components["schemas"]["Address"];
+            webhook_id: components["schemas"]["WebhookId"];
         };
         /** @description The message of new facts. ``timestamp`` is the time of the newest one's block. */
-        readonly FactsMessage: {
-            readonly data: components["schemas"]["FactsData"];
-            readonly timestamp: components["schemas"]["Timestamp"];
+        FactsMessage: {
+            data: components["schemas"]["FactsData"];
+            timestamp: components["schemas"]["Timestamp"];
             /** @enum {string} */
-            readonly type: "hub.facts";
+            type: "hub.facts";
         };
         /** @enum {string} */
-        readonly Finality: "unsafe" | "finalized";
+        Finality: "unsafe" | "finalized";
         /** @description The data that the query asked for. */
-        readonly GraphqlAnswer: {
-            readonly data: {
-                readonly [key: string]: unknown;
+        GraphqlAnswer: {
+            data: {
+                [key: string]: unknown;
             } | null;
         };
         /** @description One query, as GraphQL over HTTP has it. */
-        readonly GraphqlRequest: {
-            readonly operationName?: string | null;
-            readonly query: string;
-            readonly variables?: {
-                readonly [key: string]: unknown;
+        GraphqlRequest: {
+            operationName?: string | null;
+            query: string;
+            variables?: {
+                [key: string]: unknown;
             };
         };
         /** @description One published version, members in the Hub's order (accounts ascending). */
-        readonly GuardianRoster: {
-            readonly guardian_roster_hash: components["schemas"]["Bytes32"];
-            readonly members: readonly components["schemas"]["RosterMember"][];
+        GuardianRoster: {
+            guardian_roster_hash: components["schemas"]["Bytes32"];
+            members: components["schemas"]["RosterMember"][];
             /** @description Verdicts that decide. */
-            readonly quorum: number;
+            quorum: number;
             /** @description Counts from 1. */
-            readonly version: number;
+            version: number;
         };
         /** @description The limits of the Hub and of the service. */
-        readonly HubLimits: {
-            readonly max_challenge_bytes: number;
-            readonly max_ciphertext_bytes: number;
-            readonly max_judging_window_seconds: number;
-            readonly max_submission_window_seconds: number;
-            readonly min_escrow_amount: components["schemas"]["Amount"];
-            readonly min_judging_window_seconds: number;
-            readonly min_submission_window_seconds: number;
+        HubLimits: {
+            max_challenge_bytes: number;
+            max_ciphertext_bytes: number;
+            max_judging_window_seconds: number;
+            max_submission_window_seconds: number;
+            min_escrow_amount: components["schemas"]["Amount"];
+            min_judging_window_seconds: number;
+            min_submission_window_seconds: number;
         };
         /** @description One notice with its signature, none of it proven yet. */
-        readonly HubNotice: {
-            readonly chain_id: number;
-            readonly expires_at: components["schemas"]["UnixSeconds"];
-            readonly hub_address: components["schemas"]["Address"];
-            readonly issued_at: components["schemas"]["UnixSeconds"];
-            readonly reason: components["schemas"]["NoticeReason"];
+        HubNotice: {
+            chain_id: number;
+            expires_at: components["schemas"]["UnixSeconds"];
+            hub_address: components["schemas"]["Address"];
+            issued_at: components["schemas"]["UnixSeconds"];
+            reason: components["schemas"]["NoticeReason"];
             /** @description 0x and lowercase hex digits. */
-            readonly signature: string;
-            readonly signer: components["schemas"]["Address"];
+            signature: string;
+            signer: components["schemas"]["Address"];
         };
         /** @description How far the copy is. ``tip_block_number`` is the newest block that the chain showed. */
-        readonly IndexPosition: {
-            readonly block_hash: components["schemas"]["Bytes32"];
-            readonly block_number: components["schemas"]["BlockNumber"];
-            readonly block_time: components["schemas"]["UnixSeconds"];
-            readonly compared_at: components["schemas"]["UnixSeconds"] | null;
+        IndexPosition: {
+            block_hash: components["schemas"]["Bytes32"];
+            block_number: components["schemas"]["BlockNumber"];
+            block_time: components["schemas"]["UnixSeconds"];
+            compared_at: components["schemas"]["UnixSeconds"] | null;
             /** @description In blocks. */
-            readonly deepest_reorg: number;
+            deepest_reorg: number;
             /** @description How long a fact takes to become final, as measured now. */
-            readonly finality_seconds: number;
-            readonly finalized_block_number: components["schemas"]["BlockNumber"];
-            readonly finalized_block_time: components["schemas"]["UnixSeconds"];
+            finality_seconds: number;
+            finalized_block_number: components["schemas"]["BlockNumber"];
+            finalized_block_time: components["schemas"]["UnixSeconds"];
             /** @description From the newest indexed block to now. */
-            readonly lag_seconds: number;
-            readonly proven_until: components["schemas"]["BlockNumber"] | null;
-            readonly reorg_count: number;
-            readonly tip_block_number: components["schemas"]["BlockNumber"];
+            lag_seconds: number;
+            proven_until: components["schemas"]["BlockNumber"] | null;
+            reorg_count: number;
+            tip_block_number: components["schemas"]["BlockNumber"];
         };
         /** @description One concern: ``path`` names the area (at most 120 characters), ``message`` the correction (at most 1,500). */
-        readonly Issue: {
-            readonly message: string;
+        Issue: {
+            message: string;
             /** @description The topic or area. */
-            readonly path: string;
+            path: string;
         };
         /** @description A delivery key that Guardians deliver to from a moment on, unless it is withdrawn or replaced before it. */
-        readonly KeyAnnouncement: {
-            readonly delivery_public_key: components["schemas"]["Bytes32"];
-            readonly effective_from: components["schemas"]["UnixSeconds"];
+        KeyAnnouncement: {
+            delivery_public_key: components["schemas"]["Bytes32"];
+            effective_from: components["schemas"]["UnixSeconds"];
         };
         /** @description From where facts come again, because the index lost count of what it had sent. */
-        readonly MissedData: {
+        MissedData: {
             /** @description Counts the changes of the index; numbers are skipped. */
-            readonly after: number;
-            readonly chain_id: number;
-            readonly hub_address: components["schemas"]["Address"];
-            readonly last_block_number: components["schemas"]["BlockNumber"];
-            readonly webhook_id: components["schemas"]["WebhookId"];
+            after: number;
+            chain_id: number;
+            hub_address: components["schemas"]["Address"];
+            last_block_number: components["schemas"]["BlockNumber"];
+            webhook_id: components["schemas"]["WebhookId"];
         };
         /** @description The message to a receiver that may have missed something: the index was restored from a backup. */
-        readonly MissedMessage: {
-            readonly data: components["schemas"]["MissedData"];
-            readonly timestamp: components["schemas"]["Timestamp"];
+        MissedMessage: {
+            data: components["schemas"]["MissedData"];
+            timestamp: components["schemas"]["Timestamp"];
             /** @enum {string} */
-            readonly type: "hub.missed";
+            type: "hub.missed";
         };
         /** @enum {string} */
-        readonly NoticeReason: "hub_flaw" | "owner_keys" | "escrow_token" | "other" | "withdrawn";
+        NoticeReason: "hub_flaw" | "owner_keys" | "escrow_token" | "other" | "withdrawn";
         /** @enum {string} */
-        readonly Outcome: "awarded" | "no_valid_submission";
+        Outcome: "awarded" | "no_valid_submission";
         /** @description What the rules find on a page, and by which rubric and rules. Without an issue no rule objects; a review may. */
-        readonly PageFindings: {
-            readonly issues: readonly components["schemas"]["Issue"][];
-            readonly rubric_hash: components["schemas"]["Bytes32"];
-            readonly rubric_version: string;
-            readonly rules_version: string;
+        PageFindings: {
+            issues: components["schemas"]["Issue"][];
+            rubric_hash: components["schemas"]["Bytes32"];
+            rubric_version: string;
+            rules_version: string;
         };
         /** @description A call of the Hub, for the Poster's wallet to send. */
-        readonly PreparedCall: {
-            readonly args: components["schemas"]["AbiArguments"];
+        PreparedCall: {
+            args: components["schemas"]["AbiArguments"];
             /** @description The Hub's function. */
-            readonly function_name: string;
+            function_name: string;
         };
         /** @description The call that creates the bounty of a stored page, in one of two ways. */
-        readonly PreparedPublication: {
+        PreparedPublication: {
             /** @description EIP-712 typed data for eth_signTypedData_v4, with EIP-712's own key names. */
-            readonly authorization_typed_data: {
-                readonly [key: string]: unknown;
+            authorization_typed_data: {
+                [key: string]: unknown;
             };
-            readonly byte_length: number;
-            readonly chain_id: number;
-            readonly create_bounty: components["schemas"]["PreparedCall"];
-            readonly create_bounty_with_authorization: components["schemas"]["PreparedCall"];
-            readonly escrow_token_address: components["schemas"]["Address"];
-            readonly fee_policy: components["schemas"]["CurrentFees"];
-            readonly guardian_roster: components["schemas"]["GuardianRoster"];
-            readonly hub_address: components["schemas"]["Address"];
-            readonly poster_address: components["schemas"]["Address"];
-            readonly review: components["schemas"]["ReviewReference"];
-            readonly spec_commitment: components["schemas"]["Bytes32"];
+            byte_length: number;
+            chain_id: number;
+            create_bounty: components["schemas"]["PreparedCall"];
+            create_bounty_with_authorization: components["schemas"]["PreparedCall"];
+            escrow_token_address: components["schemas"]["Address"];
+            fee_policy: components["schemas"]["CurrentFees"];
+            guardian_roster: components["schemas"]["GuardianRoster"];
+            hub_address: components["schemas"]["Address"];
+            poster_address: components["schemas"]["Address"];
+            review: components["schemas"]["ReviewReference"];
+            spec_commitment: components["schemas"]["Bytes32"];
         };
         /** @description A stored envelope's commitment, and the call that records it. */
-        readonly PreparedSubmission: {
-            readonly guardian_roster_hash: components["schemas"]["Bytes32"];
-            readonly submission_commitment: components["schemas"]["Bytes32"];
-            readonly transaction: components["schemas"]["SubmitTransaction"];
+        PreparedSubmission: {
+            guardian_roster_hash: components["schemas"]["Bytes32"];
+            submission_commitment: components["schemas"]["Bytes32"];
+            transaction: components["schemas"]["SubmitTransaction"];
         };
         /** @description Why a final bounty has no VerificationRecord at the moment. */
-        readonly RecordError: {
+        RecordError: {
             /** @enum {string} */
-            readonly code: "not_finalized" | "index_behind" | "derivation_failed";
-            readonly message: string;
+            code: "not_finalized" | "index_behind" | "derivation_failed";
+            message: string;
         };
         /** @description A webhook with a secret that was just made: it is shown this once. Null where nothing was made. */
-        readonly RegisteredWebhook: {
+        RegisteredWebhook: {
             /** @description whsec_ and base64, as libraries for Standard Webhooks take it. */
-            readonly secret: string | null;
-            readonly webhook: components["schemas"]["Webhook"];
+            secret: string | null;
+            webhook: components["schemas"]["Webhook"];
         };
         /** @description A webhook that is not there any more. */
-        readonly RemovedWebhook: {
-            readonly removed: boolean;
-            readonly webhook_id: components["schemas"]["WebhookId"];
+        RemovedWebhook: {
+            removed: boolean;
+            webhook_id: components["schemas"]["WebhookId"];
         };
         /** @description The Poster's fresh key. */
-        readonly RetrieveRequest: {
-            readonly poster_ephemeral_public_key: components["schemas"]["Bytes32"];
+        RetrieveRequest: {
+            poster_ephemeral_public_key: components["schemas"]["Bytes32"];
         };
         /** @description The winning content key, sealed to the Poster's fresh key. */
-        readonly RetrievedKey: {
-            readonly solver_address: components["schemas"]["Address"];
-            readonly submission_commitment: components["schemas"]["Bytes32"];
+        RetrievedKey: {
+            solver_address: components["schemas"]["Address"];
+            submission_commitment: components["schemas"]["Bytes32"];
             /** @description Base64 of 80 bytes. */
-            readonly wrapped_key: string;
+            wrapped_key: string;
         };
         /** @description Which beacon signature opens a capsule, and from when. */
-        readonly RevealPolicy: {
-            readonly beacon_chain_hash: components["schemas"]["Bytes32"];
-            readonly reveal_at: components["schemas"]["UnixSeconds"];
-            readonly round: number;
+        RevealPolicy: {
+            beacon_chain_hash: components["schemas"]["Bytes32"];
+            reveal_at: components["schemas"]["UnixSeconds"];
+            round: number;
         };
         /** @description The readiness review that found the page ready. */
-        readonly ReviewReference: {
-            readonly review_id: string;
-            readonly rubric_hash: components["schemas"]["Bytes32"];
-            readonly rubric_version: string;
+        ReviewReference: {
+            review_id: string;
+            rubric_hash: components["schemas"]["Bytes32"];
+            rubric_version: string;
         };
         /** @description A roster version that new bounties pin from a moment on, unless another is announced before it. */
-        readonly RosterAnnouncement: {
-            readonly effective_from: components["schemas"]["UnixSeconds"];
-            readonly guardian_roster_hash: components["schemas"]["Bytes32"];
-            readonly version: number;
+        RosterAnnouncement: {
+            effective_from: components["schemas"]["UnixSeconds"];
+            guardian_roster_hash: components["schemas"]["Bytes32"];
+            version: number;
         };
         /** @description One Guardian: the account that signs and the X25519 key that decrypts. */
-        readonly RosterMember: {
-            readonly encryption_public_key: components["schemas"]["Bytes32"];
-            readonly guardian_address: components["schemas"]["Address"];
-            readonly last_active_at: components["schemas"]["UnixSeconds"] | null;
+        RosterMember: {
+            encryption_public_key: components["schemas"]["Bytes32"];
+            guardian_address: components["schemas"]["Address"];
+            last_active_at: components["schemas"]["UnixSeconds"] | null;
         };
         /** @description The last Verdict of one Guardian of the roster; null where there is none. */
-        readonly RosterVerdict: {
-            readonly guardian_address: components["schemas"]["Address"];
-            readonly kind: components["schemas"]["Outcome"] | null;
-            readonly report_commitment: components["schemas"]["Bytes32"] | null;
-            readonly solver_address: components["schemas"]["Address"] | null;
-            readonly submission_commitment: components["schemas"]["Bytes32"] | null;
+        RosterVerdict: {
+            guardian_address: components["schemas"]["Address"];
+            kind: components["schemas"]["Outcome"] | null;
+            report_commitment: components["schemas"]["Bytes32"] | null;
+            solver_address: components["schemas"]["Address"] | null;
+            submission_commitment: components["schemas"]["Bytes32"] | null;
             /** @description Whether the Verdict names the outcome. An `awarded` one does where that is the award of this Submission to this Solver. A `no_valid_submission` does wherever that is the outcome: by a quorum (`judged`), and also where none was reached (`quorum_not_reached`), though it decided nothing then. False without a Verdict. */
-            readonly supported_result: boolean;
+            supported_result: boolean;
         };
         /** @description The rubric that readiness reviews apply. */
-        readonly Rubric: {
-            readonly rubric_hash: components["schemas"]["Bytes32"];
-            readonly rubric_version: string;
+        Rubric: {
+            rubric_hash: components["schemas"]["Bytes32"];
+            rubric_version: string;
             /** @description Markdown. */
-            readonly text: string;
+            text: string;
         };
         /** @enum {string} */
-        readonly SettlementReason: "judged" | "no_submissions" | "guardians_silent" | "quorum_not_reached";
+        SettlementReason: "judged" | "no_submissions" | "guardians_silent" | "quorum_not_reached";
         /** @description The transaction that made the bounty final. */
-        readonly SettlementTransaction: {
-            readonly block_hash: components["schemas"]["Bytes32"];
-            readonly block_number: components["schemas"]["BlockNumber"];
-            readonly tx_hash: components["schemas"]["Bytes32"];
+        SettlementTransaction: {
+            block_hash: components["schemas"]["Bytes32"];
+            block_number: components["schemas"]["BlockNumber"];
+            tx_hash: components["schemas"]["Bytes32"];
         };
         /** @description A written Verdict that is held. */
-        readonly StoredVerdict: {
-            readonly byte_length: number;
-            readonly report_commitment: components["schemas"]["Bytes32"];
+        StoredVerdict: {
+            byte_length: number;
+            report_commitment: components["schemas"]["Bytes32"];
         };
         /** @description A Submission's envelope, and where its ciphertext is read for a while. */
-        readonly SubmissionContent: {
-            readonly active: boolean;
+        SubmissionContent: {
+            active: boolean;
             /** @description Short-lived; ciphertext only. */
-            readonly download_url: string;
+            download_url: string;
             /** @description Canonical JSON; its keccak256 is the commitment. */
-            readonly envelope: string;
-            readonly expires_at: components["schemas"]["Timestamp"];
-            readonly solver_address: components["schemas"]["Address"];
-            readonly submission_commitment: components["schemas"]["Bytes32"];
+            envelope: string;
+            expires_at: components["schemas"]["Timestamp"];
+            solver_address: components["schemas"]["Address"];
+            submission_commitment: components["schemas"]["Bytes32"];
         };
         /** @description The transaction that the Solver's wallet sends. */
-        readonly SubmitTransaction: {
-            readonly args: components["schemas"]["AbiArguments"];
-            readonly chain_id: number;
+        SubmitTransaction: {
+            args: components["schemas"]["AbiArguments"];
+            chain_id: number;
             /** @description 0x-hex. */
-            readonly data: string;
-            readonly function_name: string;
-            readonly to: components["schemas"]["Address"];
-            readonly value: components["schemas"]["Amount"];
+            data: string;
+            function_name: string;
+            to: components["schemas"]["Address"];
+            value: components["schemas"]["Amount"];
         };
         /** @description A term that the page and the chain state differently (decimal strings). */
-        readonly TermDifference: {
-            readonly chain: string;
-            readonly field: string;
-            readonly page: string;
+        TermDifference: {
+            chain: string;
+            field: string;
+            page: string;
         };
         /** @description Which webhook is tested. */
-        readonly TestData: {
-            readonly webhook_id: components["schemas"]["WebhookId"];
+        TestData: {
+            webhook_id: components["schemas"]["WebhookId"];
         };
         /** @description The message of a test that a subscriber asks for. */
-        readonly TestMessage: {
-            readonly data: components["schemas"]["TestData"];
-            readonly timestamp: components["schemas"]["Timestamp"];
+        TestMessage: {
+            data: components["schemas"]["TestData"];
+            timestamp: components["schemas"]["Timestamp"];
             /** @enum {string} */
-            readonly type: "webhook.test";
+            type: "webhook.test";
         };
         /** @description ISO 8601 UTC, whole seconds. */
-        readonly Timestamp: string;
+        Timestamp: string;
         /** @description The one token of the Hub. */
-        readonly TokenDescription: {
-            readonly address: components["schemas"]["Address"];
-            readonly decimals: number;
-            readonly symbol: string;
+        TokenDescription: {
+            address: components["schemas"]["Address"];
+            decimals: number;
+            symbol: string;
         };
         /** @description Chain time in seconds since 1970. */
-        readonly UnixSeconds: number;
+        UnixSeconds: number;
         /** @description Where to upload it, once. */
-        readonly UploadTarget: {
-            readonly expires_at: components["schemas"]["Timestamp"];
+        UploadTarget: {
+            expires_at: components["schemas"]["Timestamp"];
             /** @description Compare with the one you derive. */
-            readonly storage_locator: string;
-            readonly upload_headers: {
-                readonly [key: string]: string;
+            storage_locator: string;
+            upload_headers: {
+                [key: string]: string;
             };
             /** @enum {string} */
-            readonly upload_method: "PUT";
+            upload_method: "PUT";
             /** @description One-time; expires. */
-            readonly upload_url: string;
+            upload_url: string;
         };
         /** @description The description of the upload to come. */
-        readonly UploadTargetRequest: {
-            readonly ciphertext_byte_length: number;
-            readonly ciphertext_sha256: components["schemas"]["Bytes32"];
+        UploadTargetRequest: {
+            ciphertext_byte_length: number;
+            ciphertext_sha256: components["schemas"]["Bytes32"];
         };
         /** @description The record, in its public shape; verdicts in roster order. */
-        readonly VerificationRecord: {
-            readonly amounts: readonly components["schemas"]["AmountDue"][];
-            readonly bounty_id: components["schemas"]["BountyId"];
-            readonly chain_id: number;
-            readonly guardian_roster_hash: components["schemas"]["Bytes32"];
-            readonly hub_address: components["schemas"]["Address"];
-            readonly log_digest: components["schemas"]["Bytes32"];
-            readonly outcome: components["schemas"]["Outcome"];
-            readonly settlement: components["schemas"]["SettlementTransaction"];
-            readonly settlement_reason: components["schemas"]["SettlementReason"];
-            readonly spec_commitment: components["schemas"]["Bytes32"];
+        VerificationRecord: {
+            amounts: components["schemas"]["AmountDue"][];
+            bounty_id: components["schemas"]["BountyId"];
+            chain_id: number;
+            guardian_roster_hash: components["schemas"]["Bytes32"];
+            hub_address: components["schemas"]["Address"];
+            log_digest: components["schemas"]["Bytes32"];
+            outcome: components["schemas"]["Outcome"];
+            settlement: components["schemas"]["SettlementTransaction"];
+            settlement_reason: components["schemas"]["SettlementReason"];
+            spec_commitment: components["schemas"]["Bytes32"];
             /**
              * @description Every bounty that ended is `final`, whatever the reason; also where no quorum was reached.
              * @enum {string}
              */
-            readonly status: "final";
-            readonly verdicts: readonly components["schemas"]["RosterVerdict"][];
-            readonly version: number;
-            readonly winner: components["schemas"]["Winner"] | null;
+            status: "final";
+            verdicts: components["schemas"]["RosterVerdict"][];
+            version: number;
+            winner: components["schemas"]["Winner"] | null;
         };
         /** @description A webhook, and how its receiver does. */
-        readonly Webhook: {
-            readonly account_address: components["schemas"]["Address"] | null;
-            readonly all_bounties: boolean;
-            readonly bounty_id: components["schemas"]["BountyId"] | null;
-            readonly created_at: components["schemas"]["Timestamp"];
-            readonly failing_since: components["schemas"]["Timestamp"] | null;
+        Webhook: {
+            account_address: components["schemas"]["Address"] | null;
+            all_bounties: boolean;
+            bounty_id: components["schemas"]["BountyId"] | null;
+            created_at: components["schemas"]["Timestamp"];
+            failing_since: components["schemas"]["Timestamp"] | null;
             /** @description Attempts that failed in a row. */
-            readonly failure_count: number;
-            readonly finality: components["schemas"]["Finality"];
-            readonly last_attempt_at: components["schemas"]["Timestamp"] | null;
+            failure_count: number;
+            finality: components["schemas"]["Finality"];
+            last_attempt_at: components["schemas"]["Timestamp"] | null;
             /** @description How the last attempt ended: delivered, or why it was not. */
-            readonly last_result: string | null;
+            last_result: string | null;
             /** @description The HTTP status of the last answer, where there was one. */
-            readonly last_status: number | null;
-            readonly last_success_at: components["schemas"]["Timestamp"] | null;
-            readonly next_attempt_at: components["schemas"]["Timestamp"] | null;
+            last_status: number | null;
+            last_success_at: components["schemas"]["Timestamp"] | null;
+            next_attempt_at: components["schemas"]["Timestamp"] | null;
             /** @enum {string} */
-            readonly state: "pending" | "active" | "off";
-            readonly url: string;
-            readonly webhook_id: components["schemas"]["WebhookId"];
+            state: "pending" | "active" | "off";
+            url: string;
+            webhook_id: components["schemas"]["WebhookId"];
         };
         /** @description A webhook: wh_ and 32 lowercase hex digits. */
-        readonly WebhookId: string;
+        WebhookId: string;
         /** @description The webhooks of the account that signed, oldest first. */
-        readonly WebhookList: {
-            readonly items: readonly components["schemas"]["Webhook"][];
+        WebhookList: {
+            items: components["schemas"]["Webhook"][];
         };
         /** @description The registration of a webhook: an address, and exactly one of an account, a bounty, or all bounties. */
-        readonly WebhookRequest: {
-            readonly account_address?: components["schemas"]["Address"] | null;
+        WebhookRequest: {
+            account_address?: components["schemas"]["Address"] | null;
             /**
              * @description Every fact of the Hub.
              * @default false
              */
-            readonly all_bounties: boolean;
-            readonly bounty_id?: components["schemas"]["BountyId"] | null;
-            readonly finality?: components["schemas"]["Finality"];
+            all_bounties: boolean;
+            bounty_id?: components["schemas"]["BountyId"] | null;
+            finality?: components["schemas"]["Finality"];
             /** @description An https address without a user, a fragment or an IP address. */
-            readonly url: string;
+            url: string;
         };
         /** @description The awarded Submission. */
-        readonly Winner: {
-            readonly solver_address: components["schemas"]["Address"];
-            readonly submission_commitment: components["schemas"]["Bytes32"];
+        Winner: {
+            solver_address: components["schemas"]["Address"];
+            submission_commitment: components["schemas"]["Bytes32"];
         };
         /** @description A Guardian's wrap: the pair it is for, and the content key sealed to the delivery key. */
-        readonly WrapRequest: {
-            readonly solver_address: components["schemas"]["Address"];
-            readonly submission_commitment: components["schemas"]["Bytes32"];
+        WrapRequest: {
+            solver_address: components["schemas"]["Address"];
+            submission_commitment: components["schemas"]["Bytes32"];
             /** @description Base64 of 80 bytes. */
-            readonly wrapped_key: string;
+            wrapped_key: string;
         };
     };
     responses: {
         /** @description `method_not_allowed`: Use a method named in the Allow header. */
-        readonly MethodNotAllowed: {
+        MethodNotAllowed: {
             headers: {
-                readonly Allow: components["headers"]["Allow"];
-                readonly "Cache-Control": components["headers"]["Cache-Control"];
-                readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                readonly [name: string]: unknown;
+                Allow: components["headers"]["Allow"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description `route_not_found`: See /api/docs for the routes of this service. */
-        readonly RouteNotFound: {
+        RouteNotFound: {
             headers: {
-                readonly "Cache-Control": components["headers"]["Cache-Control"];
-                readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                readonly [name: string]: unknown;
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                [name: string]: unknown;
             };
             content: {
-                readonly "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["Error"];
             };
         };
     };
@@ -1276,178 +1276,178 @@ export interface components {
     requestBodies: never;
     headers: {
         /** @description The methods that this route takes. */
-        readonly Allow: string;
+        Allow: string;
         /** @description Who may keep the answer, and for how long. */
-        readonly "Cache-Control": string;
+        "Cache-Control": string;
         /** @description The version of the answer; If-None-Match with it gets 304 while there is no other. */
-        readonly ETag: string;
+        ETag: string;
         /** @description The state of the budgets of this request, such as "reads";r=1180;t=43: what is left, and the seconds until there is more. Absent from an answer that was kept. */
-        readonly RateLimit: string;
+        RateLimit: string;
         /** @description The budgets of this request, such as "reads";q=1200;w=60: an amount in a number of seconds. */
-        readonly "RateLimit-Policy": string;
+        "RateLimit-Policy": string;
         /** @description Seconds after which the same request may be answered. */
-        readonly "Retry-After": number;
+        "Retry-After": number;
         /** @description The scheme that this route takes: Service-Approval. */
-        readonly "WWW-Authenticate": string;
+        "WWW-Authenticate": string;
         /** @description Names this request in the operator's log: the request's own where it sent one. */
-        readonly "X-Correlation-Id": string;
+        "X-Correlation-Id": string;
     };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    readonly get_api_bounties: {
-        readonly parameters: {
-            readonly query?: {
+    get_api_bounties: {
+        parameters: {
+            query?: {
                 /** @description next_cursor of the page before. */
-                readonly cursor?: string;
+                cursor?: string;
                 /** @description Items in a page. */
-                readonly limit?: number;
-                readonly status?: "open" | "final";
-                readonly accepting?: boolean;
-                readonly judgeable?: boolean;
-                readonly poster_address?: components["schemas"]["Address"];
-                readonly solver_address?: components["schemas"]["Address"];
-                readonly guardian_address?: components["schemas"]["Address"];
+                limit?: number;
+                status?: "open" | "final";
+                accepting?: boolean;
+                judgeable?: boolean;
+                poster_address?: components["schemas"]["Address"];
+                solver_address?: components["schemas"]["Address"];
+                guardian_address?: components["schemas"]["Address"];
                 /** @description Words, at most 200 characters; each must occur. */
-                readonly search?: string;
-                readonly min_award?: components["schemas"]["Amount"];
-                readonly max_award?: components["schemas"]["Amount"];
-                readonly deadline_after?: components["schemas"]["UnixSeconds"];
-                readonly deadline_before?: components["schemas"]["UnixSeconds"];
-                readonly sort?: "newest" | "deadline" | "award";
+                search?: string;
+                min_award?: components["schemas"]["Amount"];
+                max_award?: components["schemas"]["Amount"];
+                deadline_after?: components["schemas"]["UnixSeconds"];
+                deadline_before?: components["schemas"]["UnixSeconds"];
+                sort?: "newest" | "deadline" | "award";
             };
-            readonly header?: {
+            header?: {
                 /** @description The ETag of the answer that the client has. */
-                readonly "If-None-Match"?: string;
+                "If-None-Match"?: string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["BountyList"];
+                    "application/json": components["schemas"]["BountyList"];
                 };
             };
             /** @description The version of If-None-Match is the newest. */
-            readonly 304: {
+            304: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_bounties_bounty_id: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
+    get_api_bounties_bounty_id: {
+        parameters: {
+            query?: never;
+            header?: {
                 /** @description The ETag of the answer that the client has. */
-                readonly "If-None-Match"?: string;
+                "If-None-Match"?: string;
             };
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["BountyDetail"];
+                    "application/json": components["schemas"]["BountyDetail"];
                 };
             };
             /** @description The version of If-None-Match is the newest. */
-            readonly 304: {
+            304: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
@@ -1455,154 +1455,154 @@ export interface operations {
              * @description `invalid_bounty_detail_request`: Name one bounty by its decimal id, counted from 1.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_bounties_bounty_id_delivery_retrieve: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
+    post_api_bounties_bounty_id_delivery_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
+        requestBody: {
+            content: {
                 /**
                  * @example {
                  *       "poster_ephemeral_public_key": "0x1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f"
                  *     }
                  */
-                readonly "application/json": components["schemas"]["RetrieveRequest"];
+                "application/json": components["schemas"]["RetrieveRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["RetrievedKey"];
+                    "application/json": components["schemas"]["RetrievedKey"];
                 };
             };
             /**
              * @description `invalid_winning_solution_delivery`: Correct what the issues name and send the request again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `forbidden`: Sign with the wallet that this action belongs to. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -1611,72 +1611,72 @@ export interface operations {
              *     `winning_solution_key_not_found`: Ask a Guardian of the bounty's roster to run guardian:deliver-key, then try again.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -1685,42 +1685,42 @@ export interface operations {
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_bounties_bounty_id_delivery_status: {
-        readonly parameters: {
-            readonly query: {
-                readonly submission_commitment: components["schemas"]["Bytes32"];
+    get_api_bounties_bounty_id_delivery_status: {
+        parameters: {
+            query: {
+                submission_commitment: components["schemas"]["Bytes32"];
             };
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -1728,63 +1728,63 @@ export interface operations {
                      *       "exists": true
                      *     }
                      */
-                    readonly "application/json": components["schemas"]["DeliveryStatus"];
+                    "application/json": components["schemas"]["DeliveryStatus"];
                 };
             };
             /**
              * @description `invalid_winning_solution_delivery`: Correct what the issues name and send the request again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `route_not_found`: See /api/docs for the routes of this service. */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -1792,32 +1792,32 @@ export interface operations {
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_bounties_bounty_id_delivery_wrap: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
+    post_api_bounties_bounty_id_delivery_wrap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
+        requestBody: {
+            content: {
                 /**
                  * @example {
                  *       "solver_address": "0xabababababababababababababababababababab",
@@ -1825,18 +1825,18 @@ export interface operations {
                  *       "wrapped_key": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
                  *     }
                  */
-                readonly "application/json": components["schemas"]["WrapRequest"];
+                "application/json": components["schemas"]["WrapRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description It was there already. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -1844,17 +1844,17 @@ export interface operations {
                      *       "exists": true
                      *     }
                      */
-                    readonly "application/json": components["schemas"]["DeliveryStatus"];
+                    "application/json": components["schemas"]["DeliveryStatus"];
                 };
             };
             /** @description Stored for the first time. */
-            readonly 201: {
+            201: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -1862,50 +1862,50 @@ export interface operations {
                      *       "exists": true
                      *     }
                      */
-                    readonly "application/json": components["schemas"]["DeliveryStatus"];
+                    "application/json": components["schemas"]["DeliveryStatus"];
                 };
             };
             /**
              * @description `invalid_winning_solution_delivery`: Correct what the issues name and send the request again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `forbidden`: Sign with the wallet that this action belongs to. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -1913,72 +1913,72 @@ export interface operations {
              *     `submission_not_found`: Check the commitment against the bounty's active Submissions.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -1987,166 +1987,166 @@ export interface operations {
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_bounties_bounty_id_submissions_solver_address_artifact_upload_url: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
-                readonly solver_address: components["schemas"]["Address"];
+    post_api_bounties_bounty_id_submissions_solver_address_artifact_upload_url: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
+                solver_address: components["schemas"]["Address"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
+        requestBody: {
+            content: {
                 /**
                  * @example {
                  *       "ciphertext_byte_length": 1048576,
                  *       "ciphertext_sha256": "0x1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f"
                  *     }
                  */
-                readonly "application/json": components["schemas"]["UploadTargetRequest"];
+                "application/json": components["schemas"]["UploadTargetRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["UploadTarget"];
+                    "application/json": components["schemas"]["UploadTarget"];
                 };
             };
             /**
              * @description `invalid_solver_submission`: Correct what the issues name and send the request again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `forbidden`: Sign with the wallet that this action belongs to. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -2155,186 +2155,186 @@ export interface operations {
              *     `storage_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_bounties_bounty_id_submissions_solver_address_prepare: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
-                readonly solver_address: components["schemas"]["Address"];
+    post_api_bounties_bounty_id_submissions_solver_address_prepare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
+                solver_address: components["schemas"]["Address"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["Envelope"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Envelope"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description It was there already. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["PreparedSubmission"];
+                    "application/json": components["schemas"]["PreparedSubmission"];
                 };
             };
             /** @description Stored for the first time. */
-            readonly 201: {
+            201: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["PreparedSubmission"];
+                    "application/json": components["schemas"]["PreparedSubmission"];
                 };
             };
             /**
              * @description `invalid_solver_submission`: Correct what the issues name and send the request again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `forbidden`: Sign with the wallet that this action belongs to. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unrecorded_submissions_limit_reached`: Record one of them, or record this one first (solver:submit --without-api) and prepare it afterwards. */
-            readonly 409: {
+            409: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -2345,84 +2345,84 @@ export interface operations {
              *     `pending_storage_full`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_bounties_bounty_id_submissions_submission_commitment_content: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly bounty_id: components["schemas"]["BountyId"];
-                readonly submission_commitment: components["schemas"]["Bytes32"];
+    get_api_bounties_bounty_id_submissions_submission_commitment_content: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
+                submission_commitment: components["schemas"]["Bytes32"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["SubmissionContent"];
+                    "application/json": components["schemas"]["SubmissionContent"];
                 };
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `forbidden`: Sign with the wallet that this action belongs to. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -2430,46 +2430,46 @@ export interface operations {
              *     `submission_not_found`: Check the commitment against the bounty's active Submissions.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -2478,30 +2478,30 @@ export interface operations {
              *     `storage_verification_pending`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_bounty_challenge_specs_check: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    post_api_bounty_challenge_specs_check: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
+        requestBody: {
+            content: {
                 /**
                  * @example ---
                  *     version: 1
@@ -2517,87 +2517,87 @@ export interface operations {
                  *     ---
                  *     # Tiles
                  */
-                readonly "text/markdown": string;
+                "text/markdown": string;
             };
         };
-        readonly responses: {
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["PageFindings"];
+                    "application/json": components["schemas"]["PageFindings"];
                 };
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -2606,32 +2606,32 @@ export interface operations {
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_bounty_challenge_specs_prepare_publication: {
-        readonly parameters: {
-            readonly query: {
-                readonly poster_address: components["schemas"]["Address"];
+    post_api_bounty_challenge_specs_prepare_publication: {
+        parameters: {
+            query: {
+                poster_address: components["schemas"]["Address"];
             };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
+        requestBody: {
+            content: {
                 /**
                  * @example ---
                  *     version: 1
@@ -2647,21 +2647,21 @@ export interface operations {
                  *     ---
                  *     # Tiles
                  */
-                readonly "text/markdown": string;
+                "text/markdown": string;
             };
         };
-        readonly responses: {
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["PreparedPublication"];
+                    "application/json": components["schemas"]["PreparedPublication"];
                 };
             };
             /**
@@ -2669,129 +2669,129 @@ export interface operations {
              *     `bounty_challenge_not_ready`: Improve the page where the issues point and publish it again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `forbidden`: Sign with the wallet that this action belongs to. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `publication_review_unavailable`: Sign the same page again: a fresh signature joins its review. */
-            readonly 409: {
+            409: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `publication_review_limit_reached`: Wait until retry_not_before, then sign and send again.
              *     `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `invalid_orchestrator_output`: Sign the same page again; do not weaken the bounty's requirements to avoid this.
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `orchestrator_provider_error`: Sign the same page again after Retry-After; the review is joined. */
-            readonly 502: {
+            502: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -2801,199 +2801,199 @@ export interface operations {
              *     `pending_storage_full`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_changes: {
-        readonly parameters: {
-            readonly query?: {
+    get_api_changes: {
+        parameters: {
+            query?: {
                 /** @description Counts the changes of the index; numbers are skipped. */
-                readonly after?: number;
+                after?: number;
                 /** @description Changes in a page. */
-                readonly limit?: number;
+                limit?: number;
             };
-            readonly header?: {
+            header?: {
                 /** @description The ETag of the answer that the client has. */
-                readonly "If-None-Match"?: string;
+                "If-None-Match"?: string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ChangeList"];
+                    "application/json": components["schemas"]["ChangeList"];
                 };
             };
             /** @description The version of If-None-Match is the newest. */
-            readonly 304: {
+            304: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_deployment: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
+    get_api_deployment: {
+        parameters: {
+            query?: never;
+            header?: {
                 /** @description The ETag of the answer that the client has. */
-                readonly "If-None-Match"?: string;
+                "If-None-Match"?: string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Deployment"];
+                    "application/json": components["schemas"]["Deployment"];
                 };
             };
             /** @description The version of If-None-Match is the newest. */
-            readonly 304: {
+            304: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -3001,38 +3001,38 @@ export interface operations {
              *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_deployment_delivery_key: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    get_api_deployment_delivery_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -3042,47 +3042,47 @@ export interface operations {
                      *       "key_id": "0x0123456789abcdef"
                      *     }
                      */
-                    readonly "application/json": components["schemas"]["DeliveryKey"];
+                    "application/json": components["schemas"]["DeliveryKey"];
                 };
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -3090,124 +3090,124 @@ export interface operations {
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_docs: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
+    get_api_docs: {
+        parameters: {
+            query?: never;
+            header?: {
                 /** @description The ETag of the answer that the client has. */
-                readonly "If-None-Match"?: string;
+                "If-None-Match"?: string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "text/html": string;
+                    "text/html": string;
                 };
             };
             /** @description The version of If-None-Match is the newest. */
-            readonly 304: {
+            304: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_hub_notices: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    post_api_hub_notices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
+        requestBody: {
+            content: {
                 /**
                  * @example {
                  *       "chain_id": 8453,
@@ -3219,103 +3219,103 @@ export interface operations {
                  *       "signer": "0xcacacacacacacacacacacacacacacacacacacaca"
                  *     }
                  */
-                readonly "application/json": components["schemas"]["HubNotice"];
+                "application/json": components["schemas"]["HubNotice"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description It was there already. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["HubNotice"];
+                    "application/json": components["schemas"]["HubNotice"];
                 };
             };
             /** @description Stored for the first time. */
-            readonly 201: {
+            201: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["HubNotice"];
+                    "application/json": components["schemas"]["HubNotice"];
                 };
             };
             /**
              * @description `invalid_hub_notice`: Have an account sign it that the Hub's owner names for notices, as the issues describe, and post it again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -3323,471 +3323,471 @@ export interface operations {
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_openapi_json: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
+    get_api_openapi_json: {
+        parameters: {
+            query?: never;
+            header?: {
                 /** @description The ETag of the answer that the client has. */
-                readonly "If-None-Match"?: string;
+                "If-None-Match"?: string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Any"];
+                    "application/json": components["schemas"]["Any"];
                 };
             };
             /** @description The version of If-None-Match is the newest. */
-            readonly 304: {
+            304: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_readiness_rubric: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
+    get_api_readiness_rubric: {
+        parameters: {
+            query?: never;
+            header?: {
                 /** @description The ETag of the answer that the client has. */
-                readonly "If-None-Match"?: string;
+                "If-None-Match"?: string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Rubric"];
+                    "application/json": components["schemas"]["Rubric"];
                 };
             };
             /** @description The version of If-None-Match is the newest. */
-            readonly 304: {
+            304: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_schemas_bounty_challenge_json: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
+    get_api_schemas_bounty_challenge_json: {
+        parameters: {
+            query?: never;
+            header?: {
                 /** @description The ETag of the answer that the client has. */
-                readonly "If-None-Match"?: string;
+                "If-None-Match"?: string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Any"];
+                    "application/json": components["schemas"]["Any"];
                 };
             };
             /** @description The version of If-None-Match is the newest. */
-            readonly 304: {
+            304: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_status: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
+    get_api_status: {
+        parameters: {
+            query?: never;
+            header?: {
                 /** @description The ETag of the answer that the client has. */
-                readonly "If-None-Match"?: string;
+                "If-None-Match"?: string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["DeploymentStatus"];
+                    "application/json": components["schemas"]["DeploymentStatus"];
                 };
             };
             /** @description The version of If-None-Match is the newest. */
-            readonly 304: {
+            304: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_webhooks: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    get_api_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["WebhookList"];
+                    "application/json": components["schemas"]["WebhookList"];
                 };
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -3795,160 +3795,160 @@ export interface operations {
              *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_webhooks: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    post_api_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
+        requestBody: {
+            content: {
                 /**
                  * @example {
                  *       "bounty_id": "7",
                  *       "url": "https://receiver.example/bounties"
                  *     }
                  */
-                readonly "application/json": components["schemas"]["WebhookRequest"];
+                "application/json": components["schemas"]["WebhookRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description It was there already. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["RegisteredWebhook"];
+                    "application/json": components["schemas"]["RegisteredWebhook"];
                 };
             };
             /** @description Stored for the first time. */
-            readonly 201: {
+            201: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["RegisteredWebhook"];
+                    "application/json": components["schemas"]["RegisteredWebhook"];
                 };
             };
             /**
              * @description `invalid_webhook`: Correct what the issues name and send the request again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `webhook_limit_reached`: Remove a webhook that is not needed any more, then register again. */
-            readonly 409: {
+            409: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -3957,116 +3957,116 @@ export interface operations {
              *     `webhooks_unconfigured`: The operator has to set up webhooks; GET /api/changes has the same facts.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly delete_api_webhooks_webhook_id: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly webhook_id: components["schemas"]["WebhookId"];
+    delete_api_webhooks_webhook_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: components["schemas"]["WebhookId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["RemovedWebhook"];
+                    "application/json": components["schemas"]["RemovedWebhook"];
                 };
             };
             /**
              * @description `invalid_webhook`: Correct what the issues name and send the request again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -4074,129 +4074,129 @@ export interface operations {
              *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_webhooks_webhook_id_rotate: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly webhook_id: components["schemas"]["WebhookId"];
+    post_api_webhooks_webhook_id_rotate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: components["schemas"]["WebhookId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["RegisteredWebhook"];
+                    "application/json": components["schemas"]["RegisteredWebhook"];
                 };
             };
             /**
              * @description `invalid_webhook`: Correct what the issues name and send the request again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `webhook_already_rotated`: Sign a new request if the secret is to be replaced once more. */
-            readonly 409: {
+            409: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -4205,116 +4205,116 @@ export interface operations {
              *     `webhooks_unconfigured`: The operator has to set up webhooks; GET /api/changes has the same facts.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_webhooks_webhook_id_test: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly webhook_id: components["schemas"]["WebhookId"];
+    post_api_webhooks_webhook_id_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook_id: components["schemas"]["WebhookId"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Webhook"];
+                    "application/json": components["schemas"]["Webhook"];
                 };
             };
             /**
              * @description `invalid_webhook`: Correct what the issues name and send the request again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -4322,159 +4322,159 @@ export interface operations {
              *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_api_written_verdicts_report_commitment: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
+    get_api_written_verdicts_report_commitment: {
+        parameters: {
+            query?: never;
+            header?: {
                 /** @description The ETag of the answer that the client has. */
-                readonly "If-None-Match"?: string;
+                "If-None-Match"?: string;
             };
-            readonly path: {
-                readonly report_commitment: components["schemas"]["Bytes32"];
+            path: {
+                report_commitment: components["schemas"]["Bytes32"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "text/markdown": string;
+                    "text/markdown": string;
                 };
             };
             /** @description The version of If-None-Match is the newest. */
-            readonly 304: {
+            304: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly ETag: components["headers"]["ETag"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `written_verdict_not_found`: Check the commitment against the Verdict recorded on chain.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_api_written_verdicts_report_commitment: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly report_commitment: components["schemas"]["Bytes32"];
+    post_api_written_verdicts_report_commitment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_commitment: components["schemas"]["Bytes32"];
             };
-            readonly cookie?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "text/markdown": string;
+        requestBody: {
+            content: {
+                "text/markdown": string;
             };
         };
-        readonly responses: {
+        responses: {
             /** @description It was there already. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -4483,17 +4483,17 @@ export interface operations {
                      *       "report_commitment": "0x1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f"
                      *     }
                      */
-                    readonly "application/json": components["schemas"]["StoredVerdict"];
+                    "application/json": components["schemas"]["StoredVerdict"];
                 };
             };
             /** @description Stored for the first time. */
-            readonly 201: {
+            201: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -4502,119 +4502,119 @@ export interface operations {
                      *       "report_commitment": "0x1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f"
                      *     }
                      */
-                    readonly "application/json": components["schemas"]["StoredVerdict"];
+                    "application/json": components["schemas"]["StoredVerdict"];
                 };
             };
             /**
              * @description `invalid_written_verdict`: Correct what the issues name and send the request again.
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
-            readonly 401: {
+            401: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `forbidden`: Sign with the wallet that this action belongs to. */
-            readonly 403: {
+            403: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
              *     `route_not_found`: See /api/docs for the routes of this service.
              */
-            readonly 404: {
+            404: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
@@ -4622,86 +4622,86 @@ export interface operations {
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_healthz: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    get_healthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "text/plain": string;
+                    "text/plain": string;
                 };
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly post_subgraph: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    post_subgraph: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
+        requestBody: {
+            content: {
                 /**
                  * @example {
                  *       "query": "query ($n: Int!) { bounties(first: $n) { id } _meta { block { number } } }",
@@ -4710,355 +4710,355 @@ export interface operations {
                  *       }
                  *     }
                  */
-                readonly "application/json": components["schemas"]["GraphqlRequest"];
+                "application/json": components["schemas"]["GraphqlRequest"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["GraphqlAnswer"];
+                    "application/json": components["schemas"]["GraphqlAnswer"];
                 };
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            readonly 413: {
+            413: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            readonly 415: {
+            415: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /**
              * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly get_subgraph_schema_graphql: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
+    get_subgraph_schema_graphql: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody?: never;
-        readonly responses: {
+        requestBody?: never;
+        responses: {
             /** @description Done. */
-            readonly 200: {
+            200: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "text/plain": string;
+                    "text/plain": string;
                 };
             };
             /** @description `invalid_request`: Correct what the issues name and send the request again. */
-            readonly 400: {
+            400: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 429: {
+            429: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            readonly 500: {
+            500: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            readonly 503: {
+            503: {
                 headers: {
-                    readonly "Cache-Control": components["headers"]["Cache-Control"];
-                    readonly RateLimit: components["headers"]["RateLimit"];
-                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    readonly "Retry-After": components["headers"]["Retry-After"];
-                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    readonly [name: string]: unknown;
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Error"];
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
     };
-    readonly receive_hub_facts: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header: {
+    receive_hub_facts: {
+        parameters: {
+            query?: never;
+            header: {
                 /** @description Names the message; the same when it comes again. */
-                readonly "webhook-id": string;
+                "webhook-id": string;
                 /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
-                readonly "webhook-timestamp": string;
+                "webhook-timestamp": string;
                 /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
-                readonly "webhook-signature": string;
+                "webhook-signature": string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["FactsMessage"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FactsMessage"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description The webhook is switched off. */
-            readonly 410: {
+            410: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description Taken. The body is not read. */
-            readonly "2XX": {
+            "2XX": {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description Not taken: the message comes again, with the same webhook-id. */
-            readonly default: {
+            default: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    readonly receive_hub_missed: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header: {
+    receive_hub_missed: {
+        parameters: {
+            query?: never;
+            header: {
                 /** @description Names the message; the same when it comes again. */
-                readonly "webhook-id": string;
+                "webhook-id": string;
                 /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
-                readonly "webhook-timestamp": string;
+                "webhook-timestamp": string;
                 /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
-                readonly "webhook-signature": string;
+                "webhook-signature": string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["MissedMessage"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MissedMessage"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description The webhook is switched off. */
-            readonly 410: {
+            410: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description Taken. The body is not read. */
-            readonly "2XX": {
+            "2XX": {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description Not taken: the message comes again, with the same webhook-id. */
-            readonly default: {
+            default: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    readonly receive_webhook_challenge: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header: {
+    receive_webhook_challenge: {
+        parameters: {
+            query?: never;
+            header: {
                 /** @description Names the message; the same when it comes again. */
-                readonly "webhook-id": string;
+                "webhook-id": string;
                 /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
-                readonly "webhook-timestamp": string;
+                "webhook-timestamp": string;
                 /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
-                readonly "webhook-signature": string;
+                "webhook-signature": string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["ChallengeMessage"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChallengeMessage"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description The webhook is switched off. */
-            readonly 410: {
+            410: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description The receiver wants the webhook. */
-            readonly "2XX": {
+            "2XX": {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ChallengeAnswer"];
+                    "application/json": components["schemas"]["ChallengeAnswer"];
                 };
             };
             /** @description Not taken: the message comes again, with the same webhook-id. */
-            readonly default: {
+            default: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    readonly receive_webhook_test: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header: {
+    receive_webhook_test: {
+        parameters: {
+            query?: never;
+            header: {
                 /** @description Names the message; the same when it comes again. */
-                readonly "webhook-id": string;
+                "webhook-id": string;
                 /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
-                readonly "webhook-timestamp": string;
+                "webhook-timestamp": string;
                 /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
-                readonly "webhook-signature": string;
+                "webhook-signature": string;
             };
-            readonly path?: never;
-            readonly cookie?: never;
+            path?: never;
+            cookie?: never;
         };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["TestMessage"];
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestMessage"];
             };
         };
-        readonly responses: {
+        responses: {
             /** @description The webhook is switched off. */
-            readonly 410: {
+            410: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description Taken. The body is not read. */
-            readonly "2XX": {
+            "2XX": {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
             /** @description Not taken: the message comes again, with the same webhook-id. */
-            readonly default: {
+            default: {
                 headers: {
-                    readonly [name: string]: unknown;
+                    [name: string]: unknown;
                 };
                 content?: never;
             };
