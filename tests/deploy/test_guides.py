@@ -99,12 +99,17 @@ def test_shell__of_a_person__is_the_caller_s_with_that_person_s_keys_in_a_folder
     make_folders(files, people)
     for person, began_with in zip(people, ("example.md", "work"), strict=True):
         typed = "echo $SERVICE_" + person.role.upper() + "_ADDRESS; ls; command -v service-cli; echo $SERVICE_OUTPUT"
+        typed += "; echo $XDG_STATE_HOME; echo 'keys='\"$SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY$SERVICE_OTHER_PRIVATE_KEYS_JSON\""
+        others = {"SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY": "x", "SERVICE_OTHER_PRIVATE_KEYS_JSON": "[1,\n2]"}
         ran = subprocess.run(
             [files.folder / person.name / "shell", "-c", typed],
-            env={"PATH": "/usr/bin:/bin", "SHELL": str(shutil.which(shell)), "HOME": str(tmp_path)},
+            env={"PATH": "/usr/bin:/bin", "SHELL": str(shutil.which(shell)), "HOME": str(tmp_path), **others},
             cwd=tmp_path, capture_output=True, text=True, check=True,
         )  # fmt: skip
-        address, *listed, client, output = ran.stdout.split()
+        head, _, state = ran.stdout.partition("\n" + str(tmp_path))
+        address, *listed, client, output = head.replace(str(tmp_path), "").split()
+        assert state.splitlines()[0].endswith(f"/.state/{person.name}")
+        assert state.splitlines()[1] == "keys="
         assert (address, sorted(listed), output) == (person.address, sorted([began_with, "shell"]), "text")
         assert Path(client).name == "service-cli"
     files.remove()

@@ -9,7 +9,7 @@ from bounty_protocol.crypto.x25519 import Identity
 from local_stack.contract import Wallet
 
 CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
-"""A Poster and a Solver claim with the key they have."""
+"""A Poster, a Solver and the fee recipient claim with the key they have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class RoleAccount:
             keys = {f"{prefix}_ACCOUNT_PRIVATE_KEY": key, f"{prefix}_PRIVATE_KEYS_JSON": keyring}
         else:
             keys = {f"{prefix}_PRIVATE_KEY": key}
-        if self.role in {"poster", "solver"}:
+        if self.role in {"poster", "solver", "fee-recipient"}:
             keys[CLAIMANT_KEY] = key
         return {f"{prefix}_ADDRESS": self.address, **keys}
 

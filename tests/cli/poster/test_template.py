@@ -7,6 +7,7 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds
+from demo.examples import challenge_page
 from service_cli.poster.commands import KINDS
 from service_cli.poster.template import PageKind, TemplateTerms, leftovers, template
 
@@ -66,6 +67,23 @@ def test_new__with_values_as_people_write_them__writes_exact_numbers_and_shows_w
     assert ran.last["submission_deadline"] == page.submission_deadline
     assert "2099-01-31 23:59:59 UTC" in ran.words
     assert "1 d 12 h" in ran.words
+
+
+@pytest.mark.parametrize("is_warned", [True, False])
+def test_check__of_a_page_that_a_review_would_refuse__warns_and_names_the_command(
+    ledger: Ledger, poster: Terminal, is_warned: bool
+) -> None:
+    terms = parse_challenge(ledger.page())
+    ready = challenge_page(
+        poster.home / "ready",
+        submission_deadline=terms.submission_deadline,
+        judging_window_seconds=terms.judging_window_seconds,
+    )
+    (poster.home / "page.md").write_bytes(ledger.page() if is_warned else ready.read_bytes())
+    ran = poster.run("poster:publish-fund", "--check", "page.md")
+    assert ran.last["event"] == "publish_fund.checked"
+    assert ("would refuse this page" in ran.words) is is_warned, ran.words
+    assert ("service-cli poster:check page.md" in ran.words) is is_warned
 
 
 def test_new__like_another_page__keeps_its_text_and_sets_only_the_terms_that_are_named(

@@ -25,7 +25,7 @@ from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, read_conditions
 from service_cli.poster.events import CheckedPage, PageIssue
 from service_cli.poster.template import leftovers
-from service_cli.shell.output import emit, remark
+from service_cli.shell.output import emit, remark, warn
 from service_cli.shell.text import About, moment, printable
 
 _ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
@@ -68,6 +68,13 @@ def check_page_file(
         message = f"{name} has {issues}; its publication would be refused."
         raise CommandRefused("page_not_ready", message, next_action="Change each line named above, then check again.")
     remark(f"{name}: nothing found; the service's review may still see what no rule does")
+
+
+def warn_of_issues(page: bytes, name: str, now: UnixSeconds) -> None:
+    """Where the rules have issues with a page that could be funded: publishing it would be refused, and be charged."""
+    if count := len(list(find(page, now, None))):
+        issues = "1 issue" if count == 1 else f"{count} issues"
+        warn(f"the service's review would refuse this page for {issues}: service-cli poster:check {name}")
 
 
 def _served(settings: Settings, page: bytes) -> Iterator[Finding]:

@@ -207,16 +207,17 @@ def poster_publish_fund(
     Publishes the exact bytes, checks the answer against what it derives itself from the page and the Hub, signs one
     token authorization that binds every term, and sends createBountyWithAuthorization. A token without
     authorizations, or an account with code, is funded by an allowance of exactly the escrow instead. Run it again
-    after an interruption: it continues. A page that this account has funded before, here or on another machine, is
-    refused unless --again is given; so is another page while a bounty that was funded from the same file, or that has
-    the same title, is open: a typo cannot be corrected in a funded page. At a terminal you are asked instead.
+    after an interruption: it continues, and once the page is funded it shows the bounty. A page that was funded on
+    another machine is refused unless --again is given; so is another page while a bounty that was funded from the same
+    file, or that has the same title, is open: a typo cannot be corrected in a funded page. At a terminal you are asked
+    instead.
     BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
 
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY (required; or SERVICE_POSTER_PRIVATE_KEY_FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  a page that holds a private key; without --again a page that this account has funded before, and one
+    Refuses:  a page that holds a private key; without --again a page that was funded on another machine, and one
               beside an open bounty of the same file or title; a page that is not ready; an answer that differs from
               its own derivation in any field; terms that the Hub would refuse; a balance below the escrow or the gas;
               new terms while an earlier authorization may still be used, or after a cancelled one;

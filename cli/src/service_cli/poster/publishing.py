@@ -32,6 +32,7 @@ from service_cli.chain.transactions import most_cost, require_balance, require_m
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.poster.checking import STDIN, warn_of_issues
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
 from service_cli.poster.earlier import note_file, require_no_open_one
 from service_cli.poster.events import FundedBounty, PublishedPage, after_the_end, what_became
@@ -158,6 +159,7 @@ def check_page(settings: Settings, page: bytes, poster: Address | None, path: st
     remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
     found = preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
     emit(found, lambda: replace(about_chain(chain)(), path=path))
+    warn_of_issues(page, path or STDIN, chain.latest().time)
 
 
 def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
