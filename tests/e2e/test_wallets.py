@@ -629,6 +629,31 @@ def test_wallet__that_shows_nothing__can_be_waited_for_no_longer(cast: Cast, bro
     closed(page)
 
 
+def test_wallet__that_answers_after_the_step_was_begun_anew__takes_no_newer_transactions_place(
+    cast: Cast, browser: Browser
+) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    page.wallet(late=True)
+    page.press("Give a sign of life")
+    page.wait("Function of the contract")
+    page.press(SEND)
+    page.press("Stop waiting")
+    page.wait_alert("This page has stopped waiting.")
+    page.wallet(late=False)
+    with no_blocks(cast):
+        page.press("Give a sign of life")
+        page.wait("An earlier attempt was begun here and is not on the chain.")
+        page.press(SEND)
+        (newer,) = re.findall(r"Sent as (0x[0-9a-f]{64})", page.wait("Sent as 0x"))
+        page.answer_late()
+        closed(page)
+        page = opened(cast, browser, "guardian-3", "/guardians")
+        page.press("Give a sign of life")
+        assert f"Sent as {newer}" in page.wait("Sent as 0x")
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
 def test_chain__that_stands_still__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     with no_blocks(cast):

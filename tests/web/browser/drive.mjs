@@ -103,11 +103,13 @@ async function answer(wallet, method, params) {
       wallet.asked.push({ method, transaction: params[0] });
       if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
       if (wallet.silent) return new Promise(() => {});
+      if (wallet.late) await new Promise((resolve) => (wallet.answers = resolve));
       if (wallet.loses) throw { code: -32603, message: 'The connection was lost.' };
       if (wallet.safe !== undefined) return sentBySafe(wallet, params[0]);
       const sender = viem.createWalletClient({ account, transport: viem.http(wallet.rpcUrl) });
       const { to, data } = params[0];
       const hash = await sender.sendTransaction({ chain: null, to, data, value: 0n });
+      wallet.answered?.();
       if (wallet.forgets) throw { code: -32603, message: 'The connection was lost.' };
       return hash;
     }
@@ -211,7 +213,7 @@ const commands = {
       changes,
     );
   },
-  /** Changes how the wallet behaves: declines_to_send, silent, loses, forgets, lies, chainId, shown. */
+  /** Changes how the wallet behaves: declines_to_send, silent, late, loses, forgets, lies, chainId, shown. */
   async wallet({ found, changes }) {
     Object.assign(found.wallet, changes);
     const events = [
@@ -225,6 +227,19 @@ const commands = {
   },
   async asked({ found }) {
     return found.wallet.asked.splice(0);
+  },
+  /** Has the wallet send what it was late with; ends once the page has written down what it makes of it. */
+  async answer_late({ found }) {
+    const { wallet, page } = found;
+    const answered = new Promise((resolve) => (wallet.answered = resolve));
+    wallet.answers();
+    await answered;
+    await page.evaluate(async () => {
+      const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+      const database = await done(indexedDB.open('bounty-escrow', 1));
+      await done(database.transaction('steps').objectStore('steps').count()); // waits for what is being written
+      database.close();
+    });
   },
   /** Waits until the page has asked the wallet's node this. */
   async wait_read({ found, method }) {
