@@ -39,6 +39,7 @@ JUDGING_SECONDS = 600
 LONG_SECONDS = 3_600
 ESCROW = 25_000_000
 AWARD = "24 tUSDC"
+MONEY = "[data-part=money]"
 
 
 @pytest.fixture(scope="module")
@@ -416,13 +417,18 @@ def test_api__that_restarts__is_waited_for_and_the_wallet_asked_again_with_the_r
 
 
 def test_heartbeat__by_a_guardian__is_on_chain(cast: Cast, browser: Browser) -> None:
-    page = opened(cast, browser, "guardian-1", "/guardians")
+    page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-1"))
+    page.do("settings", changes={"explorer_url": "https://explorer.example"})
+    page.connect()
     page.press("Give a sign of life")
     shown = page.wait("Function of the contract")
     assert cast.stack.hub.hub.address in shown
     assert cast.address("guardian-1") in shown
     page.press(SEND)
-    page.wait("Recorded in transaction")
+    (sent,) = re.findall(r"Recorded in transaction (0x[0-9a-f]{64})", page.wait("Recorded in transaction"))
+    assert page.text(f".stage a[href='https://explorer.example/tx/{sent}']") == sent
+    page.wait("Copy the transaction's hash")
+    page.check()
     closed(page)
 
 
@@ -861,13 +867,18 @@ def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, bro
     assert "you receive nothing" in page.wait("Function of the contract")
     page.press(SEND)
     page.wait("Settled by transaction")
+    assert "Settled by transaction" in page.text(".stage :focus")  # who acted is led to what came of it
+    assert "can claim its part on this page" in page.text("#acting")
+    page.wait("Not awarded")  # without a reload
     closed(page)
-    assert cast.page_shows(funded, "Not awarded")
     before = cast.token_balance(cast.address("poster"))
     page = opened(cast, browser, "poster", path_of(funded))
     ends_with_final(cast, page, "Claim it")
     assert "You receive\n25 tUSDC" in page.text("#acting")
+    assert "Waits to be claimed" in page.text(MONEY)
     page.press(SEND)
     page.wait("Paid: 25 tUSDC")
+    wait_until(lambda: "Waits to be claimed" not in page.text(MONEY), IDLE_SECONDS)  # without a reload
+    assert "Paid" in page.text(MONEY)
     assert cast.token_balance(cast.address("poster")) - before == 25_000_000
     closed(page)
