@@ -437,6 +437,8 @@ def test_connection__without_a_wallet__says_so(cast: Cast, browser: Browser) -> 
     assert not [each for each in page.requests() if "start-" in each], "nothing is loaded before the button is pressed"
     page.press("Connect a wallet")
     page.wait("No wallet was found in this browser")
+    page.wait("A wallet is a program that keeps the keys of your account")
+    page.check()
     closed(page)
 
 
@@ -465,6 +467,40 @@ def test_wallet__on_another_chain__is_refused_until_it_switches(cast: Cast, brow
     page.press("Connect again")
     page.press("Give a sign of life")
     page.wait("Function of the contract")
+    closed(page)
+
+
+def test_wallet__that_does_not_know_the_chain__is_given_it(cast: Cast, browser: Browser) -> None:
+    page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
+    page.wallet(knows=[1])
+    page.do("settings", changes={"chain_id": 84_532})
+    page.connect()
+    page.press("Switch the wallet to chain 84532")
+    page.wait_alert("The service states something else")  # which is on the local chain
+    (asked,) = page.asked()
+    assert (asked["method"], asked["chain"]["chainId"]) == ("wallet_addEthereumChain", "0x14a34")
+    assert asked["chain"]["rpcUrls"] == ["https://sepolia.base.org"]
+    closed(page)
+
+
+def test_wallet__that_does_not_know_a_chain_of_nobody__is_told_where_to_add_it(cast: Cast, browser: Browser) -> None:
+    page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
+    page.wallet(knows=[1])
+    page.connect()
+    page.press("Switch the wallet to chain 31337")
+    page.wait_alert("Add the chain in the wallet's settings")
+    assert page.asked() == []
+    closed(page)
+
+
+def test_wallet__that_is_locked__is_named_as_what_is_waited_for(cast: Cast, browser: Browser) -> None:
+    page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3"))
+    page.wallet(locked=True)
+    page.connect()
+    page.wait("It may be locked")
+    page.check()
+    page.wallet(locked=False)
+    assert "It may be locked" not in page.wait("Give a sign of life")
     closed(page)
 
 

@@ -147,7 +147,7 @@ class Page:
 
     def wallet(self, **changes: object) -> None:
         """Make the wallet behave differently: ``declines_to_send``, ``silent``, ``late``, ``loses``, ``forgets``,
-        ``lies``, ``chainId``, ``shown``."""
+        ``lies``, ``locked``, ``knows`` (chains), ``chainId``, ``shown``."""
         self.do("wallet", changes=changes)
 
     def answer_late(self) -> None:

@@ -19,6 +19,9 @@ import { Wallet, discover } from "./wallet.js";
 import type { Announced } from "./wallet.js";
 
 const PATIENCE_MILLISECONDS = 500;
+/** A wallet that shows nothing by then is locked, or waits behind the window. */
+const HINT_MILLISECONDS = 2_000;
+const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
 
 /** Shows the wallets that announce themselves; the person chooses one. */
 export async function start(place: HTMLElement, acting: HTMLElement): Promise<void> {
@@ -41,10 +44,31 @@ export async function start(place: HTMLElement, acting: HTMLElement): Promise<vo
   });
   await new Promise((resolve) => setTimeout(resolve, count === 0 ? PATIENCE_MILLISECONDS : 0));
   if (count === 0) {
-    list.replaceChildren(
-      "No wallet was found in this browser. Install one that announces itself (EIP-6963), and reload the page.",
-    );
+    list.hidden = true;
+    session.replaceChildren(...withoutWallet());
   }
+}
+
+/** What a wallet is, and how to come by one. */
+function withoutWallet(): HTMLElement[] {
+  const found = element("a", { href: FIND_WALLET, rel: "noopener noreferrer external" }, "a list of wallets");
+  return [
+    element("p", { role: "status" }, element("strong", {}, "No wallet was found in this browser.")),
+    element(
+      "p",
+      {},
+      "A wallet is a program that keeps the keys of your account on the chain and asks you before anything is signed or paid. " +
+        "On a computer it is an extension of the browser; on a phone it is an app, which has a browser of its own.",
+    ),
+    element(
+      "ol",
+      {},
+      element("li", {}, "Choose one, for example from ", found, ", and install it from its maker's own site."),
+      element("li", {}, "Make an account in it. What it shows you to write down once is the account: give it to nobody."),
+      element("li", {}, "Come back to this page, on a phone within the wallet's browser, and reload it."),
+    ),
+    element("p", {}, "Everything that these pages show can be read without one."),
+  ];
 }
 
 /** Connects a wallet and shows what its account can do; again whenever account or chain change. */
@@ -53,8 +77,7 @@ async function connected(settings: Settings, announced: Announced, session: HTML
   session.replaceChildren(shown);
   let wallet: Wallet | undefined;
   try {
-    shown.textContent = "The wallet is asked for an account.";
-    wallet = await Wallet.connect(announced, settings.deployment.chainId);
+    wallet = await hinted(shown, Wallet.connect(announced, settings.deployment.chainId));
     const again = element("p");
     wallet.onChange(() => {
       if (!shown.isConnected) return;
@@ -78,6 +101,22 @@ async function connected(settings: Settings, announced: Announced, session: HTML
     if (chosen !== undefined && error instanceof ServiceError && error.code === "wrong_chain") {
       shown.append(element("p", {}, switching(chosen, settings, announced, session, shown)));
     }
+  }
+}
+
+/** Waits for the wallet's account; once that takes long, says what the wallet may be waiting for. */
+async function hinted(shown: HTMLElement, connecting: Promise<Wallet>): Promise<Wallet> {
+  const hint = element("p", { role: "status" });
+  shown.replaceChildren(element("p", {}, "The wallet is asked for an account."), hint);
+  const timer = setTimeout(() => {
+    hint.textContent =
+      "The wallet has not answered yet. It may be locked, or its window may be behind this one: " +
+      "press the wallet's sign beside the browser's address bar, unlock it, and allow this page to see an account.";
+  }, HINT_MILLISECONDS);
+  try {
+    return await connecting;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

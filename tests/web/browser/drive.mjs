@@ -86,12 +86,19 @@ async function answer(wallet, method, params) {
   const { account } = wallet;
   switch (method) {
     case 'eth_requestAccounts':
+      if (wallet.locked) await new Promise((resolve) => (wallet.unlock = resolve));
+    // falls through
     case 'eth_accounts':
       return [viem.getAddress(wallet.shown ?? wallet.safe?.address ?? account.address)];
     case 'eth_chainId':
       return `0x${wallet.chainId.toString(16)}`;
     case 'wallet_switchEthereumChain':
+      if (wallet.knows?.includes(Number(params[0].chainId)) === false) throw { code: 4902, message: 'Unrecognized chain.' };
       wallet.chainId = Number(params[0].chainId);
+      return null;
+    case 'wallet_addEthereumChain':
+      wallet.asked.push({ method, chain: params[0] });
+      wallet.knows?.push(Number(params[0].chainId));
       return null;
     case 'eth_signTypedData_v4': {
       const typedData = JSON.parse(params[1]);
@@ -213,9 +220,10 @@ const commands = {
       changes,
     );
   },
-  /** Changes how the wallet behaves: declines_to_send, silent, late, loses, forgets, lies, chainId, shown. */
+  /** Changes how the wallet behaves: declines_to_send, silent, late, loses, forgets, lies, locked, knows, chainId, shown. */
   async wallet({ found, changes }) {
     Object.assign(found.wallet, changes);
+    if (changes.locked === false) found.wallet.unlock?.();
     const events = [
       ...('chainId' in changes ? ['chainChanged'] : []),
       ...('shown' in changes ? ['accountsChanged'] : []),
