@@ -15,6 +15,7 @@ import { Stage, problem } from "./stage.js";
 import type { Offer } from "./stage.js";
 import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
+import { whyNothing } from "./waiting.js";
 import { Wallet, discover } from "./wallet.js";
 import type { Announced } from "./wallet.js";
 
@@ -89,11 +90,12 @@ async function connected(settings: Settings, announced: Announced, session: HTML
     shown.textContent = "The chain is read through the wallet's node.";
     const context = await makeContext(settings, wallet);
     const { chainId } = settings.deployment;
+    const own = element("a", { href: `/people/${wallet.address}` }, "Its bounties, and what waits for it");
     shown.replaceChildren(
-      element("p", { class: "account" }, `${wallet.name}: account ${wallet.address} on chain ${chainId}`),
+      element("p", { class: "account" }, `${wallet.name}: account ${wallet.address} on chain ${chainId}. `, own),
       again,
     );
-    show(shown, await offersOf(context));
+    show(shown, ...(await offersOf(context)));
     if (settings.actions !== "publish") shown.append(forSafe(settings, wallet));
   } catch (error) {
     shown.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
@@ -146,7 +148,7 @@ function forSafe(settings: Settings, wallet: Wallet): HTMLElement {
     if (!(await context.node.isContract(address))) {
       throw new ServiceError("not_a_safe", "There is no contract at this address on the wallet's chain.");
     }
-    show(shown, await preparedOffers(context));
+    show(shown, ...(await preparedOffers(context)));
   };
   const go = button("Show what it can do", () => {
     shown.replaceChildren();
@@ -166,8 +168,9 @@ function forSafe(settings: Settings, wallet: Wallet): HTMLElement {
   );
 }
 
-function show(shown: HTMLElement, offers: readonly Offer[]): void {
-  if (offers.length === 0) shown.append(element("p", {}, "This account can do nothing here at the moment."));
+/** Shows what the account can do; where that is nothing, why. */
+function show(shown: HTMLElement, offers: readonly Offer[], why: string): void {
+  if (offers.length === 0) shown.append(element("p", {}, `This account can do nothing here at the moment. ${why}`));
   for (const offer of offers) {
     const stage = new Stage();
     const go = button(offer.button, () => {
@@ -186,18 +189,21 @@ function show(shown: HTMLElement, offers: readonly Offer[]): void {
   }
 }
 
-/** What needs no signature of the account but its transaction. */
-async function preparedOffers(context: Context): Promise<Offer[]> {
-  const { bounty } = context.settings;
-  return bounty === undefined ? [heartbeat(context)] : hubOffers(context, await readState(context, bounty));
+/** What needs no signature of the account but its transaction; and why that may be nothing. */
+async function preparedOffers(context: Context): Promise<[Offer[], string]> {
+  const { bounty: stated } = context.settings;
+  if (stated === undefined) return [[heartbeat(context)], ""];
+  const bounty = await readState(context, stated);
+  return [hubOffers(context, bounty), whyNothing(context.account, bounty)];
 }
 
-/** What the account can do on this page now. */
-async function offersOf(context: Context): Promise<Offer[]> {
+/** What the account can do on this page now; and why that may be nothing. */
+async function offersOf(context: Context): Promise<[Offer[], string]> {
   const { settings } = context;
-  if (settings.actions === "guardians") return [heartbeat(context)];
-  if (settings.actions === "publish") return [publishOffer(context)];
-  if (settings.bounty === undefined) return [];
+  if (settings.actions === "guardians") return [[heartbeat(context)], ""];
+  if (settings.actions === "publish") return [[publishOffer(context)], ""];
+  if (settings.bounty === undefined) return [[], ""];
   const bounty = await readState(context, settings.bounty);
-  return [hubOffers, submitOffers, verdictOffers, openingOffers].flatMap((offers) => offers(context, bounty));
+  const all = [hubOffers, submitOffers, verdictOffers, openingOffers].flatMap((offers) => offers(context, bounty));
+  return [all, whyNothing(context.account, bounty)];
 }

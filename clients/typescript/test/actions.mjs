@@ -7,7 +7,7 @@ import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 const generated = ["../src/generated/hub", "../src/generated/refusals"];
-const parts = ["api", "files", "refused", "safe", "text", "verdict", "../src/errors", "../src/hub", ...generated];
+const parts = ["api", "files", "refused", "safe", "text", "verdict", "waiting", "../src/errors", "../src/hub", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -106,6 +106,24 @@ test("no refusal of the Hub speaks to a command line or to the owner", () => {
 test("a refusal that nobody knows has a next step all the same", () => {
   assert.match(actions.refusedBy("0x12345678", USDC).nextAction, /^Reload the page/);
 });
+
+const OPEN_BOUNTY = {
+  ...{ isOpen: true, outcome: 0, hasSubmissions: true, guardians: ["guardian"], poster: "poster", winner: "winner" },
+  ...{ now: 50n, submissionDeadline: 1893456000n, revealAt: 1893456060n, judgingDeadline: 1893459600n },
+};
+for (const [account, changes, expected] of [
+  ["poster", {}, /Submissions close at 2030-01-01 00:00:00 UTC, and Guardians decide by 2030-01-01 01:00:00 UTC/],
+  ["guardian", {}, /can open and judge work from 2030-01-01 00:01:00 UTC/],
+  ["solver", { now: 1893456030n }, /can be opened, by the Guardians alone, from 2030-01-01 00:01:00 UTC/],
+  ["solver", { now: 1893456060n }, /Guardians decide by 2030-01-01 01:00:00 UTC/],
+  ["solver", { isOpen: false, outcome: 1 }, /award is another account's/],
+  ["winner", { isOpen: false, outcome: 1 }, /What was due to this account is paid/],
+  ["poster", { isOpen: false, outcome: 2 }, /What was due to this account is paid/],
+]) {
+  test(`an account that can do nothing, as ${account} ${Object.keys(changes)}, is told why`, () => {
+    assert.match(actions.whyNothing(account, { ...OPEN_BOUNTY, ...changes }), expected);
+  });
+}
 
 const ADDRESS = `0x${"aA".repeat(20)}`;
 const away = (status) => new actions.ServiceError("api_unreachable", "the API does not answer", { status });
