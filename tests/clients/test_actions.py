@@ -40,7 +40,7 @@ def compressed_sizes() -> tuple[int, int]:
 
 def test_scripts__compressed__stay_small() -> None:
     acting, loader = compressed_sizes()
-    assert (acting < MOST_BYTES, loader < 1_000) == (True, True)
+    assert (acting < MOST_BYTES, loader < 1_200) == (True, True)
 
 
 def test_packages__in_the_scripts__are_listed_with_their_notices_and_pins() -> None:

@@ -313,6 +313,19 @@ const commands = {
     const summary = await found.page.waitForSelector(`::-p-xpath(//summary[normalize-space(.)=${quoted(text)}])`);
     await summary.evaluate((each) => (each.parentElement.open = true));
   },
+  /** Has the reader live elsewhere, from the next page on. */
+  async timezone({ found, zone }) {
+    await found.page.emulateTimezone(zone);
+  },
+  /** What the first button with this text puts into the clipboard. */
+  async copied({ found, text }) {
+    await found.page.evaluate(() => {
+      navigator.clipboard.writeText = async (written) => void (window.written = written); // none in a headless browser
+    });
+    const button = await found.page.waitForSelector(`::-p-xpath(//button[normalize-space(.)=${quoted(text)}])`);
+    await button.click();
+    return found.page.evaluate(() => window.written);
+  },
   async tick({ found, label }) {
     await (await fieldOf(found.page, label)).evaluate((each) => each.click());
   },
