@@ -230,7 +230,8 @@ def test_finality__of_a_young_block__is_said_in_minutes(pages: Pages) -> None:
 def test_page__of_a_bounty__has_the_challenge_before_money_and_evidence_and_each_moment_once(pages: Pages) -> None:
     awarded(pages.ledger.add())
     html = pages.get("/bounties/1").get_data(as_text=True)
-    order = [html.index(f'id="{part}"') for part in ("reasons", "challenge", "timeline", "money", "wallet", "guardians")]
+    parts = ("reasons", "challenge", "timeline", "money", "wallet", "guardians")
+    order = [html.index(f'id="{part}"') for part in parts]
     assert order == sorted(order)
     assert html.count("Submissions close") == 1
     assert html.count("<summary>Reasons</summary>") == 2  # with the outcome, and not again with the Guardians

@@ -106,10 +106,8 @@ def _install_problems(app: Flask) -> None:
 
     @app.errorhandler(HTTPException)
     def http(error: HTTPException) -> PlainResponse:
-        if error.code == 404 and (place := _without_slash()) is not None:
-            return redirect(place, 301)
         if error.code == 404:
-            return _problem(404, _ABSENT, gettext("Check the address, or start from the list of bounties."))
+            return _nowhere()
         response = _problem(error.code or 500, _REFUSED, gettext("These pages can only be read."))
         if allowed := getattr(error, "valid_methods", None):
             response.headers["Allow"] = ", ".join(sorted(allowed))
@@ -123,6 +121,13 @@ def _install_problems(app: Flask) -> None:
             number=correlation_id.get(),
         )
         return _problem(500, marked("This page cannot be shown"), text)
+
+
+def _nowhere() -> PlainResponse:
+    """The answer where no page is: the one that an address with a slash at its end means, or what to do."""
+    if (place := _without_slash()) is not None:
+        return redirect(place, 301)
+    return _problem(404, _ABSENT, gettext("Check the address, or start from the list of bounties."))
 
 
 def _without_slash() -> str | None:

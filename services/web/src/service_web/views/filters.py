@@ -94,9 +94,7 @@ class Search:
     @property
     def set(self) -> tuple["Set", ...]:
         """What is set, each with the address without it."""
-        texts = [
-            Set(gettext(NAMES[name]), text, self._without(name)) for name, text in self.texts.items()
-        ]
+        texts = [Set(gettext(NAMES[name]), text, self._without(name)) for name, text in self.texts.items()]
         if self.sort is BountySort.NEWEST:
             return tuple(texts)
         plain = Search(self.chosen, BountySort.NEWEST, None, self.texts, {}, {})
