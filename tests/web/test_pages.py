@@ -237,6 +237,15 @@ def test_page__of_a_bounty__has_the_challenge_before_money_and_evidence_and_each
     assert html.count("<summary>Reasons</summary>") == 2  # with the outcome, and not again with the Guardians
 
 
+def test_title_and_text__of_a_poster__are_in_the_language_that_the_page_names(pages: Pages) -> None:
+    pages.ledger.add(page=page_of(title="Schnell").replace(b"language: en", b"language: de"))
+    html = pages.get("/bounties/1").get_data(as_text=True)
+    for start in ('<h1 lang="de">', '<p class="lead" lang="de">', '<ul lang="de">'):
+        assert start in html
+    assert re.search(r'class="stranger"[^>]* lang="de"', html)
+    assert html.startswith('<!doctype html>\n<html lang="en">')
+
+
 def test_timeline__as_text__has_every_moment(pages: Pages) -> None:
     bounty = pages.ledger.add()
     awarded(bounty)
