@@ -675,6 +675,7 @@ def test_wallet__that_answers_after_the_step_was_begun_anew__takes_no_newer_tran
     cast: Cast, browser: Browser
 ) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
+    cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
     page.wallet(late=True)
     page.press("Give a sign of life")
     page.wait("Function of the contract")
