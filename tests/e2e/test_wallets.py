@@ -39,6 +39,7 @@ JUDGING_SECONDS = 600
 LONG_SECONDS = 3_600
 ESCROW = 25_000_000
 AWARD = "24 tUSDC"
+MONEY = "[data-part=money]"
 
 
 @pytest.fixture(scope="module")
@@ -461,13 +462,18 @@ def test_api__that_restarts__is_waited_for_and_the_wallet_asked_again_with_the_r
 
 
 def test_heartbeat__by_a_guardian__is_on_chain(cast: Cast, browser: Browser) -> None:
-    page = opened(cast, browser, "guardian-1", "/guardians")
+    page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-1"))
+    page.do("settings", changes={"explorer_url": "https://explorer.example"})
+    page.connect()
     page.press("Give a sign of life")
     shown = page.wait("Function of the contract")
     assert cast.stack.hub.hub.address in shown
     assert cast.address("guardian-1") in shown
     page.press(SEND)
-    page.wait("Recorded in transaction")
+    (sent,) = re.findall(r"Recorded in transaction (0x[0-9a-f]{64})", page.wait("Recorded in transaction"))
+    assert page.text(f".stage a[href='https://explorer.example/tx/{sent}']") == sent
+    page.wait("Copy the transaction's hash")
+    page.check()
     closed(page)
 
 
@@ -476,6 +482,8 @@ def test_connection__without_a_wallet__says_so(cast: Cast, browser: Browser) -> 
     assert not [each for each in page.requests() if "start-" in each], "nothing is loaded before the button is pressed"
     page.press("Connect a wallet")
     page.wait("No wallet was found in this browser")
+    page.wait("A wallet is a program that keeps the keys of your account")
+    page.check()
     closed(page)
 
 
@@ -504,6 +512,40 @@ def test_wallet__on_another_chain__is_refused_until_it_switches(cast: Cast, brow
     page.press("Connect again")
     page.press("Give a sign of life")
     page.wait("Function of the contract")
+    closed(page)
+
+
+def test_wallet__that_does_not_know_the_chain__is_given_it(cast: Cast, browser: Browser) -> None:
+    page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
+    page.wallet(knows=[1])
+    page.do("settings", changes={"chain_id": 84_532})
+    page.connect()
+    page.press("Switch the wallet to chain 84532")
+    page.wait_alert("The service states something else")  # which is on the local chain
+    (asked,) = page.asked()
+    assert (asked["method"], asked["chain"]["chainId"]) == ("wallet_addEthereumChain", "0x14a34")
+    assert asked["chain"]["rpcUrls"] == ["https://sepolia.base.org"]
+    closed(page)
+
+
+def test_wallet__that_does_not_know_a_chain_of_nobody__is_told_where_to_add_it(cast: Cast, browser: Browser) -> None:
+    page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
+    page.wallet(knows=[1])
+    page.connect()
+    page.press("Switch the wallet to chain 31337")
+    page.wait_alert("Add the chain in the wallet's settings")
+    assert page.asked() == []
+    closed(page)
+
+
+def test_wallet__that_is_locked__is_named_as_what_is_waited_for(cast: Cast, browser: Browser) -> None:
+    page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3"))
+    page.wallet(locked=True)
+    page.connect()
+    page.wait("It may be locked")
+    page.check()
+    page.wallet(locked=False)
+    assert "It may be locked" not in page.wait("Give a sign of life")
     closed(page)
 
 
@@ -674,6 +716,32 @@ def test_wallet__that_shows_nothing__can_be_waited_for_no_longer(cast: Cast, bro
     closed(page)
 
 
+def test_wallet__that_answers_after_the_step_was_begun_anew__takes_no_newer_transactions_place(
+    cast: Cast, browser: Browser
+) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
+    page.wallet(late=True)
+    page.press("Give a sign of life")
+    page.wait("Function of the contract")
+    page.press(SEND)
+    page.press("Stop waiting")
+    page.wait_alert("This page has stopped waiting.")
+    page.wallet(late=False)
+    with no_blocks(cast):
+        page.press("Give a sign of life")
+        page.wait("An earlier attempt was begun here and is not on the chain.")
+        page.press(SEND)
+        (newer,) = re.findall(r"Sent as (0x[0-9a-f]{64})", page.wait("Sent as 0x"))
+        page.answer_late()
+        closed(page)
+        page = opened(cast, browser, "guardian-3", "/guardians")
+        page.press("Give a sign of life")
+        assert f"Sent as {newer}" in page.wait("Sent as 0x")
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
 def test_chain__that_stands_still__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     with no_blocks(cast):
@@ -776,7 +844,8 @@ def claim(cast: Cast, browser: Browser, played: Played) -> None:
     before = cast.token_balance(safe.address)
     assert cast.page_shows(played.funded, "Awarded")
     page = opened(cast, browser, "solver-1", played.path)
-    page.wait("This account can do nothing here at the moment.")
+    page.wait("This account can do nothing here at the moment. The bounty is over, and its award is another account's.")
+    page.wait("Its bounties, and what waits for it")
     page.do("expand", text="Prepare a transaction for a Safe")
     page.press("Show what it can do")
     page.wait_alert("This is not an address.")
@@ -881,13 +950,18 @@ def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, bro
     assert "you receive nothing" in page.wait("Function of the contract")
     page.press(SEND)
     page.wait("Settled by transaction")
+    assert "Settled by transaction" in page.text(".stage :focus")  # who acted is led to what came of it
+    assert "can claim its part on this page" in page.text("#acting")
+    page.wait("Not awarded")  # without a reload
     closed(page)
-    assert cast.page_shows(funded, "Not awarded")
     before = cast.token_balance(cast.address("poster"))
     page = opened(cast, browser, "poster", path_of(funded))
     ends_with_final(cast, page, "Claim it")
     assert "You receive\n25 tUSDC" in page.text("#acting")
+    assert "Waits to be claimed" in page.text(MONEY)
     page.press(SEND)
     page.wait("Paid: 25 tUSDC")
+    wait_until(lambda: "Waits to be claimed" not in page.text(MONEY), IDLE_SECONDS)  # without a reload
+    assert "Paid" in page.text(MONEY)
     assert cast.token_balance(cast.address("poster")) - before == 25_000_000
     closed(page)

@@ -146,9 +146,13 @@ class Page:
         return base64.b64decode(self.do("saved", text=text))
 
     def wallet(self, **changes: object) -> None:
-        """Make the wallet behave differently: ``declines_to_send``, ``silent``, ``loses``, ``forgets``, ``lies``,
-        ``chainId``, ``shown``."""
+        """Make the wallet behave differently: ``declines_to_send``, ``silent``, ``late``, ``loses``, ``forgets``,
+        ``lies``, ``locked``, ``knows`` (chains), ``chainId``, ``shown``."""
         self.do("wallet", changes=changes)
+
+    def answer_late(self) -> None:
+        """Have a ``late`` wallet send what it was asked first, and the page write down what it makes of it."""
+        self.do("answer_late")
 
     def wait_read(self, method: str) -> None:
         """Wait until the page has asked the wallet's node this."""

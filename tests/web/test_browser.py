@@ -125,7 +125,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 def visit_of(name: str, path: str) -> Visit:
     """A visit for a picture."""
-    return Visit(name, path, 1_000, "light", axe=False)
+    return Visit(name, path, 1_100, "light", axe=False)
 
 
 def case_of(visit: Visit, origin: str) -> dict[str, Any]:

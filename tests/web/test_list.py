@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 from urllib.parse import quote
 
@@ -189,6 +190,25 @@ def test_token__with_decimals_that_no_token_has__costs_nothing(pages: Pages) -> 
     assert "Not everything was understood" not in pages.text("/?min_award=25&max_award=25000000")
 
 
-@pytest.mark.parametrize(("query", "is_unfolded"), [("search=x", False), ("min_award=1", True), ("poster=x", True)])
-def test_filters__in_use__are_not_folded_away(pages: Pages, query: str, is_unfolded: bool) -> None:
-    assert ("<details open>" in pages.get(f"/?{query}").get_data(as_text=True)) == is_unfolded
+def test_filters__in_use__are_words_that_can_be_removed_one_by_one(pages: Pages) -> None:
+    html = pages.get("/?search=parser&min_award=5&sort=award").get_data(as_text=True)
+    (shown,) = re.findall(r'<ul class="set".*?</ul>', html, re.DOTALL)
+    found = re.findall(r'href="([^"]*)"><span class="unseen">Remove:</span> ([^<]*)', shown)
+    assert [(unescape(address), name.rstrip(": ")) for address, name in found] == [
+        ("/?min_award=5&sort=award", "Search"),
+        ("/?search=parser&sort=award", "Award at least"),
+        ("/?search=parser&min_award=5", "Highest award first"),
+    ]
+    assert "Remove:" not in pages.text("/")
+
+
+@pytest.mark.parametrize(("query", "is_open"), [("search=x", False), ("min_award=1", False), ("min_award=x", True)])
+def test_filters__with_a_problem__are_not_folded_away(pages: Pages, query: str, is_open: bool) -> None:
+    assert ("<details open>" in pages.get(f"/?{query}").get_data(as_text=True)) == is_open
+
+
+def test_list__that_is_empty__leads_on(pages: Pages) -> None:
+    pages.ledger.add(page=page_of(title="Something else"))
+    html = pages.get("/?search=nothing").get_data(as_text=True)
+    for address in ("/", "/?show=all&amp;search=nothing", "/feed.atom", "/publish"):
+        assert f'<li><a href="{address}">' in html

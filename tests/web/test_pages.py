@@ -96,7 +96,7 @@ def test_money__of_a_final_bounty__shows_who_has_claimed(pages: Pages) -> None:
     awarded(bounty)
     bounty.claims = [(AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000)]
     shown = pages.text("/bounties/1")
-    assert "24 USDC Paid" in shown
+    assert re.search(r"Award to the winner 24 USDC 0x\S+ Paid", shown)
     assert shown.count("Waits to be claimed") == 4  # the Poster, two Guardians, the protocol
     bounty.claims.append((AmountKind.GUARDIAN_FEE, GUARDIANS[1], 250_000))
     assert pages.text("/bounties/1").count("Waits to be claimed") == 3
@@ -228,6 +228,25 @@ def test_finality__of_a_young_block__is_said_in_minutes(pages: Pages) -> None:
     assert "The terms of this bounty cannot change any more" in pages.text("/bounties/2")
 
 
+def test_page__of_a_bounty__has_the_challenge_before_money_and_evidence_and_each_moment_once(pages: Pages) -> None:
+    awarded(pages.ledger.add())
+    html = pages.get("/bounties/1").get_data(as_text=True)
+    parts = ("reasons", "challenge", "timeline", "money", "wallet", "guardians")
+    order = [html.index(f'id="{part}"') for part in parts]
+    assert order == sorted(order)
+    assert html.count("Submissions close") == 1
+    assert html.count("<summary>Reasons</summary>") == 2  # with the outcome, and not again with the Guardians
+
+
+def test_title_and_text__of_a_poster__are_in_the_language_that_the_page_names(pages: Pages) -> None:
+    pages.ledger.add(page=page_of(title="Schnell").replace(b"language: en", b"language: de"))
+    html = pages.get("/bounties/1").get_data(as_text=True)
+    for start in ('<h1 lang="de">', '<p class="lead" lang="de">', '<ul lang="de">'):
+        assert start in html
+    assert re.search(r'class="stranger"[^>]* lang="de"', html)
+    assert html.startswith('<!doctype html>\n<html lang="en">')
+
+
 def test_timeline__as_text__has_every_moment(pages: Pages) -> None:
     bounty = pages.ledger.add()
     awarded(bounty)
@@ -317,7 +336,7 @@ def test_find__a_number_or_an_address__leads_there(pages: Pages) -> None:
     "path",
     ["/nothing", "/bounties/0", "/bounties/01", "/bounties/x", "/bounties/9999999999999999999", "/bounties/99",
      "/people/0x12", "/people/poster", "/bounties/1/timeline/huge-pink.svg", "/assets/style.css",
-     "//evil.example", "/bounties//1", "/bounties/1/", "/assets/..%2fapp.py"],
+     "//evil.example", "//evil.example/", "/bounties//1", "/nothing/", "/assets/..%2fapp.py"],
 )  # fmt: skip
 def test_path__of_nothing__is_a_page_that_says_so(pages: Pages, path: str) -> None:
     path, _, query = path.partition("?")
@@ -325,6 +344,25 @@ def test_path__of_nothing__is_a_page_that_says_so(pages: Pages, path: str) -> No
     assert answer.status_code == 404
     assert answer.mimetype == "text/html"
     assert "There is no such page" in text_of(answer.get_data(as_text=True))
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [("/bounties", "/"), ("/bounties/", "/bounties"), ("/people", "/find"), ("/people/", "/people"),
+     ("/bounties/1/", "/bounties/1"), ("/guardians/", "/guardians"), ("/bounties/99/", "/bounties/99")],
+)  # fmt: skip
+def test_path__that_is_cut_off_or_ends_with_a_slash__leads_on(pages: Pages, path: str, place: str) -> None:
+    answer = pages.get(path)
+    assert (answer.status_code, answer.headers["Location"]) == (301, place)
+
+
+def test_list__shared_elsewhere__has_a_description_and_leads_to_the_feeds(pages: Pages) -> None:
+    html = pages.get("/?show=all").get_data(as_text=True)
+    described = re.search(r'<meta property="og:description" content="([^"]+)">', html)
+    assert described is not None
+    assert "money already lies in a contract" in described[1]
+    assert '<meta property="og:url" content="https://bounties.example/?show=all">' in html
+    assert html.count('href="/feed.atom"') > 2
 
 
 @pytest.mark.parametrize("path", EVERY_PAGE)

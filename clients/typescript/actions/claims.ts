@@ -3,6 +3,7 @@
 import type { Bounty } from "./bounty.js";
 import { AWARDED, requireFinal } from "./bounty.js";
 import type { Context } from "./context.js";
+import { finished } from "./results.js";
 import type { Offer } from "./stage.js";
 import { amount } from "./text.js";
 import { hubCall, perform } from "./transactions.js";
@@ -66,7 +67,7 @@ export function heartbeat(context: Context): Offer {
         facts: [["What it does", `records that the Guardian ${account} is there; no money moves`]],
         expected: { eventName: "GuardianHeartbeat", args: { guardian: account } },
       });
-      stage.done(`Recorded in transaction ${found.hash}.`);
+      finished(settings, stage, "Recorded in transaction", found.hash, "Nothing is left to do: Posters see when it was.");
     },
   };
 }
@@ -78,7 +79,7 @@ function claiming(
   what: string,
   step: Pick<Step, "name" | "functionName" | "call" | "expected">,
 ): Offer {
-  const { account, token } = context;
+  const { account, token, settings } = context;
   const shown = amount(due, token);
   return {
     title: `Claim ${what}: ${shown}`,
@@ -95,7 +96,8 @@ function claiming(
         ["You pay", "nothing but the network's fee"],
       ] as const;
       const found = await perform(context, stage, { ...step, title: `Claim ${what}`, facts });
-      stage.done(`Paid: ${amount(found.args["amount"] as bigint, token)}, by transaction ${found.hash}.`);
+      const paid = `Paid: ${amount(found.args["amount"] as bigint, token)}, by transaction`;
+      finished(settings, stage, paid, found.hash, `Nothing is left to do: the amount is in your account ${account}.`);
     },
   };
 }
@@ -123,7 +125,8 @@ function settling(context: Context, bounty: Bounty): Offer {
         ],
         expected: { eventName: "BountyFinalized", args: { bountyId: id } },
       });
-      stage.done(`Settled by transaction ${found.hash}. The page shows it once the index has read the block.`);
+      const next = `Next, the Poster ${poster} can claim its part on this page, once the block is finalized.`;
+      finished(context.settings, stage, "Settled by transaction", found.hash, next);
     },
   };
 }

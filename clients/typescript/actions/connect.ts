@@ -1,11 +1,17 @@
 /**
- * The only script that a page names: it loads the others when somebody presses the button. The stylesheet shows that
- * button where scripts run; the class is for browsers whose stylesheets do not know whether they do.
+ * The only script that a page names: it shows times as the reader's clock has them, and loads the other scripts when
+ * somebody presses the button. The stylesheet shows that button where scripts run; the class is for browsers whose
+ * stylesheets do not know whether they do.
  */
+
+import { improve } from "./reading.js";
 
 const place = document.getElementById("wallet");
 const button = document.getElementById("connect");
 const acting = document.getElementById("acting");
+const switcher = document.getElementById("zone");
+
+if (switcher instanceof HTMLButtonElement) improve(switcher);
 
 if (place !== null && acting !== null && button instanceof HTMLButtonElement) {
   place.classList.add("ready");

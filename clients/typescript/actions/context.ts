@@ -51,6 +51,7 @@ export async function makeContext(settings: Settings, wallet: Wallet, safe?: Add
     Journal.open(deployment, account),
     typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", { signal }))).catch(() => undefined),
   ]);
+  node.useToken({ symbol: symbol.slice(0, 20), decimals });
   if (stated !== undefined) {
     const { address: theirs, ...shown } = stated.escrow_token;
     refuseDifferences("deployment_mismatch", [

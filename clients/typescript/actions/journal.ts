@@ -54,6 +54,18 @@ export class Journal {
     await this.#written((store) => store.put(value, this.#prefix + name));
   }
 
+  /** Puts what `change` makes of a value in its place, in one transaction; where it makes nothing, it stays as it is. */
+  async replace<Value>(name: string, change: (kept: Value | undefined) => Value | undefined): Promise<void> {
+    const key = this.#prefix + name;
+    await this.#written((store) => {
+      const reading = store.get(key) as IDBRequest<Value | undefined>;
+      reading.onsuccess = () => {
+        const changed = change(reading.result);
+        if (changed !== undefined) store.put(changed, key);
+      };
+    });
+  }
+
   async remove(name: string): Promise<void> {
     await this.#written((store) => store.delete(this.#prefix + name));
   }

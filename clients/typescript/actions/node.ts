@@ -3,14 +3,15 @@
  * for the chain, which its owner trusts with more than this page.
  */
 
-import { decodeErrorResult, decodeFunctionResult, encodeEventTopics, encodeFunctionData } from "viem";
+import { decodeFunctionResult, encodeEventTopics, encodeFunctionData } from "viem";
 import { erc20Abi, parseEventLogs } from "viem";
 import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ReadContractParameters, ReadContractReturnType } from "viem";
 import { ServiceError } from "../src/errors.js";
 import { hubAbi } from "../src/generated/hub.js";
-import { REFUSALS } from "../src/generated/refusals.js";
 import { RECENT_BLOCKS } from "../src/generated/witnesses.js";
+import { refusedBy } from "./refused.js";
+import type { Token } from "./text.js";
 import type { Wallet } from "./wallet.js";
 
 /** A block, as far as it is needed. */
@@ -68,10 +69,16 @@ const MOST_MILLISECONDS = 30_000;
 export class Node {
   readonly #wallet: Wallet;
   readonly #hub: Address;
+  #token: Token | undefined;
 
   constructor(wallet: Wallet, hub: Address) {
     this.#wallet = wallet;
     this.#hub = hub;
+  }
+
+  /** From now on, refusals name amounts in this token. */
+  useToken(token: Token): void {
+    this.#token = token;
   }
 
   /** A contract's answer; a refusal of the Hub is a ServiceError with its sentence. */
@@ -216,7 +223,7 @@ export class Node {
     try {
       return (await inTime(this.#wallet.read("eth_call", [call, block]))) as Hex;
     } catch (error) {
-      throw explained(error);
+      throw explained(error, this.#token);
     }
   }
 
@@ -248,22 +255,9 @@ function same(left: unknown, right: unknown): boolean {
 }
 
 /** The Hub's own refusal, wherever in a wallet's error its data is; anything else is a chain that cannot be read. */
-function explained(error: unknown): ServiceError {
+function explained(error: unknown, token: Token | undefined): ServiceError {
   const data = revertData(error, 0);
-  if (data === undefined) return unreadable();
-  try {
-    const { errorName, args } = decodeErrorResult({ abi: hubAbi, data });
-    const names = hubAbi.find((entry) => entry.type === "error" && entry.name === errorName);
-    const given: readonly unknown[] = args;
-    const inputs: readonly { readonly name: string }[] = names?.inputs ?? [];
-    const values = new Map(inputs.map((input, index) => [input.name, given[index]]));
-    const [message = errorName, nextAction = ""] = REFUSALS[errorName] ?? [];
-    const text = message.replace(/\{(\w+)\}/g, (_, name: string) => String(values.get(name)));
-    return new ServiceError("hub_refuses", text, { nextAction });
-  } catch {
-    const message = "The call would fail, for a reason that the Hub does not name.";
-    return new ServiceError("hub_refuses", message, { nextAction: "Reload the page and look at the bounty again." });
-  }
+  return data === undefined ? unreadable() : refusedBy(data, token);
 }
 
 function revertData(error: unknown, depth: number): Hex | undefined {

@@ -102,7 +102,10 @@ async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<
     ],
     () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body })),
   );
-  stage.done("The winning key is handed over. The Poster can open the work now.");
+  stage.done(
+    "The winning key is handed over.",
+    element("p", {}, `Next, the Poster ${bounty.poster} can open the work on this page.`),
+  );
 }
 
 async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Promise<void> {

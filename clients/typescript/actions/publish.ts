@@ -29,6 +29,7 @@ import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import type { ExpectedEvent } from "./node.js";
 import { requireNoNotice } from "./notices.js";
+import { byTransaction } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { amount, bytes, duration, moment, printable } from "./text.js";
 import { hubCall, perform } from "./transactions.js";
@@ -136,7 +137,8 @@ async function publish(context: Context, stage: Stage): Promise<void> {
     expected,
   });
   const id = found.args["bountyId"] as bigint;
-  await reported(context, stage, name, funding, id, `Funded by transaction ${found.hash}.`);
+  const text = byTransaction(context.settings, "Funded by transaction", found.hash);
+  await reported(context, stage, name, funding, id, text);
 }
 
 /** Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. */
@@ -146,7 +148,7 @@ async function reported(
   name: string,
   funding: Funding,
   id: bigint,
-  text: string,
+  text: string | readonly (Node | string)[],
 ): Promise<void> {
   await journal.put(name, { ...funding, reported: id });
   await journal.forgetWritten(DRAFT);

@@ -27,6 +27,8 @@ export interface Settings {
   readonly apiUrl: string;
   /** Below which ciphertexts are uploaded and downloaded; ends with a slash. */
   readonly bucketUrl: string;
+  /** A block explorer with the paths `/tx/…` and `/address/…`; without one nothing is linked. */
+  readonly explorerUrl: string | undefined;
   /** Undefined while its clock is not known. */
   readonly beacon: Beacon | undefined;
   /** Where this origin has the beacon's rounds. */
@@ -42,6 +44,7 @@ interface Written {
   readonly hub_address: Address;
   readonly api_url: string;
   readonly bucket_url: string;
+  readonly explorer_url: string | null;
   readonly beacon: {
     readonly chain_hash: Hex;
     readonly public_key: string;
@@ -61,6 +64,7 @@ export function readSettings(place: HTMLElement): Settings {
     deployment: { chainId: written.chain_id, hubAddress: written.hub_address },
     apiUrl: written.api_url,
     bucketUrl: written.bucket_url,
+    explorerUrl: written.explorer_url ?? undefined,
     beaconUrl: `${location.origin}/beacon`,
     beacon:
       beacon === null

@@ -26,7 +26,7 @@ const MOST_LETTERS = 1_600;
 
 export class Stage {
   readonly place = element("div", { class: "stage" });
-  readonly #message = element("p", { role: "status" });
+  readonly #message = element("p", { role: "status", tabindex: "-1" });
   readonly #stop = element("p");
   readonly #body = element("div");
   #waiting: AbortSignal | undefined;
@@ -53,7 +53,7 @@ export class Stage {
       list.append(element("div", {}, element("dt", {}, name), element("dd", {}, value)));
     }
     return this.#waited((resolve, reject) => [
-      element("h4", {}, title),
+      element("h4", { tabindex: "-1" }, title),
       list,
       element(
         "p",
@@ -121,17 +121,22 @@ export class Stage {
     this.#body.replaceChildren(...shown);
   }
 
-  /** Ends with what was done. */
-  done(text: string, ...more: readonly Node[]): void {
-    this.say(text);
+  /** Ends with what was done, and leads who acted there. */
+  done(what: string | readonly (Node | string)[], ...more: readonly Node[]): void {
+    this.#message.replaceChildren(...(typeof what === "string" ? [what] : what));
     this.#body.replaceChildren(...more);
+    this.#message.focus();
   }
 
   /** Ends with why it did not go on. */
   fail(error: unknown): void {
     this.say("");
     if (error instanceof ServiceError && error.code === CANCELLED) this.#body.replaceChildren();
-    else this.#body.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
+    else {
+      const alert = element("div", { role: "alert", class: "notice", tabindex: "-1" }, ...problem(error));
+      this.#body.replaceChildren(alert);
+      alert.focus();
+    }
   }
 
   async #waited<Value>(make: (resolve: (value: Value) => void, reject: () => void) => readonly Node[]): Promise<Value> {
@@ -140,7 +145,7 @@ export class Stage {
         this.#body.replaceChildren(
           ...make(resolve, () => reject(new ServiceError(CANCELLED, "Nothing was signed or sent."))),
         );
-        this.#body.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
+        this.#body.querySelector<HTMLElement>("input, textarea, select, h4[tabindex]")?.focus(); // facts come first
       });
     } finally {
       this.#body.replaceChildren();

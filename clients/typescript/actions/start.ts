@@ -15,10 +15,14 @@ import { Stage, problem } from "./stage.js";
 import type { Offer } from "./stage.js";
 import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
+import { whyNothing } from "./waiting.js";
 import { Wallet, discover } from "./wallet.js";
 import type { Announced } from "./wallet.js";
 
 const PATIENCE_MILLISECONDS = 500;
+/** A wallet that shows nothing by then is locked, or waits behind the window. */
+const HINT_MILLISECONDS = 2_000;
+const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
 
 /** Shows the wallets that announce themselves; the person chooses one. */
 export async function start(place: HTMLElement, acting: HTMLElement): Promise<void> {
@@ -41,10 +45,31 @@ export async function start(place: HTMLElement, acting: HTMLElement): Promise<vo
   });
   await new Promise((resolve) => setTimeout(resolve, count === 0 ? PATIENCE_MILLISECONDS : 0));
   if (count === 0) {
-    list.replaceChildren(
-      "No wallet was found in this browser. Install one that announces itself (EIP-6963), and reload the page.",
-    );
+    list.hidden = true;
+    session.replaceChildren(...withoutWallet());
   }
+}
+
+/** What a wallet is, and how to come by one. */
+function withoutWallet(): HTMLElement[] {
+  const found = element("a", { href: FIND_WALLET, rel: "noopener noreferrer external" }, "a list of wallets");
+  return [
+    element("p", { role: "status" }, element("strong", {}, "No wallet was found in this browser.")),
+    element(
+      "p",
+      {},
+      "A wallet is a program that keeps the keys of your account on the chain and asks you before anything is signed or paid. " +
+        "On a computer it is an extension of the browser; on a phone it is an app, which has a browser of its own.",
+    ),
+    element(
+      "ol",
+      {},
+      element("li", {}, "Choose one, for example from ", found, ", and install it from its maker's own site."),
+      element("li", {}, "Make an account in it. What it shows you to write down once is the account: give it to nobody."),
+      element("li", {}, "Come back to this page, on a phone within the wallet's browser, and reload it."),
+    ),
+    element("p", {}, "Everything that these pages show can be read without one."),
+  ];
 }
 
 /** Connects a wallet and shows what its account can do; again whenever account or chain change. */
@@ -53,8 +78,7 @@ async function connected(settings: Settings, announced: Announced, session: HTML
   session.replaceChildren(shown);
   let wallet: Wallet | undefined;
   try {
-    shown.textContent = "The wallet is asked for an account.";
-    wallet = await Wallet.connect(announced, settings.deployment.chainId);
+    wallet = await hinted(shown, Wallet.connect(announced, settings.deployment.chainId));
     const again = element("p");
     wallet.onChange(() => {
       if (!shown.isConnected) return;
@@ -66,11 +90,12 @@ async function connected(settings: Settings, announced: Announced, session: HTML
     shown.textContent = "The chain is read through the wallet's node.";
     const context = await makeContext(settings, wallet);
     const { chainId } = settings.deployment;
+    const own = element("a", { href: `/people/${wallet.address}` }, "Its bounties, and what waits for it");
     shown.replaceChildren(
-      element("p", { class: "account" }, `${wallet.name}: account ${wallet.address} on chain ${chainId}`),
+      element("p", { class: "account" }, `${wallet.name}: account ${wallet.address} on chain ${chainId}. `, own),
       again,
     );
-    show(shown, await offersOf(context));
+    show(shown, ...(await offersOf(context)));
     if (settings.actions !== "publish") shown.append(forSafe(settings, wallet));
   } catch (error) {
     shown.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
@@ -78,6 +103,22 @@ async function connected(settings: Settings, announced: Announced, session: HTML
     if (chosen !== undefined && error instanceof ServiceError && error.code === "wrong_chain") {
       shown.append(element("p", {}, switching(chosen, settings, announced, session, shown)));
     }
+  }
+}
+
+/** Waits for the wallet's account; once that takes long, says what the wallet may be waiting for. */
+async function hinted(shown: HTMLElement, connecting: Promise<Wallet>): Promise<Wallet> {
+  const hint = element("p", { role: "status" });
+  shown.replaceChildren(element("p", {}, "The wallet is asked for an account."), hint);
+  const timer = setTimeout(() => {
+    hint.textContent =
+      "The wallet has not answered yet. It may be locked, or its window may be behind this one: " +
+      "press the wallet's sign beside the browser's address bar, unlock it, and allow this page to see an account.";
+  }, HINT_MILLISECONDS);
+  try {
+    return await connecting;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -107,7 +148,7 @@ function forSafe(settings: Settings, wallet: Wallet): HTMLElement {
     if (!(await context.node.isContract(address))) {
       throw new ServiceError("not_a_safe", "There is no contract at this address on the wallet's chain.");
     }
-    show(shown, await preparedOffers(context));
+    show(shown, ...(await preparedOffers(context)));
   };
   const go = button("Show what it can do", () => {
     shown.replaceChildren();
@@ -127,8 +168,9 @@ function forSafe(settings: Settings, wallet: Wallet): HTMLElement {
   );
 }
 
-function show(shown: HTMLElement, offers: readonly Offer[]): void {
-  if (offers.length === 0) shown.append(element("p", {}, "This account can do nothing here at the moment."));
+/** Shows what the account can do; where that is nothing, why. */
+function show(shown: HTMLElement, offers: readonly Offer[], why: string): void {
+  if (offers.length === 0) shown.append(element("p", {}, `This account can do nothing here at the moment. ${why}`));
   for (const offer of offers) {
     const stage = new Stage();
     const go = button(offer.button, () => {
@@ -147,18 +189,21 @@ function show(shown: HTMLElement, offers: readonly Offer[]): void {
   }
 }
 
-/** What needs no signature of the account but its transaction. */
-async function preparedOffers(context: Context): Promise<Offer[]> {
-  const { bounty } = context.settings;
-  return bounty === undefined ? [heartbeat(context)] : hubOffers(context, await readState(context, bounty));
+/** What needs no signature of the account but its transaction; and why that may be nothing. */
+async function preparedOffers(context: Context): Promise<[Offer[], string]> {
+  const { bounty: stated } = context.settings;
+  if (stated === undefined) return [[heartbeat(context)], ""];
+  const bounty = await readState(context, stated);
+  return [hubOffers(context, bounty), whyNothing(context.account, bounty)];
 }
 
-/** What the account can do on this page now. */
-async function offersOf(context: Context): Promise<Offer[]> {
+/** What the account can do on this page now; and why that may be nothing. */
+async function offersOf(context: Context): Promise<[Offer[], string]> {
   const { settings } = context;
-  if (settings.actions === "guardians") return [heartbeat(context)];
-  if (settings.actions === "publish") return [publishOffer(context)];
-  if (settings.bounty === undefined) return [];
+  if (settings.actions === "guardians") return [[heartbeat(context)], ""];
+  if (settings.actions === "publish") return [[publishOffer(context)], ""];
+  if (settings.bounty === undefined) return [[], ""];
   const bounty = await readState(context, settings.bounty);
-  return [hubOffers, submitOffers, verdictOffers, openingOffers].flatMap((offers) => offers(context, bounty));
+  const all = [hubOffers, submitOffers, verdictOffers, openingOffers].flatMap((offers) => offers(context, bounty));
+  return [all, whyNothing(context.account, bounty)];
 }

@@ -19,6 +19,7 @@ import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { DirectoryField, suspicious } from "./files.js";
 import { heedNotice } from "./notices.js";
+import { finished } from "./results.js";
 import type { Offer, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { hubCall, perform } from "./transactions.js";
@@ -103,8 +104,12 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
           },
         });
   await forget(context, name, sealed);
-  const where = found === undefined ? "" : `, by transaction ${found.hash}`;
-  stage.done(`Your Submission ${commitment} is recorded${where}.`);
+  const what = `Your Submission ${commitment} is recorded`;
+  const next =
+    `You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; ` +
+    `they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
+  if (found === undefined) stage.done(`${what}.`, element("p", {}, next));
+  else finished(settings, stage, `${what}, by transaction`, found.hash, next);
 }
 
 /** Refuses a node that knows an earlier Submission of this account of which the service knows nothing. */

@@ -27,6 +27,8 @@ export interface Step {
 
 /** What was offered to the wallet. Without a hash nobody knows whether the wallet has sent it. */
 interface Attempt {
+  /** By which what comes late is known to be of this attempt; one that an earlier version of the page kept has none. */
+  readonly id?: string;
   readonly data: Hex;
   readonly fromBlock: bigint;
   readonly hash?: Hex;
@@ -95,7 +97,7 @@ async function sent(
   stage.say("");
   const pressed = await stage.confirm(step.title, factsOf(context, step, again), ...buttons);
   await wallet.requireReady();
-  const attempt: Attempt = { data: step.call.data, fromBlock: await node.getBlockNumber() };
+  const attempt: Attempt = { id: crypto.randomUUID(), data: step.call.data, fromBlock: await node.getBlockNumber() };
   await journal.put(step.name, attempt);
   if (pressed === SAVE) {
     offerFile(context, stage, step);
@@ -103,9 +105,8 @@ async function sent(
   }
   stage.say("The wallet is asked to send the transaction.");
   const sending = wallet.send(step.call.to, step.call.data).then(async (hash) => {
-    const named = { ...attempt, hash };
-    await journal.put(step.name, named); // also where the person no longer waits for the wallet
-    return named;
+    await keep(context, step, attempt, { hash }); // also where the person no longer waits for the wallet
+    return { ...attempt, hash };
   });
   try {
     return await outcome(context, stage, step, await stage.until(() => sending));
@@ -162,23 +163,36 @@ async function polled(
   return UNKNOWN;
 }
 
+/** Keeps what became known of an attempt; never in the place of another one, which was begun since. */
+function keep(
+  { journal }: Context,
+  { name }: Step,
+  { id }: Attempt,
+  known: Pick<Attempt, "hash" | "nonce">,
+): Promise<void> {
+  return journal.replace<Attempt>(name, (kept) =>
+    kept === undefined || kept.id !== id ? undefined : { ...known, ...kept },
+  );
+}
+
 /**
  * A question about a transaction that has neither receipt nor event: whether its nonce is used by another one, seen
  * twice, since a node's parts may be a block apart; else whether the node knows it. The nonce is kept once it is known.
  */
 function doubtsAbout(
-  { node, journal, account }: Context,
+  context: Context,
   step: Step,
   attempt: Attempt,
   hash: Hex,
 ): () => Promise<"replaced" | "unknown" | undefined> {
+  const { node, account } = context;
   let { nonce } = attempt;
   let wasUsed = false;
   return async () => {
     const known = await node.transaction(hash);
     if (nonce === undefined && known?.from === account) {
       nonce = known.nonce;
-      await journal.put(step.name, { ...attempt, nonce });
+      await keep(context, step, attempt, { nonce });
     }
     const isUsed = nonce !== undefined && (await node.minedOf(account)) > nonce;
     if (isUsed && wasUsed) return "replaced";

@@ -12,6 +12,7 @@ import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
+import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { moment } from "./text.js";
 import { hubCall, perform } from "./transactions.js";
@@ -136,7 +137,8 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
     },
   });
   await context.journal.forgetWritten(draftName(bounty));
-  stage.done(`Your Verdict is recorded, by transaction ${found.hash}.`);
+  const next = `The bounty ends once ${bounty.quorum} Guardians agree. Next, claim your share on this page.`;
+  finished(settings, stage, "Your Verdict is recorded, by transaction", found.hash, next);
 }
 
 /** The form; what is written in it is kept until the Verdict is recorded. */

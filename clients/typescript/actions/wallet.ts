@@ -3,6 +3,7 @@
 import { getTypesForEIP712Domain, hashTypedData } from "viem";
 import type { Address, Hex, TypedDataDomain } from "viem";
 import { ServiceError } from "../src/errors.js";
+import { addedChain } from "./chains.js";
 import { printable } from "./text.js";
 
 /** What EIP-1193 requires of a wallet. */
@@ -109,9 +110,18 @@ export class Wallet {
     }
   }
 
-  /** Asks the wallet to change to the deployment's chain. */
+  /** Asks the wallet to change to the deployment's chain; one that it does not know is given to it first. */
   async switchChain(): Promise<void> {
-    await ask(this.#provider, "wallet_switchEthereumChain", [{ chainId: `0x${this.#chainId.toString(16)}` }]);
+    const change = () =>
+      ask(this.#provider, "wallet_switchEthereumChain", [{ chainId: `0x${this.#chainId.toString(16)}` }]);
+    try {
+      await change();
+    } catch (error) {
+      const chain = addedChain(this.#chainId);
+      if (!(error instanceof ServiceError && error.code === "unknown_chain") || chain === undefined) throw error;
+      await ask(this.#provider, "wallet_addEthereumChain", [chain]);
+      await change(); // a wallet may add a chain and stay where it is
+    }
   }
 
   /** A question to the wallet's own node. */
@@ -158,8 +168,8 @@ function refusalOf(error: unknown): ServiceError {
     return new ServiceError("declined", "You declined in the wallet.", { nextAction });
   }
   if (code === UNKNOWN_CHAIN) {
-    const nextAction = "Add the chain in the wallet, and try again.";
-    return new ServiceError("wrong_chain", "The wallet does not know this chain.", { nextAction });
+    const nextAction = "Add the chain in the wallet's settings, with the address of a node, and connect again.";
+    return new ServiceError("unknown_chain", "The wallet does not know this chain.", { nextAction });
   }
   if (code === BUSY) {
     const nextAction = "Answer it in the wallet, and try again.";

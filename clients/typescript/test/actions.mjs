@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { buildSync } from "esbuild";
+import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
-const parts = ["api", "files", "safe", "text", "verdict", "../src/errors", "../src/hub"];
+const generated = ["../src/generated/hub", "../src/generated/refusals"];
+const parts = ["api", "files", "refused", "safe", "text", "verdict", "waiting", "../src/errors", "../src/hub", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -68,6 +70,60 @@ test("values are whole", () => {
   assert.equal(moment(2n ** 200n), `${2n ** 200n} seconds after 1970`);
   assert.deepEqual([duration(259200n), duration(90n), duration(7200)], ["3 days", "90 seconds", "2 hours"]);
 });
+
+const USDC = { symbol: "USDC", decimals: 6 };
+
+/** What a page shows of a refusal of the Hub. */
+function refused(errorName, token, ...args) {
+  const { message, nextAction } = actions.refusedBy(encodeErrorResult({ abi: actions.hubAbi, errorName, args }), token);
+  return [message, nextAction];
+}
+
+test("what the Hub refuses has times as dates, spans in words and amounts in tokens", () => {
+  const [closed, reload] = refused("SubmissionsClosed", USDC, 1n, 1893456000n, 1893456001n);
+  assert.equal(closed, "Submissions closed at 2030-01-01 00:00:00 UTC.");
+  assert.match(reload, /^Reload the page/);
+  assert.equal(
+    refused("JudgingWindowOutOfRange", USDC, 60n, 7200n, 864000n)[0],
+    "The judging window of 60 seconds is not within 2 hours to 10 days.",
+  );
+  assert.match(refused("EscrowTooSmall", USDC, 5n, 1000000n)[0], /0\.000005 USDC .* minimum 1 USDC\./);
+  assert.match(refused("EscrowTooSmall", undefined, 5n, 1000000n)[0], /escrow 5 .* minimum 1000000\./);
+  assert.match(refused("BountyNotFound", USDC, 7n)[0], /bounty 7\./);
+});
+
+test("no refusal of the Hub speaks to a command line or to the owner", () => {
+  const errors = actions.hubAbi.filter((entry) => entry.type === "error" && entry.name in actions.REFUSALS);
+  assert.equal(errors.length, Object.keys(actions.REFUSALS).length);
+  const samples = { address: `0x${"ab".repeat(20)}`, bytes32: `0x${"cd".repeat(32)}`, string: "field" };
+  for (const { name, inputs } of errors) {
+    const args = inputs.map(({ type }) => samples[type] ?? (/int(8|16|32)$/.test(type) ? 9 : 9n));
+    const shown = refused(name, USDC, ...args).join(" ");
+    assert.doesNotMatch(shown, /[{}]|undefined|command|owner's call|Re-read|submission_deadline|empty bytes/, name);
+  }
+});
+
+test("a refusal that nobody knows has a next step all the same", () => {
+  assert.match(actions.refusedBy("0x12345678", USDC).nextAction, /^Reload the page/);
+});
+
+const OPEN_BOUNTY = {
+  ...{ isOpen: true, outcome: 0, hasSubmissions: true, guardians: ["guardian"], poster: "poster", winner: "winner" },
+  ...{ now: 50n, submissionDeadline: 1893456000n, revealAt: 1893456060n, judgingDeadline: 1893459600n },
+};
+for (const [account, changes, expected] of [
+  ["poster", {}, /Submissions close at 2030-01-01 00:00:00 UTC, and Guardians decide by 2030-01-01 01:00:00 UTC/],
+  ["guardian", {}, /can open and judge work from 2030-01-01 00:01:00 UTC/],
+  ["solver", { now: 1893456030n }, /can be opened, by the Guardians alone, from 2030-01-01 00:01:00 UTC/],
+  ["solver", { now: 1893456060n }, /Guardians decide by 2030-01-01 01:00:00 UTC/],
+  ["solver", { isOpen: false, outcome: 1 }, /award is another account's/],
+  ["winner", { isOpen: false, outcome: 1 }, /What was due to this account is paid/],
+  ["poster", { isOpen: false, outcome: 2 }, /What was due to this account is paid/],
+]) {
+  test(`an account that can do nothing, as ${account} ${Object.keys(changes)}, is told why`, () => {
+    assert.match(actions.whyNothing(account, { ...OPEN_BOUNTY, ...changes }), expected);
+  });
+}
 
 const ADDRESS = `0x${"aA".repeat(20)}`;
 const away = (status) => new actions.ServiceError("api_unreachable", "the API does not answer", { status });

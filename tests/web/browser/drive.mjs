@@ -86,12 +86,19 @@ async function answer(wallet, method, params) {
   const { account } = wallet;
   switch (method) {
     case 'eth_requestAccounts':
+      if (wallet.locked) await new Promise((resolve) => (wallet.unlock = resolve));
+    // falls through
     case 'eth_accounts':
       return [viem.getAddress(wallet.shown ?? wallet.safe?.address ?? account.address)];
     case 'eth_chainId':
       return `0x${wallet.chainId.toString(16)}`;
     case 'wallet_switchEthereumChain':
+      if (wallet.knows?.includes(Number(params[0].chainId)) === false) throw { code: 4902, message: 'Unrecognized chain.' };
       wallet.chainId = Number(params[0].chainId);
+      return null;
+    case 'wallet_addEthereumChain':
+      wallet.asked.push({ method, chain: params[0] });
+      wallet.knows?.push(Number(params[0].chainId));
       return null;
     case 'eth_signTypedData_v4': {
       const typedData = JSON.parse(params[1]);
@@ -103,11 +110,13 @@ async function answer(wallet, method, params) {
       wallet.asked.push({ method, transaction: params[0] });
       if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
       if (wallet.silent) return new Promise(() => {});
+      if (wallet.late) await new Promise((resolve) => (wallet.answers = resolve));
       if (wallet.loses) throw { code: -32603, message: 'The connection was lost.' };
       if (wallet.safe !== undefined) return sentBySafe(wallet, params[0]);
       const sender = viem.createWalletClient({ account, transport: viem.http(wallet.rpcUrl) });
       const { to, data } = params[0];
       const hash = await sender.sendTransaction({ chain: null, to, data, value: 0n });
+      wallet.answered?.();
       if (wallet.forgets) throw { code: -32603, message: 'The connection was lost.' };
       return hash;
     }
@@ -211,9 +220,10 @@ const commands = {
       changes,
     );
   },
-  /** Changes how the wallet behaves: declines_to_send, silent, loses, forgets, lies, chainId, shown. */
+  /** Changes how the wallet behaves: declines_to_send, silent, late, loses, forgets, lies, locked, knows, chainId, shown. */
   async wallet({ found, changes }) {
     Object.assign(found.wallet, changes);
+    if (changes.locked === false) found.wallet.unlock?.();
     const events = [
       ...('chainId' in changes ? ['chainChanged'] : []),
       ...('shown' in changes ? ['accountsChanged'] : []),
@@ -225,6 +235,19 @@ const commands = {
   },
   async asked({ found }) {
     return found.wallet.asked.splice(0);
+  },
+  /** Has the wallet send what it was late with; ends once the page has written down what it makes of it. */
+  async answer_late({ found }) {
+    const { wallet, page } = found;
+    const answered = new Promise((resolve) => (wallet.answered = resolve));
+    wallet.answers();
+    await answered;
+    await page.evaluate(async () => {
+      const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+      const database = await done(indexedDB.open('bounty-escrow', 1));
+      await done(database.transaction('steps').objectStore('steps').count()); // waits for what is being written
+      database.close();
+    });
   },
   /** Waits until the page has asked the wallet's node this. */
   async wait_read({ found, method }) {
@@ -289,6 +312,19 @@ const commands = {
   async expand({ found, text }) {
     const summary = await found.page.waitForSelector(`::-p-xpath(//summary[normalize-space(.)=${quoted(text)}])`);
     await summary.evaluate((each) => (each.parentElement.open = true));
+  },
+  /** Has the reader live elsewhere, from the next page on. */
+  async timezone({ found, zone }) {
+    await found.page.emulateTimezone(zone);
+  },
+  /** What the first button with this text puts into the clipboard. */
+  async copied({ found, text }) {
+    await found.page.evaluate(() => {
+      navigator.clipboard.writeText = async (written) => void (window.written = written); // none in a headless browser
+    });
+    const button = await found.page.waitForSelector(`::-p-xpath(//button[normalize-space(.)=${quoted(text)}])`);
+    await button.click();
+    return found.page.evaluate(() => window.written);
   },
   async tick({ found, label }) {
     await (await fieldOf(found.page, label)).evaluate((each) => each.click());

@@ -4,13 +4,14 @@ from typing import Final
 
 from bounty_protocol.domain.readable import readable_line
 from bounty_protocol.errors import ServiceError
-from flask import Flask, Response, render_template, request
+from flask import Flask, Response, current_app, redirect, render_template, request
 from jinja2 import StrictUndefined
 from service_common.log import correlation_id, get_logger
 from service_common.web.app import create_app, health
 from service_common.web.settings import stated_hops
 from service_common.web.versions import install_versions
 from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as PlainResponse
 
 from service_web import formatting
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable, forwarded_for
@@ -104,9 +105,9 @@ def _install_problems(app: Flask) -> None:
         return _problem(error.status, title, gettext(error.message.replace("%", "%%")))
 
     @app.errorhandler(HTTPException)
-    def http(error: HTTPException) -> Response:
+    def http(error: HTTPException) -> PlainResponse:
         if error.code == 404:
-            return _problem(404, _ABSENT, gettext("Check the address, or start from the list of bounties."))
+            return _nowhere()
         response = _problem(error.code or 500, _REFUSED, gettext("These pages can only be read."))
         if allowed := getattr(error, "valid_methods", None):
             response.headers["Allow"] = ", ".join(sorted(allowed))
@@ -120,6 +121,25 @@ def _install_problems(app: Flask) -> None:
             number=correlation_id.get(),
         )
         return _problem(500, marked("This page cannot be shown"), text)
+
+
+def _nowhere() -> PlainResponse:
+    """The answer where no page is: the one that an address with a slash at its end means, or what to do."""
+    if (place := _without_slash()) is not None:
+        return redirect(place, 301)
+    return _problem(404, _ABSENT, gettext("Check the address, or start from the list of bounties."))
+
+
+def _without_slash() -> str | None:
+    """The path of this request without the slash at its end, where an address of these pages has that form."""
+    path = request.path.removesuffix("/")
+    if path == request.path or path.startswith("//") or not path:
+        return None
+    try:
+        current_app.create_url_adapter(request).match(path, "GET")  # type: ignore[union-attr]  # there is a request
+    except HTTPException:
+        return None
+    return path
 
 
 def _problem(status: int, title: str, text: str, retry_after: int | None = None) -> Response:

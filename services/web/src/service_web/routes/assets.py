@@ -35,7 +35,9 @@ _SCRIPTS: Final = {
     f"/assets/{file.name}": file.read_bytes() for file in files("service_web").joinpath("static", "actions").iterdir()
 }
 CONNECT_PATH: Final = next(path for path in _SCRIPTS if path.startswith("/assets/connect-"))
-"""The only script that a page names; it loads the others when somebody presses its button."""
+"""The only script that a page names.
+
+It shows times by the reader's clock, and loads the others when somebody presses its button."""
 SEALER_PATH: Final = next(path for path in _SCRIPTS if path.startswith("/assets/sealer-"))
 """Scripts that run in a worker, under a policy of their own."""
 _ASSETS: Final = {STYLE_PATH: _STYLE, ICON_PATH: _ICON} | _SCRIPTS

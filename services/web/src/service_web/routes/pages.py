@@ -15,7 +15,7 @@ from werkzeug.wrappers import Response as PlainResponse
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.api.rows import IndexHead
 from service_web.dependencies import dependencies
-from service_web.views import bounty, filters, guardians, listing, person, status, timeline, wallets
+from service_web.views import bounty, filters, guardians, listing, person, status, wallets
 from service_web.views.freshness import Freshness, notices
 
 routes = Blueprint("pages", __name__)
@@ -64,6 +64,22 @@ def get_list() -> PlainResponse:
     return page("list.html", make)
 
 
+@routes.get("/bounties")
+@public
+def get_bounties() -> PlainResponse:
+    """What somebody types who shortens the address of a bounty: the list."""
+    read_query(allowed=frozenset())
+    return redirect("/", 301)
+
+
+@routes.get("/people")
+@public
+def get_people() -> PlainResponse:
+    """The same for accounts: where one is looked for by its address."""
+    read_query(allowed=frozenset())
+    return redirect("/find", 301)
+
+
 @routes.get("/find")
 @public
 def find() -> PlainResponse:
@@ -93,7 +109,6 @@ def get_bounty(bounty_id: str) -> Response:
         found = bounty.bounty_page(deps, detail, fresh)
         return {
             "page": found,
-            "heights": {shape.value: timeline.height(shape, len(found.milestones)) for shape in timeline.Shape},
             "reasons": bounty.REASONS,
             "record_failures": bounty.RECORD_FAILURES,
             "wallet": _wallet(wallets.Actions.BOUNTY, detail),

@@ -55,10 +55,26 @@ SORTS: Final = {
     BountySort.AWARD: marked("Highest award first"),
 }
 ACCOUNTS: Final = {"poster": marked("Poster"), "solver": marked("Solver"), "guardian": marked("Guardian")}
-FOLDED: Final = ("min_award", "max_award", "from", "until", *ACCOUNTS)
-"""The fields that a phone folds."""
-FIELDS: Final = ("search", *FOLDED)
+NAMES: Final = {
+    "search": marked("Search"),
+    "min_award": marked("Award at least"),
+    "max_award": marked("Award at most"),
+    "from": marked("Closes from"),
+    "until": marked("Closes until"),
+    **ACCOUNTS,
+}
+"""The fields, as what is set in them is named above the list."""
+FIELDS: Final = tuple(NAMES)
 PARAMETERS: Final = frozenset({"show", "sort", "cursor", *FIELDS})
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Something that narrows or orders the list. ``text`` is empty where the name says it all."""
+
+    name: str
+    text: str
+    without: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +92,17 @@ class Search:
     query: Mapping[str, str]
 
     @property
-    def is_unfolded(self) -> bool:
-        """Whether a folded field is in use."""
-        return any(name in self.texts for name in FOLDED)
+    def set(self) -> tuple["Set", ...]:
+        """What is set, each with the address without it."""
+        texts = [Set(gettext(NAMES[name]), text, self._without(name)) for name, text in self.texts.items()]
+        if self.sort is BountySort.NEWEST:
+            return tuple(texts)
+        plain = Search(self.chosen, BountySort.NEWEST, None, self.texts, {}, {})
+        return (*texts, Set(gettext(SORTS[self.sort]), "", plain.address()))
+
+    def _without(self, name: str) -> str:
+        texts = {each: text for each, text in self.texts.items() if each != name}
+        return Search(self.chosen, self.sort, None, texts, {}, {}).address()
 
     def address(self, chosen: Filter | None = None, cursor: str | None = None) -> str:
         """The one address of this state, or of its neighbour with other bounties or another page."""

@@ -2,7 +2,8 @@
 
 Moments stand at equal distances: the time between a deadline and its reveal point would be too narrow to see beside
 weeks. A drawing is an SVG of its own with presentation attributes only, since no page allows inline styles; for light
-and dark, wide and narrow there is one each. The same moments are a list on the page, for those who do not see it.
+and dark, wide and narrow there is one each. A bounty's page has the same moments as a list, and the drawing an address
+of its own.
 """
 
 from collections.abc import Sequence

@@ -32,6 +32,7 @@ def wallet_data(
         "has_moved_time": config.has_moved_time,
         "api_url": config.public_api_url,
         "bucket_url": config.bucket_url,
+        "explorer_url": config.explorer_url,
         "beacon": None
         if beacon is None
         else {

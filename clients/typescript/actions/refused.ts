@@ -1,0 +1,69 @@
+/** What the Hub refuses, as who acts on a page reads it: times are dates, amounts tokens, and the next step is here. */
+
+import { decodeErrorResult } from "viem";
+import type { Hex } from "viem";
+import { ServiceError } from "../src/errors.js";
+import { hubAbi } from "../src/generated/hub.js";
+import { REFUSALS } from "../src/generated/refusals.js";
+import { amount, duration, moment } from "./text.js";
+import type { Token } from "./text.js";
+
+const RELOAD = "Reload the page to see what the bounty permits now.";
+const CHANGED = "Press the button again: the page then takes the contract's current values.";
+const NOT_HERE = "No button of this page asks for that. Reload it; if it happens again, report it to the operator.";
+
+/** Next steps of the shared table that speak to other readers: whoever runs a command, or owns the contract. */
+const OTHERWISE: Readonly<Record<string, string>> = {
+  "Re-read the bounty; what it shows does not permit this.": RELOAD,
+  "Run the command again: it takes the Hub's current values.": CHANGED,
+  "Correct the owner's call.": NOT_HERE,
+  "Claim in several lists.": NOT_HERE,
+  "Use a kind from 1 to 4.": NOT_HERE,
+  "Send both as empty bytes.": NOT_HERE,
+  "Do not call the Hub from a token's callback.": NOT_HERE,
+  "Use awarded or no_valid_submission.": NOT_HERE,
+  "Leave Solver and Submission out.": NOT_HERE,
+  "Name the Poster's account.": NOT_HERE,
+  "Use a smaller value.": NOT_HERE,
+  "Check the version and the deployment.": NOT_HERE,
+  "Change the page's submission_deadline and publish it again.": "Choose another deadline, and publish the page again.",
+};
+const SENTENCES: Readonly<Record<string, string>> = {
+  JudgingWindowOutOfRange: "The judging window of {window} is not within {minimum} to {maximum}.",
+};
+
+const TIMES = new Set(["submissionDeadline", "revealAt", "judgingDeadline", "possibleFrom"]);
+const TIMES_OF = new Set(["SubmissionDeadlineOutOfRange"]);
+const DURATIONS_OF = new Set(["JudgingWindowOutOfRange"]);
+const AMOUNTS_OF = new Set([
+  "EscrowNotReceived",
+  "EscrowTooLarge",
+  "EscrowTooSmall",
+  "GuardianFeeAboveMaximum",
+  "ProtocolFeeAboveMaximum",
+  "TokenTransferFailed",
+]);
+
+/** The refusal behind a revert's data; amounts are in smallest units while the token is not known. */
+export function refusedBy(data: Hex, token: Token | undefined): ServiceError {
+  try {
+    const { errorName, args } = decodeErrorResult({ abi: hubAbi, data });
+    const entry = hubAbi.find((each) => each.type === "error" && each.name === errorName);
+    const given: readonly unknown[] = args ?? [];
+    const inputs: readonly { readonly name: string }[] = entry?.inputs ?? [];
+    const values = new Map(inputs.map(({ name }, index) => [name, shown(errorName, name, given[index], token)]));
+    const [sentence = errorName, nextAction = ""] = REFUSALS[errorName] ?? [];
+    const message = (SENTENCES[errorName] ?? sentence).replace(/\{(\w+)\}/g, (_, name: string) => `${values.get(name)}`);
+    return new ServiceError("hub_refuses", message, { nextAction: OTHERWISE[nextAction] ?? nextAction });
+  } catch {
+    const message = "The call would fail, for a reason that the contract does not name.";
+    return new ServiceError("hub_refuses", message, { nextAction: RELOAD });
+  }
+}
+
+function shown(error: string, name: string, value: unknown, token: Token | undefined): string {
+  if (typeof value !== "bigint") return String(value);
+  if (TIMES.has(name) || TIMES_OF.has(error)) return moment(value);
+  if (DURATIONS_OF.has(error)) return duration(value);
+  return token !== undefined && AMOUNTS_OF.has(error) ? amount(value, token) : String(value);
+}
