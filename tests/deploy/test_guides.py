@@ -98,8 +98,13 @@ def test_shell__of_a_person__is_the_caller_s_with_that_person_s_keys_in_a_folder
     files.write({}, {person.name: person.variables() for person in people})
     make_folders(files, people)
     for person, began_with in zip(people, ("example.md", "work"), strict=True):
-        typed = "echo $SERVICE_" + person.role.upper() + "_ADDRESS; ls; command -v service-cli; echo $SERVICE_OUTPUT"
-        typed += "; echo $XDG_STATE_HOME; echo 'keys='\"$SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY$SERVICE_OTHER_PRIVATE_KEYS_JSON\""
+        typed = "; ".join(
+            (
+                f"echo $SERVICE_{person.role.upper()}_ADDRESS",
+                *("ls", "command -v service-cli", "echo $SERVICE_OUTPUT", "echo $XDG_STATE_HOME"),
+                'echo "keys=$SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY$SERVICE_OTHER_PRIVATE_KEYS_JSON"',
+            )
+        )
         others = {"SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY": "x", "SERVICE_OTHER_PRIVATE_KEYS_JSON": "[1,\n2]"}
         ran = subprocess.run(
             [files.folder / person.name / "shell", "-c", typed],
