@@ -30,7 +30,7 @@ from service_cli.disk import sync_file
 from service_cli.json_values import list_of, text_of, whole_of
 from service_cli.shell.output import Progress, say
 from service_cli.shell.text import moment
-from service_cli.solver.selection import Selection
+from service_cli.solver.selection import Selection, summary
 from service_cli.submissions import beacon_of
 from service_cli.witnesses.bounties import SealingTerms
 from service_cli.witnesses.times import latest_moment
@@ -127,7 +127,8 @@ def seal(work: Work, terms: SealingTerms, selection: Selection, content: str, jo
     file.unlink(missing_ok=True)
     journal.note(SEALED_AT, work.chain.latest().number)
     until = moment(terms.reveal_at.value, latest_moment(work.chain))  # a node alone could make it look far away
-    say(f"sealing {selection.directory} for {len(terms.roster.value.members)} Guardians until {until}")
+    guardians = len(terms.roster.value.members)
+    say(f"sealing {selection.directory} for {guardians} Guardians until {until}: {summary(selection)}")
     envelope = _sealed(work, terms, selection, file)
     try:  # before a journal that survives says that they are there
         sync_file(file)

@@ -81,6 +81,12 @@ def report_files(selection: Selection) -> None:
         remark(f"  and {len(files) - _NAMED} more")
 
 
+def summary(selection: Selection) -> str:
+    """Count, size and names of what is sealed, in one line."""
+    files = selection.files
+    return f"{_counted(len(files), 'file')}, {shown_size(selection.byte_length)} ({named(one.path for one in files)})"
+
+
 def named(paths: Iterable[str]) -> str:
     """``a, b, c``, or the first of many and how many more there are."""
     every = [printable_path(path) for path in paths]
