@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from bounty_protocol.crypto.failures import SealedDataError
@@ -259,6 +260,30 @@ def test_download__refused__keeps_what_is_here(state: Path) -> None:
     assert OF.path.read_bytes() == DATA[:HALF]
 
 
+def test_download__broken_off_halfway__is_continued_from_there(state: Path) -> None:
+    def half() -> Iterator[bytes]:
+        yield whole(DATA)[: -len(DATA) + HALF]
+        raise ConnectionResetError
+
+    with (
+        raw_server(half) as breaking,
+        pytest.raises(CommandFailed) as failure,
+        download_file(OF, len(DATA)) as file,
+    ):
+        download(breaking.url, file, len(DATA), DIGEST)
+    assert failure.value.code == "storage_unreachable"
+    kept = OF.path.stat().st_size
+    assert HALF - MIB < kept <= HALF
+    server = Server(ranged)
+    try:
+        with download_file(OF, len(DATA)) as file:
+            download(server.url, file, len(DATA), DIGEST)
+    finally:
+        server.close()
+    assert [request.headers["range"] for request in server.requests] == [f"bytes={kept}-"]
+    assert not OF.path.exists()
+
+
 @pytest.mark.parametrize("content", [DATA, DATA + b"x", bytes(len(DATA))], ids=["whole", "longer", "another"])
 def test_download__with_all_of_it_here__asks_only_where_it_is_not_the_committed_one(
     state: Path, content: bytes
@@ -307,6 +332,21 @@ def test_download_file__where_the_state_directory_takes_nothing__has_no_name(sta
     state.write_text("no folder")
     with download_file(OF, len(DATA)) as file:
         assert not isinstance(file.name, str)
+
+
+@pytest.mark.parametrize(("here", "elsewhere", "named"), [(0, 10**9, False), (0, 0, True), (10**9, 0, True)])
+def test_download_file__is_where_there_is_room(
+    state: Path, monkeypatch: pytest.MonkeyPatch, here: int, elsewhere: int, named: bool
+) -> None:
+    def usage(folder: object) -> SimpleNamespace:
+        return SimpleNamespace(free=here if folder == state else elsewhere)
+
+    monkeypatch.setattr("shutil.disk_usage", usage)
+    begun(state, DATA[:HALF])
+    with download_file(OF, len(DATA)) as file:
+        assert isinstance(file.name, str) is named
+        assert OF.path.read_bytes() == DATA[:HALF]
+    assert not OF.path.exists()
 
 
 def test_downloads__that_nobody_continued_for_days__are_removed_by_the_next(state: Path) -> None:

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -76,24 +76,21 @@ def kept_downloads() -> list[Download]:
 @contextmanager
 def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
     """A file for these bytes, with those that an earlier run left; ``download_not_written`` where there is none."""
-    kept = _hold(of.path)
-    if kept is None or not _fits(kept, byte_length):
+    with ExitStack() as opened:
+        kept = _hold(of.path)
         if kept is not None:
-            kept.close()
-        with _unnamed(byte_length) as file:
-            yield file
-        return
-    _remove_old(of)
-    with kept:
+            opened.enter_context(kept)
+            _remove_old(of)
+        file = kept if kept is not None and _fits(kept, byte_length) else opened.enter_context(_unnamed(byte_length))
         done = False
         try:
-            yield kept
+            yield file
             done = True
         except ServiceError as error:
             done = not isinstance(error, CommandFailed)  # a refusal stays one with the same bytes
             raise
         finally:
-            if done or not os.fstat(kept.fileno()).st_size:
+            if kept is not None and (done or not os.fstat(kept.fileno()).st_size):
                 with suppress(OSError):
                     of.path.unlink(missing_ok=True)
 
