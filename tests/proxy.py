@@ -1,7 +1,8 @@
 """A TCP proxy of the tests in front of a real server: slow, silent, or gone and back, while the server itself goes on.
 
 Bytes pass unchanged and in order; ``delay`` holds each piece of an answer back so long; ``cut`` ends every
-connection and refuses new ones at the same address until ``mend``; ``connections`` are those that are open now.
+connection and refuses new ones at the same address until ``mend``; ``connections`` are those that are open now. Of
+answers ``most`` bytes pass; a connection that has more keeps it for itself from then on.
 """
 
 import asyncio
@@ -25,6 +26,15 @@ class Proxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self.delay = 0.0
         self.port = 0
+        self.most: int | None = None
+        self.answered = 0
+        """Bytes that passed from the server to clients."""
+        self.asked = bytearray()
+        """What clients sent."""
+
+    def forget(self) -> None:
+        """Count anew, and hold nothing more back."""
+        self.most, self.answered, self.asked = None, 0, bytearray()
 
     @property
     def connections(self) -> int:
@@ -75,8 +85,17 @@ class Proxy:
             while piece := await reader.read(_PIECE):
                 if slow and self.delay:
                     await asyncio.sleep(self.delay)
-                writer.write(piece)
+                if not slow:
+                    self.asked += piece
+                    writer.write(piece)
+                    await writer.drain()
+                    continue
+                passing = piece if self.most is None else piece[: max(0, self.most - self.answered)]
+                self.answered += len(passing)
+                writer.write(passing)
                 await writer.drain()
+                if len(passing) < len(piece):
+                    await asyncio.Event().wait()  # until the connection is cut
         writer.close()
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:

@@ -121,6 +121,26 @@ def test_upload__chunked_and_too_long__stores_nothing(twin: gcs.GcsServer, http:
     store.close()
 
 
+def test_download__of_a_range__is_answered_with_that_part_of_a_signed_url(
+    twin: gcs.GcsServer, http: urllib3.PoolManager
+) -> None:
+    store = GcsStore(StorageSettings(twin.bucket, twin.url, twin.credentials_file.read_text()))
+    target = store.sign_upload("ranged", sha256=Bytes32("0x" + "00" * 32), byte_length=10, lifetime=60)
+    assert http.request("PUT", target.url, body=b"0123456789", headers=dict(target.headers)).status == 200
+    info = store.stat("ranged")
+    assert info is not None
+    url = store.sign_download("ranged", generation=info.generation, lifetime=60).url
+    store.close()
+
+    def ranged(text: str) -> tuple[int, bytes, str | None]:
+        answer = http.request("GET", url, headers={"Range": text})
+        return answer.status, answer.data, answer.headers.get("Content-Range")
+
+    assert ranged("bytes=7-") == (206, b"789", "bytes 7-9/10")
+    assert ranged("bytes=0-0") == (206, b"0", "bytes 0-0/10")
+    assert [ranged(text)[0] for text in ("bytes=10-", "bytes=99-")] == [416, 416]
+
+
 def test_list__of_a_prefix__reads_it_as_a_form_and_refuses_what_the_twin_has_not(
     twin: gcs.GcsServer, http: urllib3.PoolManager
 ) -> None:

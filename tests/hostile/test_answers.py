@@ -5,6 +5,7 @@ them together, many at a time. The unusual ones that are whole are taken.
 """
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from bounty_protocol.crypto.beacon import Beacon, BeaconClient
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.foreign_json import read_object
+from bounty_protocol.types import Bytes32
 from service_api.webhooks.receivers import Receiver, ReceiverRules
 from service_api.webhooks.sending import AttemptEnd, Outgoing, Sender
 from service_cli import api as cli_api
@@ -103,6 +105,7 @@ def test_pages__over_malformed_answers__have_no_answer(monkeypatch: pytest.Monke
 
 def test_download__over_malformed_answers__keeps_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     good = bytes(range(256)) * 8
+    digest = Bytes32(f"0x{sha256(good).hexdigest()}")
 
     def client(seconds: float) -> Ask:
         monkeypatch.setattr(cli_storage, "BEGIN_SECONDS", seconds)
@@ -110,16 +113,16 @@ def test_download__over_malformed_answers__keeps_nothing_else(monkeypatch: pytes
         def ask(url: str) -> str:
             file = tmp_path / url.rpartition("/")[2]
             try:
-                with file.open("wb") as opened:
-                    cli_storage.download(url, opened, len(good))
-            except CommandFailed as error:
+                with file.open("w+b", buffering=0) as opened:
+                    cli_storage.download(url, opened, len(good), digest)
+            except (CommandFailed, SealedDataError) as error:
                 assert not file.exists() or file.stat().st_size <= len(good)
                 return error.code
             return TOOK if file.read_bytes() == good else "other bytes"
 
         return ask
 
-    errors = {"storage_unreachable", "storage_refused", "storage_mismatch"}
+    errors = {"storage_unreachable", "storage_refused", "storage_mismatch", "ciphertext_mismatch"}
     check(ask_all(client, good, 24 * MIB), errors=errors)
 
 

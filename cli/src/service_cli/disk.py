@@ -4,6 +4,7 @@ opened without waiting for anything."""
 import errno
 import os
 import stat
+from io import FileIO
 from pathlib import Path
 from typing import IO, BinaryIO, Final
 
@@ -41,6 +42,11 @@ def open_private(path: Path, mode: str) -> IO[str]:
     return open(path, mode, encoding="utf-8", opener=_regular)
 
 
+def open_private_data(path: Path) -> FileIO:
+    """The same for bytes, read from anywhere and written at the end, each as it is given."""
+    return open(path, "a+b", buffering=0, opener=_regular)
+
+
 def _regular(path: str, flags: int) -> int:
     handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -67,13 +73,18 @@ def state_directory() -> Path:
 def private_file(folder: Path, name: str) -> IO[str]:
     """A file of mode 0600, to be appended to, in a folder that with everything made above it is the owner's alone."""
     try:
-        for level in reversed((folder, *folder.parents)):
-            if not level.is_dir():
-                level.mkdir(exist_ok=True, mode=0o700)
-                sync_folder(level.parent)
+        private_folder(folder)
         return open_private(folder / name, "a")
     except OSError as error:
         problem = f"The state directory {folder} cannot be used."
         raise CommandFailed(
             "journal_not_written", problem, next_action="Check its rights, or set XDG_STATE_HOME."
         ) from error
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder that with everything made above it is the owner's alone."""
+    for level in reversed((folder, *folder.parents)):
+        if not level.is_dir():
+            level.mkdir(exist_ok=True, mode=0o700)
+            sync_folder(level.parent)

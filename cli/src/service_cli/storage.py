@@ -3,27 +3,36 @@
 A storage address that the API names is an https address (http only beside an API that is http itself, as on
 one machine), and what it requests is a PUT with plain headers, or nothing is sent. An upload sends exactly the
 announced bytes; an object that is already there counts as done (``prepare`` verifies it). A download is bounded by
-the announced length. Either has to move at ``LEAST_RATE``, so that each has an end.
+the committed length, continues what an earlier run left, and ends with the committed digest. Either has to move at
+``LEAST_RATE``, so that each has an end.
 """
 
+import hashlib
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from tempfile import gettempdir
 from typing import IO, Final
 from urllib.parse import urlsplit
 
 import urllib3
-from bounty_protocol.timely import AnswerTooLong, TimelyHttp
+from bounty_protocol.crypto.artifact import ciphertext_mismatch
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.timely import AnswerTooLong, Opened, TimelyHttp
+from bounty_protocol.types import Bytes32
 from bounty_protocol.wire.submissions import UploadTarget
 
+from service_cli.downloads import folder_of, not_kept
 from service_cli.errors import MALFORMED, CommandFailed
-from service_cli.shell.output import Progress
+from service_cli.shell.output import Progress, say
 
 _CHUNK: Final = 1024 * 1024
+_PIECE: Final = 256 * 1024
+"""What a killed download loses at most."""
 BEGIN_SECONDS: Final = 120.0
 """How long a storage may take before anything moves, and with what moves later too slowly, in all."""
 LEAST_RATE: Final = 16 * 1024
@@ -103,44 +112,136 @@ def upload(target: UploadAddress, file: Path) -> bool:
     return True
 
 
-def download(url: str, file: IO[bytes], byte_length: int) -> None:
-    """GET into an open file; more bytes than announced, or fewer, fail."""
+def download(url: str, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
+    """Make the file the ciphertext of this length and digest; what an earlier run left in it is continued.
+
+    Kept are bytes that may be its begin. Where they turn out not to be, or the storage answers other bytes than those
+    that are missing, all of it is requested once.
+    """
+    part = _Part(file, byte_length, sha256)
     try:
+        part.read_back()
+        if part.is_whole:
+            return
+        if part.size:
+            say(f"continuing at {part.size / byte_length:.0%} what an earlier run downloaded")
         with _storage() as http:
-            written = _download(http, url, file, byte_length)
-            file.flush()
-    except AnswerTooLong:
-        written = byte_length + 1
+            _download(http, url, part)
     except urllib3.exceptions.HTTPError as error:
         message = "The download broke off, or was too slow to ever end."
         raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
     except OSError as error:
-        raise not_kept(byte_length, error) from None
-    if written != byte_length:
-        raise CommandFailed(
-            "storage_mismatch", "The stored ciphertext is not of the committed length.", next_action=_AGAIN
-        )
+        raise not_kept(byte_length, folder_of(file), error) from None
 
 
-def not_kept(byte_length: int, error: OSError) -> CommandFailed:
-    """Where a ciphertext cannot be kept while it is opened."""
-    message = f"The ciphertext of {byte_length} bytes cannot be kept in {gettempdir()}: {error.strerror}."
-    return CommandFailed("download_not_written", message, next_action="Make room, or set TMPDIR, and run it again.")
+class _NotOfIt(Exception):
+    """Bytes that are not of the ciphertext; ``error`` is what it means where none were kept from before."""
+
+    def __init__(self, error: ServiceError) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
-def _download(http: TimelyHttp, url: str, file: IO[bytes], byte_length: int) -> int:
-    """How many bytes were written; ``AnswerTooLong`` where there are more than announced."""
-    with http.opened("GET", url, {}, most_bytes=byte_length) as response:
-        if response.status != 200:
-            message = f"The storage refused the download ({response.status})."
-            raise CommandFailed("storage_refused", message, next_action=_AGAIN)
-        written = 0
-        with Progress("downloading") as progress:
-            for chunk in response.pieces(_CHUNK):
-                file.write(chunk)
-                written += len(chunk)
-                progress(written, byte_length)
-    return written
+class _Part:
+    """What is here of a ciphertext."""
+
+    def __init__(self, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
+        self._file, self._wanted = file, sha256
+        self._digest = hashlib.sha256()
+        self.byte_length, self.size = byte_length, 0
+        self.continues = False
+        """Whether an earlier run left some of it."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of it, with the right digest."""
+        return self.size == self.byte_length and f"0x{self._digest.hexdigest()}" == self._wanted
+
+    def read_back(self) -> None:
+        """Take what an earlier run left, unless it cannot be a begin."""
+        kept = os.fstat(self._file.fileno()).st_size
+        if not kept:
+            return
+        if kept <= self.byte_length:
+            self._file.seek(0)
+            with Progress("checking") as progress:
+                while block := self._file.read(_CHUNK):
+                    self._count(block)
+                    progress(self.size, kept)
+            self.continues = True
+        if kept >= self.byte_length and not self.is_whole:
+            self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Throw away what is here."""
+        if os.fstat(self._file.fileno()).st_size:
+            self._file.truncate(0)
+            self._file.seek(0)
+        self._digest, self.size, self.continues = hashlib.sha256(), 0, False
+
+    def take(self, piece: bytes) -> None:
+        """More of it, in the file when this returns."""
+        if self.size + len(piece) > self.byte_length:
+            raise _NotOfIt(_wrong_length())
+        view = memoryview(piece)
+        while view:  # a nearly full disk takes less at a time
+            view = view[self._file.write(view) :]
+        self._count(piece)
+
+    def _count(self, piece: bytes) -> None:
+        self._digest.update(piece)
+        self.size += len(piece)
+
+
+def _download(http: TimelyHttp, url: str, part: _Part) -> None:
+    """What is missing of it; all of it, once, where that does not make the ciphertext with what is here."""
+    while True:
+        try:
+            _receive(http, url, part)
+        except _NotOfIt as found:
+            continued = part.continues
+            part.begin_anew()
+            if not continued:
+                raise found.error from None
+            say("that is not the committed ciphertext: downloading all of it again")
+        else:
+            return
+
+
+def _receive(http: TimelyHttp, url: str, part: _Part) -> None:
+    headers = {"Range": f"bytes={part.size}-"} if part.size else {}
+    try:
+        with http.opened("GET", url, {"headers": headers}, most_bytes=part.byte_length) as response:
+            _require_begin(response, part)
+            with Progress("downloading", part.size) as progress:
+                for piece in response.pieces(_PIECE):
+                    part.take(piece)
+                    progress(part.size, part.byte_length)
+    except AnswerTooLong:
+        raise _NotOfIt(_wrong_length()) from None
+    if part.size < part.byte_length:  # as an interrupted answer without a length looks, too
+        raise _wrong_length()
+    if not part.is_whole:
+        raise _NotOfIt(ciphertext_mismatch())
+
+
+def _require_begin(response: Opened, part: _Part) -> None:
+    """Refuse an answer whose body does not begin where the part ends; one that has it all replaces the part."""
+    if response.status == 200:
+        part.begin_anew()
+        return
+    if part.size and response.status in {206, 416}:
+        expected = f"bytes {part.size}-{part.byte_length - 1}/{part.byte_length}"
+        if response.status == 206 and response.headers.get("Content-Range", "").strip() == expected:
+            return
+        raise _NotOfIt(_wrong_length())
+    message = f"The storage refused the download ({response.status})."
+    raise CommandFailed("storage_refused", message, next_action=_AGAIN)
+
+
+def _wrong_length() -> CommandFailed:
+    message = "The stored ciphertext is not of the committed length."
+    return CommandFailed("storage_mismatch", message, next_action=_AGAIN)
 
 
 @contextmanager

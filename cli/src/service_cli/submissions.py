@@ -5,7 +5,6 @@ ciphertext must have the committed length and digest. The API is only one place 
 only below the given directory, and only when everything was authentic and nothing in it names another bounty or Solver.
 """
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,11 +34,12 @@ from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.config.env_file import note_opened
 from service_cli.config.settings import Settings
+from service_cli.downloads import Download, download_file
 from service_cli.errors import CommandRefused
 from service_cli.events import OpenedFiles
 from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.text import DATE_SECONDS, clock_off, duration, moment, printable
-from service_cli.storage import download, not_kept, storage_url
+from service_cli.storage import download, storage_url
 
 WAIT_SECONDS: Final = 10
 """A round due within this time is waited for: the beacon and this machine may differ by seconds."""
@@ -166,25 +166,20 @@ def check_envelope(chain: ChainClient, submission: Submission, bounty: BountyVie
 
 @contextmanager
 def fetched_ciphertext(submission: Submission) -> Iterator[Path | IO[bytes]]:
-    """The ciphertext, downloaded unless it is here; its digest is checked on opening.
+    """The ciphertext: where it is here, its digest is checked on opening; where it is downloaded, before.
 
-    A download has no name in any directory, so that nothing of it stays behind whenever this process ends.
+    A download that is interrupted is kept, and continued by the next run.
     """
     if isinstance(submission.source, Path):
         yield submission.source
         return
-    byte_length = submission.envelope.ciphertext.byte_length
-    with _unnamed_file(byte_length) as file:
-        download(submission.source, file, byte_length)
-        file.seek(0)
-        yield file
-
-
-def _unnamed_file(byte_length: int) -> IO[bytes]:
-    try:
-        return tempfile.TemporaryFile(prefix="service-cli-")
-    except OSError as error:
-        raise not_kept(byte_length, error) from None
+    envelope = submission.envelope
+    part = Download(envelope.chain_id, envelope.hub_address, *submission.names())
+    with download_file(part, envelope.ciphertext.byte_length) as file:
+        download(submission.source, file, envelope.ciphertext.byte_length, envelope.ciphertext.sha256)
+        with open(file.fileno(), "rb", closefd=False) as ciphertext:
+            ciphertext.seek(0)
+            yield ciphertext
 
 
 _THE_SOLVERS: Final = {

@@ -94,6 +94,7 @@ def test_progress_bar__at_any_point__is_one_line_of_known_width() -> None:
     assert bar("sealing", 50, 100, 1.0) == "sealing [############............]  50% 50 B/s 1 s left"
     assert bar("sealing", 100, 100, 1.0).endswith("100% 100 B/s done")
     assert bar("sealing", 0, 0, 1.0).endswith("100% 0 B/s done")
+    assert bar("sealing", 60, 100, 1.0, already=50).endswith(" 60% 10 B/s 4 s left")
     for done in range(0, 10**10, 10**9):
         assert re.fullmatch(
             r"x \[[#.]{24}\] +\d+% \d+(\.\d)? ([KM]iB|GiB|B)/s( \d+ s left)?", bar("x", done, 10**10, 7.0)

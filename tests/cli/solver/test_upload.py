@@ -1,6 +1,5 @@
 """``solver:submit`` when something beside it fails: the API away, a slow wallet, a read model behind the chain."""
 
-import io
 import os
 import signal
 import subprocess
@@ -15,14 +14,13 @@ from service_cli import storage
 from service_cli.bounty import facts as read_model
 from service_cli.chain.outside import ExternalSigner
 from service_cli.errors import CommandFailed
-from service_cli.storage import UploadAddress, download, upload
+from service_cli.storage import UploadAddress, upload
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.kill import CLIENT, run_killed
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Reply, Request, RpcProxy, Server, as_json
 from tests.cli.terminal import Ran, Terminal
-from tests.raw_server import raw_server, whole
 
 
 @pytest.fixture
@@ -262,20 +260,6 @@ def test_upload__whatever_the_storage_answers_beside_its_status__reads_nothing_o
 
 
 @pytest.mark.attack
-def test_download_that_drips_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A byte every two seconds once had no end: each wait for it was short."""
-    monkeypatch.setattr(storage, "BEGIN_SECONDS", 0.3)
-    answer = whole(bytes(2**30 // 2**20))
-    with (
-        raw_server(lambda: (answer[at : at + 1] for at in range(len(answer))), pause=0.02) as slow,
-        pytest.raises(CommandFailed) as failure,
-    ):
-        download(slow.url, io.BytesIO(), 2**30)
-    assert failure.value.code == "storage_unreachable"
-    assert "too slow" in failure.value.message
-
-
-@pytest.mark.attack
 def test_upload_that_is_taken_too_slowly_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ciphertext.age").write_bytes(bytes(3 * 2**20))
     monkeypatch.setattr(storage, "BEGIN_SECONDS", 1e-9)
@@ -287,14 +271,6 @@ def test_upload_that_is_taken_too_slowly_ends(tmp_path: Path, monkeypatch: pytes
     finally:
         server.close()
     assert failure.value.code == "storage_unreachable"
-
-
-def test_download__onto_a_disk_that_takes_nothing__says_what_to_do(api: ApiTwin) -> None:
-    api.objects["a"] = bytes(1_000)
-    with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(CommandFailed) as failure:
-        download(f"{api.url}/objects/a", full, 1_000)
-    assert failure.value.code == "download_not_written"
-    assert "TMPDIR" in failure.value.next_action
 
 
 @pytest.mark.parametrize("killed", [False, True])

@@ -153,7 +153,8 @@ def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
     """Remove the files that guardian:open wrote on this machine for a bounty that has ended.
 
     Only files that this client wrote are removed, also those of a run that was killed, and only where nobody changed
-    them since; what you changed or added is named and stays. Journals, keys and copies that you made are not touched.
+    them since; what you changed or added is named and stays. What is left of interrupted downloads is removed, too.
+    Journals, keys and copies that you made are not touched.
 
     \b
     Reads:    nothing secret

@@ -205,7 +205,7 @@ class OpenedBounty(Event):
 class RemovedWork(Event):
     """Once for each place that `guardian:open` wrote to for this bounty, or was about to when it was killed:
     `file_count` files are gone; `kept` are those that somebody changed or added, and stay. They are named again by
-    the next run."""
+    the next run. And once for each ciphertext of it whose download was interrupted."""
 
     EVENT: ClassVar[str] = "guardian_forget.removed"
     bounty_id: BountyId

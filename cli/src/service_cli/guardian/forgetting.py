@@ -3,7 +3,7 @@
 Beside each opened Submission's mark in the state directory is a list of the files that this client wrote: the place
 before anything is written there, its files before they get their names. So what a killed run left is known, too. Only
 those files are removed, and only as they were written: what a Guardian changed or added is named and stays, and stays
-known.
+known. A download that was interrupted is removed with them.
 """
 
 import os
@@ -19,6 +19,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, parse_add
 from service_cli.chain.journal import JournalEntry, journals_below, open_journal, opened_name
 from service_cli.chain.session import ChainClient
 from service_cli.config.settings import Settings
+from service_cli.downloads import kept_downloads
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import RemovedWork
 from service_cli.json_values import list_of, object_of, text_of, whole_of
@@ -182,6 +183,13 @@ def forget(settings: Settings, bounty_id: BountyId) -> None:
                 journal.note(PLACES, tuple(left))
             else:
                 journal.forget(PLACES)
+    for part in kept_downloads():
+        if (part.chain_id, part.hub, part.bounty_id) == (chain.chain_id, chain.hub.address, bounty_id):
+            gone = part.remove()
+            found += 1
+            refused += [] if gone else [part.path]
+            removed = Removed(int(gone), (), () if gone else (part.path,))
+            _report(bounty_id, (part.solver, part.commitment), Place.begun(part.path), removed)
     if not found:
         say(f"no opened work of bounty {bounty_id} is known on this machine; what earlier releases opened never is")
     if refused:

@@ -265,10 +265,13 @@ _BAR_WIDTH: Final = 24
 
 
 class Progress:
-    """A bar with rate and remaining time; called with what is done and the total, as the crypto package reports it."""
+    """A bar with rate and remaining time; called with what is done and the total, as the crypto package reports it.
 
-    def __init__(self, label: str) -> None:
-        self._label = label
+    ``already`` is what an earlier run did of it.
+    """
+
+    def __init__(self, label: str, already: int = 0) -> None:
+        self._label, self._already = label, already
         self._started = self._drawn = time.monotonic()
 
     def __enter__(self) -> "Progress":
@@ -281,7 +284,7 @@ class Progress:
         now = time.monotonic()
         if now - self._drawn >= _BAR_SECONDS:
             self._drawn = now
-            draw(bar(self._label, done, total, now - self._started))
+            draw(bar(self._label, done, total, now - self._started, self._already))
 
 
 class Waiting:
@@ -337,11 +340,11 @@ def clock_while(label: str) -> Iterator[None]:
         clear()
 
 
-def bar(label: str, done: int, total: int, seconds: float) -> str:
-    """One line: how much is done, how fast, how long it will still take."""
+def bar(label: str, done: int, total: int, seconds: float, already: int = 0) -> str:
+    """One line: how much is done, how fast (but for what was done ``already``), how long it will still take."""
     share = min(done / total, 1.0) if total else 1.0
     filled = int(share * _BAR_WIDTH)
-    rate = done / seconds if seconds > 0 else 0.0
+    rate = (done - already) / seconds if seconds > 0 else 0.0
     left = f"{(total - done) / rate:.0f} s left" if rate > 0 and done < total else "done" if done >= total else ""
     return f"{label} [{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {share:4.0%} {_size(rate)}/s {left}".rstrip()
 

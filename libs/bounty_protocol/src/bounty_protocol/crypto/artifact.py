@@ -95,7 +95,7 @@ def open_artifact(
         BackgroundSha256() as digest,
     ):
         if os.fstat(file.fileno()).st_size != byte_length:
-            raise _mismatch()
+            raise ciphertext_mismatch()
         source = _DigestingFile(file, digest, byte_length, progress)
         try:
             plain = age.decrypt(source, [identity], recipients=1)
@@ -156,7 +156,7 @@ def _check(source: _DigestingFile, digest: BackgroundSha256, wanted: tuple[str, 
     while source.read(_READ):
         pass
     if (digest.value(), source.byte_length) != wanted:
-        raise _mismatch()
+        raise ciphertext_mismatch()
 
 
 def _writing(file: BinaryIO) -> Callable[[Block], None]:
@@ -176,6 +176,7 @@ def _reporting(blocks: Iterator[Block], total: int, progress: Progress) -> Itera
         progress(done, total)
 
 
-def _mismatch() -> SealedDataError:
+def ciphertext_mismatch() -> SealedDataError:
+    """The refusal of bytes that are not those an envelope commits to."""
     message = "the ciphertext is not the one the envelope commits to: its digest or length differs"
     return SealedDataError(Failure.CIPHERTEXT_MISMATCH, message)

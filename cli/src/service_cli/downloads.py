@@ -1,0 +1,154 @@
+"""Files for ciphertext that is downloaded: an interrupted download stays in the state directory, and is continued.
+
+Its name has the Submission's commitment, which fixes the envelope and so the digest and length of the whole. It is held
+by one run at a time; another one, and one that cannot keep it there, takes a file without a name in the temporary
+folder. It is removed once the work is open or was refused, by ``guardian:forget``, and by the next download when nobody
+has continued it for ``KEPT_DAYS``.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import Final
+
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
+
+from service_cli.disk import open_private_data, open_regular, private_folder, state_directory
+from service_cli.errors import CommandFailed
+
+KEPT_DAYS: Final = 7
+_NAME: Final = re.compile(
+    r"([1-9][0-9]{0,18})-(0x[0-9a-f]{40})-([1-9][0-9]{0,18})-(0x[0-9a-f]{40})-(0x[0-9a-f]{64})\.age"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """The ciphertext of one Submission, as far as this machine has it."""
+
+    chain_id: ChainId
+    hub: Address
+    bounty_id: BountyId
+    solver: Address
+    commitment: Bytes32
+
+    @property
+    def path(self) -> Path:
+        name = f"{self.chain_id}-{self.hub}-{self.bounty_id}-{self.solver}-{self.commitment}.age"
+        return _folder() / name
+
+    def remove(self) -> bool:
+        """Whether it is gone; not while another run holds it, or where the file system refuses."""
+        try:
+            with open_regular(self.path) as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.path.unlink()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+
+def kept_downloads() -> list[Download]:
+    """Every one on this machine."""
+    try:
+        names = sorted(path.name for path in _folder().iterdir())
+    except OSError:
+        return []
+    found = (_NAME.fullmatch(name) for name in names)
+    return [
+        Download(ChainId(int(one[1])), Address(one[2]), BountyId(int(one[3])), Address(one[4]), Bytes32(one[5]))
+        for one in found
+        if one is not None
+    ]
+
+
+@contextmanager
+def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
+    """A file for these bytes, with those that an earlier run left; ``download_not_written`` where there is none."""
+    with ExitStack() as opened:
+        kept = _hold(of.path)
+        if kept is not None:
+            opened.enter_context(kept)
+            _remove_old(of)
+        file = kept if kept is not None and _fits(kept, byte_length) else opened.enter_context(_unnamed(byte_length))
+        done = False
+        try:
+            yield file
+            done = True
+        except ServiceError as error:
+            done = not isinstance(error, CommandFailed)  # a refusal stays one with the same bytes
+            raise
+        finally:
+            if kept is not None and (done or not os.fstat(kept.fileno()).st_size):
+                with suppress(OSError):
+                    of.path.unlink(missing_ok=True)
+
+
+def not_kept(byte_length: int, folder: Path, error: OSError) -> CommandFailed:
+    """Where a ciphertext cannot be kept until it is open."""
+    message = f"The ciphertext of {byte_length} bytes cannot be kept in {folder}: {error.strerror}."
+    next_action = "Make room, or set TMPDIR to a folder with room, and run it again: it continues here."
+    return CommandFailed("download_not_written", message, next_action=next_action)
+
+
+def folder_of(file: FileIO) -> Path:
+    """Where this file is; the temporary folder for one without a name."""
+    return Path(file.name).parent if isinstance(file.name, str) else Path(tempfile.gettempdir())
+
+
+def _folder() -> Path:
+    return state_directory() / "downloads"
+
+
+def _hold(path: Path) -> FileIO | None:
+    """The file for this process alone; None where another run holds it, or it cannot be used."""
+    try:
+        private_folder(path.parent)
+        for _ in range(3):
+            file = open_private_data(path)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(file.fileno()).st_nlink:
+                    return file
+            except OSError:
+                file.close()
+                raise
+            file.close()  # whoever held it has removed it in between
+    except OSError:
+        pass
+    return None
+
+
+def _fits(kept: FileIO, byte_length: int) -> bool:
+    """Whether what is missing has room; also where it has none in the temporary folder either."""
+    with suppress(OSError):
+        missing = byte_length - os.fstat(kept.fileno()).st_size
+        if shutil.disk_usage(_folder()).free < missing:
+            return shutil.disk_usage(tempfile.gettempdir()).free < byte_length
+    return True
+
+
+def _unnamed(byte_length: int) -> FileIO:
+    try:
+        return tempfile.TemporaryFile(prefix="service-cli-", buffering=0)
+    except OSError as error:
+        raise not_kept(byte_length, Path(tempfile.gettempdir()), error) from None
+
+
+def _remove_old(current: Download) -> None:
+    oldest = time.time() - KEPT_DAYS * 86_400
+    for one in kept_downloads():
+        with suppress(OSError):
+            if one != current and one.path.stat().st_mtime < oldest:
+                one.remove()
