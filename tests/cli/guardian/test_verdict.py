@@ -151,6 +151,27 @@ def test_award__of_work_never_opened_here__is_asked_for_at_a_terminal(
         assert (last["code"], rpc.sent()) == ("work_not_opened", 0)
 
 
+@pytest.mark.parametrize("typed", ["yes\n", "no\n"])
+def test_refusal_of_all_work__of_which_some_was_never_opened_here__is_asked_for_at_a_terminal(
+    rpc: RpcProxy, judging: tuple[Terminal, str], typed: str
+) -> None:
+    home, bounty = judging
+    question = "Type yes to record it unopened."
+    words = ("guardian:verdict", bounty, "no_valid_submission", verdict_body(home))
+    last = events_of(at_terminal(home, *words, typed=typed, prompt=question).stdout)[-1]
+    if typed == "yes\n":
+        assert last["event"] == "guardian_verdict.recorded"
+    else:
+        assert (last["code"], rpc.sent()) == ("work_not_opened", 0)
+        assert f"guardian:open {bounty}" in str(last["next_action"])
+
+
+def test_refusal_of_all_work__without_a_terminal__is_recorded(judging: tuple[Terminal, str]) -> None:
+    home, bounty = judging
+    ran = home.run("guardian:verdict", bounty, "no_valid_submission", verdict_body(home))
+    assert ran.last["event"] == "guardian_verdict.recorded"
+
+
 @pytest.mark.parametrize(
     ("reasons", "problem"),
     [

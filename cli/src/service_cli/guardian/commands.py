@@ -176,7 +176,7 @@ def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
 )
 @click.option("--template", is_flag=True, help="Print the template of the reasons, and do nothing else.")
 @click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
-@click.option("--unopened", is_flag=True, help="Award a Submission that was not opened on this machine.")
+@click.option("--unopened", is_flag=True, help="Judge Submissions that were not opened on this machine.")
 @click.option("--as-written", is_flag=True, help="Record reasons that are HTML or hold no word.")
 @click.argument("rest", nargs=-1, type=DOCUMENT, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
 def guardian_verdict(
@@ -206,7 +206,8 @@ def guardian_verdict(
     Without it, at a terminal, your editor (VISUAL, else EDITOR, else vi) opens a template made of the page's criteria.
     The draft is kept, and continued by the next run, until the Verdict is recorded. --template prints the template.
     An award of work that was not opened on this machine, and reasons that look like a mistake, are recorded only after
-    a typed yes at a terminal, or with --unopened and --as-written.
+    a typed yes at a terminal, or with --unopened and --as-written. At a terminal you are asked, too, before nobody's
+    work is found valid while some was not opened here.
     Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     \b

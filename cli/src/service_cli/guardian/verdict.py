@@ -53,12 +53,12 @@ from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict, VerdictCount, after_verdict
 from service_cli.guardian.opening import SubmissionChoice
-from service_cli.shell.consent import require_consent
+from service_cli.shell.consent import can_be_asked, require_consent
 from service_cli.shell.items import Field
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import moment, printable
 from service_cli.witnesses.bounties import Pair, terms_of
-from service_cli.witnesses.numbers import named_by_place
+from service_cli.witnesses.numbers import listing, named_by_place
 from service_cli.witnesses.table import Fact
 from service_cli.witnesses.vouching import Vouched, agreed
 
@@ -263,7 +263,10 @@ def _require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
 
 def _confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, options: VerdictOptions) -> None:
     """A Guardian may have opened it elsewhere; by mistake it should award nothing that it never saw."""
-    if named is None or was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), *named)):
+    if named is None:
+        _confirm_none_is_valid(chain, bounty_id, options)
+        return
+    if was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), *named)):
         return
     message = f"Submission {named[1]} of {named[0]} was not opened on this machine, and you are about to award it."
     next_action = (
@@ -272,6 +275,33 @@ def _confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, optio
     )
     refusal = CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
     require_consent(message, "award it unopened", refusal, is_given=options.unopened)
+
+
+def _confirm_none_is_valid(chain: ChainClient, bounty_id: BountyId, options: VerdictOptions) -> None:
+    """At a terminal: a person who opened nothing is asked before nobody's work is found valid. Scripts are not: some
+    Submission may be one that nobody can open."""
+    if options.unopened or not can_be_asked():
+        return
+    try:
+        recorded = listing(chain, None, bounty_id).submissions
+    except CommandFailed:  # a list that is missing keeps nobody from judging
+        return
+    unopened = [
+        one.number
+        for one in recorded
+        if not was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), one.solver, one.commitment))
+    ]
+    if not unopened:
+        return
+    message = (
+        f"{len(unopened)} of {len(recorded)} Submissions of bounty {bounty_id} were not opened on this machine, and "
+        "you are about to record that none is valid."
+    )
+    next_action = (
+        f"Open them: service-cli guardian:open {bounty_id}. If you judged them on another machine, add --unopened."
+    )
+    refusal = CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
+    require_consent(message, "record it unopened", refusal, is_given=False)
 
 
 def _confirm_reasons(text: str, options: VerdictOptions) -> None:

@@ -6,9 +6,14 @@ from service_cli.errors import CommandRefused
 from service_cli.shell.output import is_redirected, warn
 
 
+def can_be_asked() -> bool:
+    """Whether a person is at a terminal."""
+    return not is_redirected() and sys.stdin is not None and sys.stdin.isatty()
+
+
 def typed_yes(question: str, what: str) -> bool | None:
     """Whether the person typed yes to allow ``what``; None where nobody is at a terminal to be asked."""
-    if is_redirected() or sys.stdin is None or not sys.stdin.isatty():
+    if not can_be_asked():
         return None
     warn(f"{question} Type yes to {what}.")
     return sys.stdin.readline().strip() == "yes"
