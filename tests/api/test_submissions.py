@@ -154,6 +154,8 @@ def test_submission__sealed_uploaded_and_prepared__is_served_to_poster_and_guard
         assert content["active"] is True
         downloaded = urllib3.request("GET", content["download_url"])
         assert downloaded.data == sealed.file.read_bytes()
+        for plain in (b"forty-two", b"answer.txt"):
+            assert plain not in downloaded.data + content["envelope"].encode()
     for stranger in (world.solver(1), world.solver(2)):
         refused = sealed.content(stranger.private_key)
         assert (refused.status_code, error_of(refused)["code"]) == (403, "forbidden")

@@ -292,7 +292,7 @@ def test_requests__of_a_public_read__carry_no_authorization(api: ApiTwin, poster
     seen: list[Request] = []
     api.scripts["detail"] = lambda request: seen.append(request) or refusal(404, "bounty_not_found", "None.")  # type: ignore[func-returns-value]
     poster.run("verification-record", "7", code=1)
-    assert [request.path for request in seen] == ["/api/bounties/7"]
+    assert [(request.method, request.path) for request in seen] == [("GET", "/api/bounties/7")]
     assert not api.approvals()
 
 

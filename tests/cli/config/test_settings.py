@@ -4,7 +4,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,7 +76,7 @@ def test_network__that_does_not_exist__is_refused_with_the_names(monkeypatch: py
         settings(monkeypatch, None, SERVICE_CHAIN_ID=wrong)
 
 
-@pytest.mark.spec(29, 31, 199, 200, 201, 202, 203, 204)
+@pytest.mark.spec(29, 31)
 def test_overrides__each_of_the_six__win_over_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
     found = settings(
         monkeypatch,
@@ -103,6 +103,32 @@ def test_record__of_a_network__decides_every_value_that_is_not_set() -> None:
     assert (found.hub_address(), found.escrow_token()) == (HUB, known.escrow_token_address)
     assert (found.rpc_url(), found.reveal_delay()) == (known.rpc_url, known.reveal_delay_seconds)
     assert (found.api_base_url(), found.subgraph_endpoint()) == tuple(urls.values())
+
+
+GOES_BEFORE: dict[str, tuple[str, Callable[[Settings], str | None]]] = {
+    "SERVICE_HUB_ADDRESS": (OTHER, Settings.hub_address),
+    "SERVICE_RPC_URL": ("https://other.example/rpc", Settings.rpc_url),
+    "SERVICE_SUBGRAPH_ENDPOINT": ("https://other.example/subgraph", Settings.subgraph_endpoint),
+    "SERVICE_ESCROW_TOKEN_ADDRESS": (OTHER, Settings.escrow_token),
+    "SERVICE_API_BASE_URL": ("https://other.example", Settings.api_base_url),
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": ("7", lambda found: str(found.reveal_delay())),
+}
+
+
+@pytest.mark.spec(199, 200, 201, 202, 203, 204)
+@pytest.mark.parametrize("variable", GOES_BEFORE)
+def test_override__of_one_value__goes_before_the_record_s_and_leaves_the_others(variable: str) -> None:
+    known = deployment_of(ChainId(8453))
+    assert known is not None
+    urls = {"api_base_url": "https://api.example", "subgraph_endpoint": "https://api.example/subgraph"}
+    record = replace(known, hub_address=Address(HUB), **urls)  # type: ignore[arg-type]
+    value, _ = GOES_BEFORE[variable]
+    plain, found = (
+        Settings(Environment(given, {}), ChainId(8453), record, None) for given in (dict[str, str](), {variable: value})
+    )
+    for each, (other, read) in GOES_BEFORE.items():
+        assert read(found) == (other if each == variable else read(plain)), each
+        assert read(plain) != other
 
 
 def test_api_base_url__with_a_path__is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

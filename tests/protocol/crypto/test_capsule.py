@@ -106,6 +106,7 @@ def test_capsule__for_fifteen_guardians__fits_the_envelope() -> None:
     assert _open(sealed, keyring=[guardians[14]], roster_size=15) == CONTENT
 
 
+@pytest.mark.spec(19)
 def test_capsule__somebody_elses_key__said_that_this_key_does_not_fit() -> None:
     refusal = _refusal(keyring=[identity("stranger")])
     assert refusal.failure is Failure.CAPSULE_NOT_FOR_THIS_KEY
