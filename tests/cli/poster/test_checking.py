@@ -64,6 +64,13 @@ def test_check__of_a_page_that_is_ready__finds_nothing_and_uses_no_network(shell
     assert (ran.last["issues"], ran.last["hub_checked"]) == (0, False)
 
 
+@pytest.mark.parametrize(("page", "leads_to"), [("", "poster:new"), ("<p>x</p>", "poster:new"), (EXAMPLE[:400], "")])
+def test_check__of_what_has_no_form__leads_to_a_template(shell: Terminal, page: str, leads_to: str) -> None:
+    (shell.home / "page.md").write_text(page)
+    refused = shell.run("poster:check", "page.md", code=1).last
+    assert ("poster:new" in str(refused["next_action"])) is bool(leads_to)
+
+
 def test_check__with_a_hub__holds_the_terms_against_its_bounds(poster: Terminal, rpc: RpcProxy) -> None:
     page = EXAMPLE.replace("judging_window_seconds: ", "judging_window_seconds: 1 #")
     (poster.home / "page.md").write_text(page)

@@ -96,10 +96,16 @@ def test_new__like_another_page__keeps_its_text_and_sets_only_the_terms_that_are
     )
     assert "the text is that of earlier.md" in ran.words
     assert ran.last["like"] == "earlier.md"
+    shown = {name: ran.last[name] for name in ("escrow_amount", "submission_deadline", "judging_window_seconds")}
     made, before = (shell.home / "again.md").read_bytes(), parse_challenge(earlier)
     page = parse_challenge(made)
     assert (page.submission_deadline, page.judging_window_seconds) == (4_073_587_199, 129_600)
     assert page.escrow_amount == before.escrow_amount
+    assert shown == {
+        "escrow_amount": str(before.escrow_amount),
+        "submission_deadline": page.submission_deadline,
+        "judging_window_seconds": page.judging_window_seconds,
+    }
     changed = [old for old, new in zip(earlier.splitlines(), made.splitlines(), strict=True) if old != new]
     assert len(changed) == 2
 

@@ -66,7 +66,10 @@ def check_page_file(
     if found:
         issues = "1 issue" if len(found) == 1 else f"{len(found)} issues"
         message = f"{name} has {issues}; its publication would be refused."
-        raise CommandRefused("page_not_ready", message, next_action="Change each line named above, then check again.")
+        next_action = "Change each line named above, then check again."
+        if any(one.field == "document" for one in found):
+            next_action = "Begin with a template, which has the form: service-cli poster:new page.md. Then check again."
+        raise CommandRefused("page_not_ready", message, next_action=next_action)
     remark(f"{name}: nothing found; the service's review may still see what no rule does")
 
 

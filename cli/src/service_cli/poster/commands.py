@@ -96,6 +96,7 @@ def poster_new(
         page_like,
         require_no_file,
         template,
+        terms_of,
         write_template,
     )
     from service_cli.shell.output import remark
@@ -128,6 +129,8 @@ def poster_new(
         text = page_of(now, replace(terms, escrow=paid_in))
         require_accepted(chain, conditions, text)
     write_template(path, text)
+    if earlier is not None:  # all of its terms are shown, since some may be the earlier page's
+        paid_in, deadline, judging = terms_of(text)
     written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees, like=like)
     emit(written, lambda: About(now=now, token=None if award is None else conditions.constants.token))
     _remark_understood(None if escrow is None else escrow.value, deadline, judging, now)

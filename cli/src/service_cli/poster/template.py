@@ -169,6 +169,14 @@ def _page(asked: Sections, escrow: str, deadline: str, judging: str) -> str:
     return "\n".join([*lines, _UNITS, ""])
 
 
+def terms_of(page: str) -> tuple[TokenAmount, UnixSeconds, int]:
+    """Escrow, deadline and judging window of a page that parses."""
+    from bounty_protocol.domain.challenge import parse_challenge
+
+    found = parse_challenge(page.encode())
+    return found.escrow_amount, found.submission_deadline, found.judging_window_seconds
+
+
 _EVERY: Final = "\n".join(_page(asked, "", "", "") for asked in _SECTIONS.values())
 _PLACEHOLDERS: Final = frozenset(re.findall(r"<[^<>\n]+>", _EVERY))
 _IN_BRACKETS: Final = re.compile(r"<[^<>]+>")

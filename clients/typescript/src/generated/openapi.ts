@@ -1260,7 +1260,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `route_not_found`: See /api/docs for the routes of this service. */
+        /** @description `route_not_found`: See /api/docs of the public API for its routes. */
         RouteNotFound: {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
@@ -1469,7 +1469,7 @@ export interface operations {
             };
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {
@@ -1609,7 +1609,7 @@ export interface operations {
              * @description `bounty_not_found`: Check the bounty id and the deployment.
              *     `submission_not_found`: Check the commitment against the bounty's active Submissions.
              *     `winning_solution_key_not_found`: Ask a Guardian of the bounty's roster to run guardian:deliver-key, then try again.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {
@@ -1747,7 +1747,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `route_not_found`: See /api/docs for the routes of this service. */
+            /** @description `route_not_found`: See /api/docs of the public API for its routes. */
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1911,7 +1911,7 @@ export interface operations {
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
              *     `submission_not_found`: Check the commitment against the bounty's active Submissions.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {
@@ -2082,7 +2082,7 @@ export interface operations {
             };
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {
@@ -2257,7 +2257,7 @@ export interface operations {
             };
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {
@@ -2428,7 +2428,7 @@ export interface operations {
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
              *     `submission_not_found`: Check the commitment against the bounty's active Submissions.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {
@@ -4028,7 +4028,7 @@ export interface operations {
             };
             /**
              * @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {
@@ -4145,7 +4145,7 @@ export interface operations {
             };
             /**
              * @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {
@@ -4276,7 +4276,7 @@ export interface operations {
             };
             /**
              * @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {
@@ -4392,7 +4392,7 @@ export interface operations {
             };
             /**
              * @description `written_verdict_not_found`: Check the commitment against the Verdict recorded on chain.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {
@@ -4550,7 +4550,7 @@ export interface operations {
             };
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
-             *     `route_not_found`: See /api/docs for the routes of this service.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
              */
             404: {
                 headers: {

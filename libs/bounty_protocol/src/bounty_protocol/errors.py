@@ -75,7 +75,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
         404, "Ask a Guardian of the bounty's roster to run guardian:deliver-key, then try again."
     ),
     "webhook_not_found": Problem(404, "List your webhooks with GET /api/webhooks; each account sees its own."),
-    "route_not_found": Problem(404, "See /api/docs for the routes of this service."),
+    "route_not_found": Problem(404, "See /api/docs of the public API for its routes."),
     "method_not_allowed": Problem(405, "Use a method named in the Allow header."),
     "publication_review_unavailable": Problem(409, "Sign the same page again: a fresh signature joins its review."),
     "webhook_already_rotated": Problem(409, "Sign a new request if the secret is to be replaced once more."),
