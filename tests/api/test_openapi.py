@@ -174,5 +174,5 @@ def test_query__that_the_document_does_not_have__is_refused(service: Service, ea
     for query in ("unheard_of=1", *(f"{name}=" for name in own), *(f"{name}=a&{name}=a" for name in own)):
         url = f"{path}?{query}"
         body = b"{}" if each.method == "POST" else None
-        response = service.client.open(url, method=each.method, data=body, content_type="application/json")
+        response = service.client.open(url, method=each.method, data=body, content_type=each.body_type)
         assert response.status_code == 400, url
