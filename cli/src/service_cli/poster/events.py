@@ -164,8 +164,8 @@ class FundingPreview(Event):
 @dataclass(frozen=True, slots=True)
 class WrittenTemplate(Event):
     """The template is at `path`. What an option was taken for stands beside it, null without the option; with
-    `--award` the escrow and who gets what of it, by the Hub's fees; with `--like` the page whose text it has, and all of
-    its terms."""
+    `--award` the escrow and who gets what of it, by the Hub's fees; with `--like` the page whose text it has, and all
+    of its terms."""
 
     EVENT: ClassVar[str] = "poster_new.written"
     path: str
