@@ -72,9 +72,9 @@ const commands = {
   async until({ page, text }) {
     const { opened, findings } = pages.get(page);
     const shown = await opened.evaluate((wanted) => new Promise((resolve) => { // by the debugger's means, which no policy concerns
-      const look = () => document.body.innerText.includes(wanted) && resolve(true);
+      const look = () => document.body?.innerText.includes(wanted) && resolve(true); // none while a page is loaded
       new MutationObserver(look).observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
-      setTimeout(() => resolve(document.body.innerText), 20_000);
+      setTimeout(() => resolve(document.body?.innerText), 20_000);
       look();
     }), text);
     if (shown !== true) throw new Error(`shown instead: ${shown} ${findings}`);
