@@ -266,7 +266,7 @@ def tell_who_vouches(work: Work, terms: SealingTerms, api: ApiClient | None) -> 
         sources.append(api.peer.named[0].lower() + api.peer.named[1:])
     alone = len(sources) == 1
     together = sources[0] if alone else f"{', '.join(sources[:-1])} and {sources[-1]}"
-    message = f"that these are the Guardians' keys, and when they open it, is the word of {together}"
+    message = f"whose keys can open the work, and from when, is the word of {together}"
     if alone:
         warn(f"warning: {message} alone: whoever runs it could have put keys of their own in their place")
     else:
