@@ -1,9 +1,9 @@
 """Generated plays: every act against what a hostile node, API or operator of both can forge, over several runs.
 
-Each is judged by the true chain alone. Some 160 by default, drawn by SERVICE_CAMPAIGN_SEED: each fact of the client's
-table forged by each party in each command that rests on it, and some with one, two or three forgeries of anything. In a
-campaign every forgery alone, every two subjects together and 1,400 of the others. What fails is shown again, with all
-that its runs printed, by ``python -m tests.cli.plays SEED``.
+Each is judged by the true chain alone. More than 300 by default, drawn by SERVICE_CAMPAIGN_SEED: each fact of the
+client's table forged by each party in each command that rests on it, and some with one, two or three forgeries of
+anything. In a campaign every forgery alone, every two subjects together and 1,400 of the others. What fails is shown
+again, with all that its runs printed, by ``python -m tests.cli.plays SEED``.
 """
 
 import random
@@ -20,9 +20,9 @@ from tests.cli.plays.play import Play, Run, draw_kill, drawn, of_seed, paired, p
 from tests.cli.plays.world import World
 
 PARTS = 10
-SINGLES = some("single forgeries", singles(), 30)
-PAIRS = some("pairs of subjects", pairs(), 40)
-DRAWN = [f"{SEED}.{number}" for number in range(size(40, 1_400))]
+SINGLES = some("single forgeries", singles(), 80)
+PAIRS = some("pairs of subjects", pairs(), 90)
+DRAWN = [f"{SEED}.{number}" for number in range(size(90, 1_400))]
 
 
 def assert_nothing_found(world: World, plays: list[Play]) -> None:
