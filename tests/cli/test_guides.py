@@ -8,6 +8,8 @@ import click
 import pytest
 from service_cli.main import COMMANDS, group
 
+from tools.guides.document import commands_of
+
 TOP = Path(__file__).parents[2]
 PAGES = [*sorted((TOP / "docs" / "guides").glob("*.md")), TOP / "docs" / "faq.md"]
 WALLETS = TOP / "docs" / "wallets.md"
@@ -15,13 +17,15 @@ VALUES = {"$ACCOUNT": "0x" + "ab" * 20, "$SOLVER": "0x" + "cd" * 20, "$COMMITMEN
 ROLES = {"poster.md", "solver.md", "guardian.md", "integrator.md"}
 
 
-def shown(text: str) -> list[str]:
-    """The commands of a page: lines after a prompt or of a shell's block, and whole commands in running text."""
+def shown(page: Path) -> list[str]:
+    """The client's commands on a page: typed ones, and whole commands in running text."""
+    text = page.read_text(encoding="utf-8")
     spans = (" ".join(span.split()) for span in re.findall(r"`(service-cli [^`]+)`", text))
-    return [*re.findall(r"^(?:\$ )?(service-cli .*)$", text, re.MULTILINE), *spans]
+    typed = (each.line for each in commands_of(page.name, text))
+    return [*(line for line in typed if line.startswith("service-cli ")), *spans]
 
 
-SHOWN = [(path.name, line) for path in (*PAGES, WALLETS) for line in shown(path.read_text(encoding="utf-8"))]
+SHOWN = [(path.name, line) for path in (*PAGES, WALLETS) for line in shown(path)]
 
 
 def parse(line: str) -> str:
@@ -66,4 +70,4 @@ def test_guides__of_each_role__say_what_is_needed_what_it_costs_and_what_can_go_
         text = path.read_text(encoding="utf-8")
         wanted = ("**What you need.**", "**What it costs", "## What can go wrong", "nobody")
         assert all(part in text for part in wanted), path
-        assert len(shown(text)) >= 5
+        assert len(shown(path)) >= 5

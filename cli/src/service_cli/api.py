@@ -75,6 +75,11 @@ class Peer:
         """Its name and where it is: the host alone, never a path or a credential."""
         return f"{self.name} at {self.host}" if self.host else self.name
 
+    @property
+    def named_within(self) -> str:
+        """The same within a sentence."""
+        return f"{self.named[:1].lower()}{self.named[1:]}"
+
     def malformed(self, problem: str) -> CommandFailed:
         """An answer of another shape than the route's; ``problem`` goes on after the name."""
         return CommandFailed(MALFORMED, f"{self.named}{problem}", next_action=f"Check {self.setting}.")
@@ -243,7 +248,7 @@ class ApiClient:
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
         timeout = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None
         try:
-            with clock_while(f"waiting for {self.peer.named[:1].lower()}{self.peer.named[1:]}"):
+            with clock_while(f"waiting for {self.peer.named_within}"):
                 return self._http.exchange(
                     method, url, most_bytes=MAX_ANSWER_BYTES, body=body or None, headers=dict(headers), timeout=timeout
                 )
@@ -269,7 +274,7 @@ class ApiClient:
         with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
             there, now = int(parsedate_to_datetime(date).timestamp()), int(time.time())
             self._ahead = there - now
-            off = clock_off(there, now, f"that of {self.peer.named}", DATE_SECONDS)
+            off = clock_off(there, now, f"that of {self.peer.named_within}", DATE_SECONDS)
             if off is not None and not self._clock_named:
                 self._clock_named = True
                 warn(f"warning: {off}; set it, or times are shown wrong")

@@ -58,7 +58,8 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
     """
     clock = SystemClock()
     if chain_time is not None and settings.has_moved_time():
-        clock = ShiftedClock(chain_time - clock.now())
+        ahead = chain_time - clock.now()
+        clock = ShiftedClock(lambda: ahead)
     client = BeaconClient(settings.beacon().urls, info, Urllib3Get(), clock)
     ends, shown = time.monotonic() + WAIT_SECONDS, False
     while isinstance(found := client.round(number), NotYet):

@@ -9,13 +9,13 @@ import json
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
-from bounty_protocol.clock import SystemClock
+from bounty_protocol.clock import ShiftedClock
 from bounty_protocol.shapes import to_json
 
 from beacon.chain import make_local_beacon
-from beacon.clock import AheadClock
 from beacon.server import BeaconServer
 
 
@@ -29,10 +29,10 @@ def main() -> int:
     parser.add_argument("--ahead", type=Path, help="a file with the seconds that its clock is ahead of this machine's")
     parser.add_argument("--genesis", type=int, required=True, help="time of round 1, seconds since 1970")
     arguments = parser.parse_args()
-    clock = SystemClock() if arguments.ahead is None else AheadClock(arguments.ahead)
     try:
         seed = arguments.seed_file.read_bytes()
         chain = make_local_beacon(seed, genesis_time=arguments.genesis, period_seconds=arguments.period)
+        clock = ShiftedClock(partial(seconds_ahead, arguments.ahead))
         server = BeaconServer((arguments.host, arguments.port), chain, clock)
     except (OSError, ValueError) as error:
         parser.error(str(error))
@@ -44,6 +44,16 @@ def main() -> int:
     server.serve_forever(poll_interval=0.1)
     server.server_close()
     return 0
+
+
+def seconds_ahead(file: Path | None) -> int:
+    """What the file holds, which may come, change and go; 0 while there is none."""
+    if file is None:
+        return 0
+    try:
+        return int(file.read_text(encoding="ascii"))
+    except FileNotFoundError:
+        return 0
 
 
 if __name__ == "__main__":

@@ -138,26 +138,19 @@ def test_award__of_work_never_opened_here__is_recorded_only_with_consent(
 
 
 @pytest.mark.parametrize("typed", ["yes\n", "no\n"])
-def test_award__of_work_never_opened_here__is_asked_for_at_a_terminal(
-    rpc: RpcProxy, judging: tuple[Terminal, str], typed: str
+@pytest.mark.parametrize(
+    ("meant", "question"),
+    [
+        (("awarded", "--submission", "1"), "Type yes to award it unopened."),
+        (("no_valid_submission",), "Type yes to record it unopened."),
+    ],
+    ids=["an award", "no winner"],
+)
+def test_verdict__on_work_never_opened_here__is_asked_for_at_a_terminal(
+    rpc: RpcProxy, judging: tuple[Terminal, str], meant: tuple[str, ...], question: str, typed: str
 ) -> None:
     home, bounty = judging
-    question = "Type yes to award it unopened."
-    words = ("guardian:verdict", bounty, "awarded", "--submission", "1", verdict_body(home))
-    last = events_of(at_terminal(home, *words, typed=typed, prompt=question).stdout)[-1]
-    if typed == "yes\n":
-        assert last["event"] == "guardian_verdict.recorded"
-    else:
-        assert (last["code"], rpc.sent()) == ("work_not_opened", 0)
-
-
-@pytest.mark.parametrize("typed", ["yes\n", "no\n"])
-def test_refusal_of_all_work__of_which_some_was_never_opened_here__is_asked_for_at_a_terminal(
-    rpc: RpcProxy, judging: tuple[Terminal, str], typed: str
-) -> None:
-    home, bounty = judging
-    question = "Type yes to record it unopened."
-    words = ("guardian:verdict", bounty, "no_valid_submission", verdict_body(home))
+    words = ("guardian:verdict", bounty, *meant, verdict_body(home))
     last = events_of(at_terminal(home, *words, typed=typed, prompt=question).stdout)[-1]
     if typed == "yes\n":
         assert last["event"] == "guardian_verdict.recorded"

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
-from bounty_protocol.chain.json_rpc import host_of
 from bounty_protocol.domain.lifecycle import Schedule
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
@@ -145,7 +144,7 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
     api = api_of(settings)
     answer = bounty_detail(api, bounty_id)
     detail = answer.read(BountyDetail)
-    _require_same(settings, detail)
+    _require_same(settings, api, detail)
     shown = ShownBounty(detail.bounty_id, detail.chain_id, detail.hub_address, answer.json())
     emit(shown, lambda: About(_deployment(settings, api).escrow_token, time_shown(settings, api)))
     if on_terminal() and not is_text():
@@ -159,7 +158,7 @@ def show_record(settings: Settings, bounty_id: BountyId) -> None:
 
     api = api_of(settings)
     detail = bounty_detail(api, bounty_id).read(BountyDetail)
-    _require_same(settings, detail)
+    _require_same(settings, api, detail)
     record, error = detail.verification_record, detail.verification_record_error
     if record is not None:
         emit(FetchedRecord(record), lambda: About(_deployment(settings, api).escrow_token))
@@ -178,13 +177,12 @@ def _deployment(settings: Settings, api: ApiClient) -> "Deployment":
     from bounty_protocol.wire.deployment import Deployment
 
     answer = api.get("/api/deployment").read(Deployment)
-    _require_same(settings, answer)
+    _require_same(settings, api, answer)
     return answer
 
 
-def _require_same(settings: Settings, answer: "Deployment | BountyDetail") -> None:
-    where = f"The API at {printable(host_of(settings.api_base_url()), 100)}"
-    problem = None
+def _require_same(settings: Settings, api: ApiClient, answer: "Deployment | BountyDetail") -> None:
+    where, problem = api.peer.named, None
     if answer.chain_id != settings.chain_id:
         named = f"chain {network_named(answer.chain_id)}, and this run is for {network_named(settings.chain_id)}"
         problem = f"{where} serves {named}."

@@ -37,7 +37,12 @@ def _find_out(
     known = About(_known_token(chain), chain.latest().time, bounty, gas_cost, happened_at)
     if bounty is None or bounty.outcome is None:
         return known
-    return replace(known, ended=ended_as(bounty), paid=bounty.award_claimed or bounty.refund_claimed)
+    return replace(known, ended=ended_as(bounty), paid=is_paid(bounty))
+
+
+def is_paid(bounty: BountyView) -> bool:
+    """Whether the award, or without a winner the refund, was claimed."""
+    return bounty.award_claimed or bounty.refund_claimed
 
 
 def ended_as(bounty: BountyView) -> BountyEnd | None:

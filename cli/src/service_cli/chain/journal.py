@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Generic, Protocol, TypeVar
 
-from bounty_protocol.types import Address, ChainId
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 from bounty_protocol.wire.reading import read
 
 from service_cli.disk import open_private, open_regular, private_file, state_directory, sync_folder
@@ -156,6 +156,11 @@ def journals_below(chain_id: ChainId, hub: Address, *names: str) -> list[tuple[s
 def opened_name(bounty_id: str, solver: str, commitment: str) -> tuple[str, ...]:
     """How it is remembered that a Guardian opened a Submission."""
     return "opened", bounty_id, solver, commitment
+
+
+def was_opened(chain_id: ChainId, hub: Address, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> bool:
+    """Whether a Guardian opened this Submission on this machine."""
+    return was_done(chain_id, hub, *opened_name(str(bounty_id), solver, commitment))
 
 
 def winning_work_name(bounty_id: str, commitment: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.bounty.listing import require_deployment
-from service_cli.chain.journal import opened_name, was_done
+from service_cli.chain.journal import was_opened
 from service_cli.config.settings import Settings
 from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.guardian.events import IndexedVerdict, JudgeableBounty, JudgeableSubmission, OwedDelivery
@@ -146,9 +146,7 @@ def _print_bounty(
     unopened = tuple(
         each.submission_commitment
         for each in work
-        if not was_done(
-            settings.chain_id, hub, *opened_name(str(bounty_id), each.solver_address, each.submission_commitment)
-        )
+        if not was_opened(settings.chain_id, hub, bounty_id, each.solver_address, each.submission_commitment)
     )
     own = verdicts[0] if verdicts else None
     now = time if isinstance(time, int) else None

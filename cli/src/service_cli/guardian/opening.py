@@ -38,7 +38,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from service_cli.api import ApiClient, api_of
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import RecordedSubmission
-from service_cli.chain.journal import note_done, opened_name, was_done
+from service_cli.chain.journal import note_done, opened_name, was_opened
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
 from service_cli.config.acceptance import require_accepted
@@ -475,7 +475,7 @@ def _api(settings: Settings) -> ApiClient | None:
 
 
 def _is_opened(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission) -> bool:
-    return was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), one.solver, one.commitment))
+    return was_opened(chain.chain_id, chain.hub.address, bounty_id, one.solver, one.commitment)
 
 
 def _report(bounty_id: BountyId, one: RecordedSubmission, error: ServiceError) -> None:

@@ -41,7 +41,7 @@ from bounty_protocol.types import (
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent, ended_as
-from service_cli.chain.journal import Journal, event_entry, journals_below, opened_name, was_done
+from service_cli.chain.journal import Journal, event_entry, journals_below, was_opened
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, chain_errors
@@ -266,7 +266,7 @@ def _confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, optio
     if named is None:
         _confirm_none_is_valid(chain, bounty_id, options)
         return
-    if was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), *named)):
+    if was_opened(chain.chain_id, chain.hub.address, bounty_id, *named):
         return
     message = f"Submission {named[1]} of {named[0]} was not opened on this machine, and you are about to award it."
     next_action = (
@@ -289,7 +289,7 @@ def _confirm_none_is_valid(chain: ChainClient, bounty_id: BountyId, options: Ver
     unopened = [
         one.number
         for one in recorded
-        if not was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), one.solver, one.commitment))
+        if not was_opened(chain.chain_id, chain.hub.address, bounty_id, one.solver, one.commitment)
     ]
     if not unopened:
         return

@@ -26,6 +26,7 @@ from service_cli.poster.conditions import HubConditions, read_conditions
 from service_cli.poster.events import CheckedPage, PageIssue
 from service_cli.poster.template import leftovers
 from service_cli.shell.output import emit, remark, warn
+from service_cli.shell.phrases import counted
 from service_cli.shell.text import About, moment, printable
 
 _ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
@@ -64,8 +65,7 @@ def check_page_file(
     if not online:
         remark("the Hub's own bounds were not checked: that takes an RPC endpoint and a Hub")
     if found:
-        issues = "1 issue" if len(found) == 1 else f"{len(found)} issues"
-        message = f"{name} has {issues}; its publication would be refused."
+        message = f"{name} has {counted(len(found), 'issue')}; its publication would be refused."
         next_action = "Change each line named above, then check again."
         if any(one.field == "document" for one in found):
             next_action = "Begin with a template, which has the form: service-cli poster:new page.md. Then check again."
@@ -76,7 +76,7 @@ def check_page_file(
 def warn_of_issues(page: bytes, name: str, now: UnixSeconds) -> None:
     """Where the rules have issues with a page that could be funded: publishing it would be refused, and be charged."""
     if count := len(list(find(page, now, None))):
-        issues = "1 issue" if count == 1 else f"{count} issues"
+        issues = counted(count, "issue")
         warn(f"the service's review would refuse this page for {issues}: service-cli poster:check {name}")
 
 

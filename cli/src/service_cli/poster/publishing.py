@@ -23,7 +23,7 @@ from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32
 
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import require_agreement
-from service_cli.chain.about import about_chain, about_sent, ended_as
+from service_cli.chain.about import about_chain, about_sent, ended_as, is_paid
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.session import ChainClient, chain_errors
@@ -132,7 +132,7 @@ def _show_funded(session: ApiSession[LocalSigner], done: FundedBounty) -> None:
     with suppress(CommandFailed):  # it is funded, whatever an endpoint can say of it now
         bounty = session.chain.bounty(done.bounty_id)
         if (ended := ended_as(bounty)) is not None:
-            paid, named = bounty.award_claimed or bounty.refund_claimed, done.bounty_id
+            paid, named = is_paid(bounty), done.bounty_id
             say(f"bounty {named} was funded from this page before. {what_became(ended, paid=paid)}")
             say(f"next: service-cli {after_the_end(named, ended, paid=paid)}; --again funds the page once more")
 

@@ -263,7 +263,7 @@ def tell_who_vouches(work: Work, terms: SealingTerms, api: ApiClient | None) -> 
     """Who could read the work before the reveal point, if all of them lied together about the Guardians' keys."""
     sources = [work.chain.named, *(other.named for other in work.chain.further)]
     if api is not None and Witness.API in terms.roster.by:
-        sources.append(api.peer.named[0].lower() + api.peer.named[1:])
+        sources.append(api.peer.named_within)
     alone = len(sources) == 1
     together = sources[0] if alone else f"{', '.join(sources[:-1])} and {sources[-1]}"
     message = f"whose keys can open the work, and from when, is the word of {together}"

@@ -1,6 +1,7 @@
 """Time as a value that is passed in, so that tests own it."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -34,13 +35,13 @@ class SystemClock:
 
 
 class ShiftedClock(SystemClock):
-    """The machine's clock, so many seconds ahead: of a chain whose time somebody moves."""
+    """The machine's clock, as many seconds ahead as ``ahead`` answers: of a chain whose time somebody moves."""
 
-    def __init__(self, ahead: int) -> None:
+    def __init__(self, ahead: Callable[[], int]) -> None:
         self._ahead = ahead
 
     def now(self) -> UnixSeconds:
-        return UnixSeconds(super().now() + self._ahead)
+        return UnixSeconds(super().now() + self._ahead())
 
 
 def iso_utc(at: int) -> str:
