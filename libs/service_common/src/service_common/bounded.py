@@ -11,6 +11,8 @@ from typing import Generic, TypeVar
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from service_common.forking import no_fork_during
+
 T = TypeVar("T")
 
 
@@ -32,7 +34,9 @@ class BoundedCall(Generic[T]):
 
     def _run(self, running: Future[T]) -> None:
         try:
-            running.set_result(self._function())
+            with no_fork_during():
+                result = self._function()
+            running.set_result(result)
         except Exception as error:  # noqa: BLE001  # it belongs to the caller that waits
             running.set_exception(error)
 

@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 
 from service_common.db.engine import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
+from service_common.forking import no_fork_during
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
@@ -83,7 +84,8 @@ def _keep_enqueuing(jobs: Sequence[Periodic], redis: Redis) -> None:
     pause = Event()
     while True:
         try:
-            enqueue_due(jobs, redis)
+            with no_fork_during():
+                enqueue_due(jobs, redis)
         except RedisError as error:
             log.warning("cannot enqueue", reason=type(error).__name__)
         pause.wait(_LOOK_SECONDS)

@@ -19,6 +19,7 @@ from redis.exceptions import RedisError
 from rq import get_current_job
 from service_common.db.engine import DatabaseUnavailable, make_engine
 from service_common.db.locks import try_chain_lock
+from service_common.forking import no_fork_during
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, check_message, connect, message
 from service_common.jobs.worker import must_stop
@@ -54,7 +55,8 @@ def start_enqueuing(redis: Redis) -> None:
         pause = Event()
         while not pause.wait(LOOK_SECONDS):
             try:
-                ensure_sending(redis)
+                with no_fork_during():
+                    ensure_sending(redis)
             except RedisError as error:
                 log.warning("cannot enqueue", reason=type(error).__name__)
 
