@@ -22,10 +22,11 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.scenes import claim, make_stage
 from tests.cli.servers import Lost, RpcProxy
-from tests.cli.test_client_page import PAGE
 from tests.protocol.auth.signing import PLAIN_KEYS
 
-AUTHENTICATION = (Path(__file__).parents[2] / "docs/authentication.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+AUTHENTICATION = (DOCS / "authentication.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "python.md").read_text(encoding="utf-8")
 URL = "https://Bounties.example:8443/api/bounties/7/delivery/wrap?b=2&a"
 
 
@@ -135,7 +136,7 @@ def test_page__its_python_example__claims_once_and_is_told_why_not_again(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     case = claim(make_stage(ledger, api, rpc, tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(case.home.home / "state"))
     monkeypatch.setenv("SERVICE_CHAIN_ID", "8453")

@@ -12,6 +12,7 @@ from tools.generate.indexer import TABLES
 from tools.generate.interface import INTERFACE
 from tools.generate.metrics import DASHBOARD, METRICS
 from tools.generate.page_scripts import PAGE_SCRIPTS
+from tools.generate.python_library import PYTHON_LIBRARY
 from tools.generate.screens import SCREENS
 from tools.generate.specification import SPECIFICATION
 from tools.generate.typescript import TYPESCRIPT
@@ -19,7 +20,7 @@ from tools.generate.vectors import VECTORS
 from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, SCREENS, WITNESSES, BOUNDS,
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, TABLES, SPECIFICATION,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

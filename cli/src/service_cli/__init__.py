@@ -6,19 +6,33 @@ Thin: it never tallies Verdicts, never settles, and signs only what it has encod
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["BountyId", "ServiceError", "__version__", "collecting", "parse_bounty_id", "settings_of", "sign_request"]
+__all__ = [
+    "BountyId",
+    "Client",
+    "Failed",
+    "Progress",
+    "Refused",
+    "ServiceError",
+    "__version__",
+    "collecting",
+    "parse_address",
+    "parse_bounty_id",
+    "settings_of",
+    "sign_request",
+]
 
 if TYPE_CHECKING:
     from bounty_protocol.errors import ServiceError
-    from bounty_protocol.types import BountyId, parse_bounty_id
+    from bounty_protocol.types import BountyId, parse_address, parse_bounty_id
 
+    from service_cli.client import Client, Failed, Progress, Refused
     from service_cli.library import collecting, settings_of, sign_request
 
 
 def __getattr__(name: str) -> object:
     """Names are imported when they are first used: the command starts without it."""
     if name in __all__:
-        from service_cli import library
+        from service_cli import client, library
 
-        return getattr(library, name)
+        return getattr(client if name in client.__all__ else library, name)
     raise AttributeError(name)

@@ -60,6 +60,8 @@ READ_SECONDS: Final = 15.0
 """How long a public read waits for the next bytes: nothing is worked out for it that takes longer."""
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Peer:
@@ -83,6 +85,15 @@ class Peer:
     def malformed(self, problem: str) -> CommandFailed:
         """An answer of another shape than the route's; ``problem`` goes on after the name."""
         return CommandFailed(MALFORMED, f"{self.named}{problem}", next_action=f"Check {self.setting}.")
+
+    def read(self, shape: type[T], value: object) -> T:
+        """A part of its answer as the interface defines it."""
+        from bounty_protocol.wire.reading import read
+
+        try:
+            return read(shape, value)
+        except ValueError as error:
+            raise self.malformed(f" answered what the interface does not have: {error}.") from error
 
 
 class _NotThere(CommandFailed):
@@ -118,7 +129,6 @@ class _Patience:
             self._ends += time.monotonic() - began
 
 
-T = TypeVar("T")
 API: Final = Peer("The API", "SERVICE_API_BASE_URL")
 
 
@@ -139,12 +149,7 @@ class Answer:
 
     def read(self, shape: type[T]) -> T:
         """The body as the interface defines it."""
-        from bounty_protocol.wire.reading import read
-
-        try:
-            return read(shape, self.json())
-        except ValueError as error:
-            raise self.peer.malformed(f" answered what the interface does not have: {error}.") from error
+        return self.peer.read(shape, self.json())
 
 
 class ApiClient:

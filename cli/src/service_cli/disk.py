@@ -4,6 +4,9 @@ opened without waiting for anything."""
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from io import FileIO
 from pathlib import Path
 from typing import IO, BinaryIO, Final
@@ -55,12 +58,27 @@ def _regular(path: str, flags: int) -> int:
     return handle
 
 
+_STATE: Final[ContextVar[Path | None]] = ContextVar("state", default=None)
+
+
+@contextmanager
+def state_below(directory: Path) -> Iterator[None]:
+    """Remember everything of what is called inside in this directory."""
+    token = _STATE.set(directory.absolute())
+    try:
+        yield
+    finally:
+        _STATE.reset(token)
+
+
 def state_directory() -> Path:
     """``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``.
 
     A relative one is refused and not passed over: what was signed would be remembered in another place for each
-    directory, and money could be sent twice.
+    directory, and money could be sent twice. A program may name another one (``state_below``).
     """
+    if (named := _STATE.get()) is not None:
+        return named
     base = os.environ.get("XDG_STATE_HOME")
     if base and not Path(base).is_absolute():
         message = "XDG_STATE_HOME is malformed: it is not an absolute path."

@@ -24,7 +24,7 @@ from service_cli.config.environment import Environment
 from service_cli.config.settings import CHAIN_AND_API, Settings, load_settings
 from service_cli.shell.output import OutputSink, redirected
 
-__all__ = ["BountyId", "ServiceError", "collecting", "parse_bounty_id", "settings_of", "sign_request"]
+__all__ = ["BountyId", "ServiceError", "collecting", "parse_address", "parse_bounty_id", "settings_of", "sign_request"]
 
 Event = dict[str, object]
 
@@ -42,7 +42,7 @@ def settings_of(
 
     Raises ``ServiceError`` where a value is missing or malformed.
     """
-    with redirected(OutputSink(lambda _name, _fields: None, lambda _words: None)):
+    with redirected(OutputSink(lambda _event: None, lambda _words: None)):
         environment = Environment(dict(values), {})
         return load_settings(network, None, needs, environment=environment, max_cost=max_cost)
 
@@ -54,7 +54,7 @@ def collecting(words: Callable[[str], None] = lambda _: None) -> Iterator[list[E
     ``words`` gets each sentence that a person would read.
     """
     events: list[Event] = []
-    with redirected(OutputSink(lambda name, fields: events.append({"event": name, **fields}), words)):
+    with redirected(OutputSink(lambda event: events.append({"event": event.name_of_event(), **event.json()}), words)):
         yield events
 
 

@@ -50,14 +50,26 @@ class Task:
     until: UnixSeconds | None
     command: str
 
-    def show(self, now: int) -> None:
+    def show(self, now: int) -> WaitingTask:
         """As an event and as text."""
-        emit(WaitingTask(self.account, self.bounty_id, self.task, self.until, self.command), lambda: About(now=now))
+        shown = emit(
+            WaitingTask(self.account, self.bounty_id, self.task, self.until, self.command), lambda: About(now=now)
+        )
         ends = "" if self.until is None else f", until {moment(self.until, now)}"
         remark(f"bounty {self.bounty_id}: {self.what}{ends}\n    {self.command}")
+        return shown
 
 
-def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
+@dataclass(frozen=True, slots=True)
+class AccountsAtWork:
+    """Each account, what waits for them, and open bounties that they funded or submitted to."""
+
+    accounts: tuple[AccountStatus, ...]
+    tasks: tuple[WaitingTask, ...]
+    running: tuple[RunningBounty, ...]
+
+
+def show_status(settings: Settings, addresses: tuple[Address, ...]) -> AccountsAtWork:
     """The command ``status``."""
     from service_cli.api import api_of
     from service_cli.bounty.listing import require_deployment
@@ -69,13 +81,13 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
     require_deployment(settings, api)
     now, tasks, shown, deliveries = chain.latest().time, list[Task](), amount_shown(chain), _Deliveries(api)
     bounties = _Bounties(chain, api)
+    held = []
     for account, roles in accounts.items():
-        _show_account(chain, account, roles, shown)
+        held.append(_show_account(chain, account, roles, shown))
         found = _tasks(chain, bounties, deliveries, account, now)
         tasks += found if roles else map(_for_wallet, found)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
-    for task in tasks:
-        task.show(now)
+    waiting = tuple(task.show(now) for task in tasks)
     running = [each for account in accounts for each in bounties.running(account, now)]
     running.sort(key=lambda each: (each.at is None, each.at, each.bounty_id))
     for each in running:
@@ -87,6 +99,7 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
         remark("no key is configured and no --address given; service-cli config shows what is")
     elif not tasks:
         remark("nothing waits for you")
+    return AccountsAtWork(tuple(held), waiting, tuple(running))
 
 
 def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[Role, ...]]:
@@ -101,14 +114,17 @@ def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Addres
     return found | {address: found.get(address, ()) for address in addresses}
 
 
-def _show_account(chain: "ChainClient", account: Address, roles: tuple[Role, ...], shown: Callable[[int], str]) -> None:
+def _show_account(
+    chain: "ChainClient", account: Address, roles: tuple[Role, ...], shown: Callable[[int], str]
+) -> AccountStatus:
     from service_cli.chain.about import about_chain
     from service_cli.chain.token import allowance
 
     held, tokens, allowed = chain.balance(account), chain.token_balance(account), allowance(chain, account)
-    emit(AccountStatus(account, roles, held, tokens, allowed), about_chain(chain))
+    found = emit(AccountStatus(account, roles, held, tokens, allowed), about_chain(chain))
     who = f"{account} ({', '.join(roles)})" if roles else account
     remark(f"{who}: {in_wei(held)}; {shown(tokens)}, of which the Hub may take {shown(allowed)}")
+    return found
 
 
 class _Deliveries:

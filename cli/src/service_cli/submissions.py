@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
 from bounty_protocol.chain.beacons import beacon_info
 from bounty_protocol.chain.hub import BountyView
@@ -41,6 +41,7 @@ from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.text import DATE_SECONDS, clock_off, duration, moment, printable
 from service_cli.storage import download, storage_url
 
+F = TypeVar("F", bound=OpenedFiles)
 WAIT_SECONDS: Final = 10
 """A round due within this time is waited for: the beacon and this machine may differ by seconds."""
 
@@ -249,11 +250,11 @@ def write_artifact(
     submission: Submission,
     identity: Identity,
     output_dir: Path,
-    kind: type[OpenedFiles],
+    kind: type[F],
     *,
     original_names: bool,
     ready: Callable[[Path], None] = lambda _directory: None,
-) -> None:
+) -> F:
     """Fetch and open the work below ``output_dir``, and print it as an event of this ``kind``.
 
     ``ready`` is called with the directory that holds all of it, before that gets its name.
@@ -276,9 +277,10 @@ def write_artifact(
     note_opened(output_dir)
     bound = opened.binding is not None
     counts = (opened.file_count, opened.byte_length)
-    emit(kind(*submission.names(), str(output_dir), *counts, bound, len(opened.inert)))
+    done = emit(kind(*submission.names(), str(output_dir), *counts, bound, len(opened.inert)))
     remark(f"opened {opened.file_count} files in {output_dir}")
     if opened.inert:
         remark(_inert(opened.inert), urgent=True)
     if not bound:
         warn(_UNBOUND)
+    return done

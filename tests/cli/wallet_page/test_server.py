@@ -238,7 +238,7 @@ def test_code__for_a_program_that_calls_the_client__is_not_among_what_it_gets(mo
 
     monkeypatch.setattr(sys, "stderr", Screen())
     assert shows_code()
-    with redirected(OutputSink(lambda _name, _fields: None, lambda _text: None)):
+    with redirected(OutputSink(lambda _event: None, lambda _text: None)):
         assert not shows_code()
 
 

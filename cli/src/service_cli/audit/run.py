@@ -12,14 +12,14 @@ from pathlib import Path
 from bounty_protocol.chain.deployment import deployment_of
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import BlockNumber, BountyId, UnixSeconds
+from bounty_protocol.types import BlockNumber, BountyId, Bytes32, UnixSeconds
 
 from service_cli.api import api_of
 from service_cli.audit.bundle import TokenLabel, judge_manifest, read_bundle, require_writable, write_bundle
 from service_cli.audit.collect import collect_chain, collect_service
 from service_cli.audit.events import AuditTotal, CheckResult, WrittenBundle, WrittenPage
 from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, read_history
-from service_cli.audit.report import Report, differing, paragraph, show_summary, write_page
+from service_cli.audit.report import Check, Report, differing, paragraph, show_summary, write_page
 from service_cli.audit.rules import check_rules, check_views
 from service_cli.audit.service import check_detail, check_documents
 from service_cli.bounty.facts import first_blocks
@@ -46,6 +46,33 @@ class Request:
     from_block: int | None
     strict: bool
     page: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an audit found; ``summary`` says in plain words how the bounty went."""
+
+    bounty_id: BountyId
+    log_digest: Bytes32
+    checks: tuple[Check, ...]
+    summary: str
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The checks that do not hold; the chain is right and the service is not."""
+        return tuple(each.title for each in self.checks if each.result is CheckResult.DIFFERS)
+
+
+def audit_bounty(settings: Settings, bounty_id: BountyId, *, sign_as: str | None = None) -> Audit:
+    """One bounty by the chain, and all that the service shows of it compared with that. Raises nothing for differences.
+
+    ``sign_as``: ``poster`` or ``guardian``, whose key then reads the sealed envelopes, too.
+    """
+    report = Report()
+    request = Request(bounty_id, None, None, sign_as, None, strict=False)
+    history, _, chain = _from_chain(settings, request, bounty_id, report)
+    summary = paragraph(history, report, amount_shown(chain))
+    return Audit(bounty_id, history.digest(), tuple(report.checks), summary)
 
 
 def audit(network: str | None, api_base_url: str | None, request: Request) -> None:

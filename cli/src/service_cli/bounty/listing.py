@@ -77,18 +77,17 @@ def _stage(facts: "Facts", submissions: int, now: int) -> str:
     return f"ended without a valid Submission{why}"
 
 
-def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> None:
+def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> tuple[ListedBounty, ...]:
     """The command ``bounty:list``: at most ``limit`` bounties, page by page."""
     from bounty_protocol.wire.bounties import BountyItem
     from bounty_protocol.wire.reading import read
 
-    api, shown = api_of(settings), 0
-    token = _deployment(settings, api).escrow_token
+    api, shown = api_of(settings), list[ListedBounty]()
+    token = deployment(settings, api).escrow_token
     now = time_shown(settings, api)
     about = About(token, now)
     for item in listed(api, filters, limit):
-        emit(ListedBounty(item), lambda: about)
-        shown += 1
+        shown.append(emit(ListedBounty(item), lambda: about))
         if is_text() or not on_terminal():
             continue
         try:
@@ -98,8 +97,9 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
             say(f"bounty {printable(item.get('bounty_id'))}: its facts cannot be read")
     if not shown:
         say("no bounties match")
-    elif shown == limit and is_text():
+    elif len(shown) == limit and is_text():
         say(f"the first {limit} are shown; --limit {2 * limit} shows more")
+    return tuple(shown)
 
 
 def time_shown(settings: Settings, api: ApiClient) -> int:
@@ -137,7 +137,7 @@ def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[d
         cursor = following
 
 
-def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
+def show_bounty(settings: Settings, bounty_id: BountyId) -> ShownBounty:
     """The command ``bounty:show``."""
     from bounty_protocol.wire.bounties import BountyDetail
 
@@ -146,13 +146,14 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
     detail = answer.read(BountyDetail)
     _require_same(settings, api, detail)
     shown = ShownBounty(detail.bounty_id, detail.chain_id, detail.hub_address, answer.json())
-    emit(shown, lambda: About(_deployment(settings, api).escrow_token, time_shown(settings, api)))
+    emit(shown, lambda: About(deployment(settings, api).escrow_token, time_shown(settings, api)))
     if on_terminal() and not is_text():
-        for line in lines(detail, _deployment(settings, api).escrow_token, time_shown(settings, api)):
+        for line in lines(detail, deployment(settings, api).escrow_token, time_shown(settings, api)):
             say(line)
+    return shown
 
 
-def show_record(settings: Settings, bounty_id: BountyId) -> None:
+def show_record(settings: Settings, bounty_id: BountyId) -> FetchedRecord | UnavailableRecord:
     """The command ``verification-record``."""
     from bounty_protocol.wire.bounties import BountyDetail
 
@@ -161,19 +162,20 @@ def show_record(settings: Settings, bounty_id: BountyId) -> None:
     _require_same(settings, api, detail)
     record, error = detail.verification_record, detail.verification_record_error
     if record is not None:
-        emit(FetchedRecord(record), lambda: About(_deployment(settings, api).escrow_token))
-        return
-    emit(UnavailableRecord("bounty_open" if error is None else error.code))
+        return emit(FetchedRecord(record), lambda: About(deployment(settings, api).escrow_token))
+    done = emit(UnavailableRecord("bounty_open" if error is None else error.code))
     reason = "it is still open" if error is None else "it cannot be derived yet; try again later"
     remark(f"no record of bounty {bounty_id}: {reason} (service-cli bounty:show {bounty_id} shows its state)")
+    return done
 
 
 def require_deployment(settings: Settings, api: ApiClient) -> Address:
     """The Hub that the API serves; an API of another chain, or of another Hub where one is configured, is refused."""
-    return _deployment(settings, api).hub_address
+    return deployment(settings, api).hub_address
 
 
-def _deployment(settings: Settings, api: ApiClient) -> "Deployment":
+def deployment(settings: Settings, api: ApiClient) -> "Deployment":
+    """The API's own description; refused where it is of another deployment."""
     from bounty_protocol.wire.deployment import Deployment
 
     answer = api.get("/api/deployment").read(Deployment)

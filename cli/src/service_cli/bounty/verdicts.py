@@ -16,30 +16,33 @@ from service_cli.errors import CommandFailed
 from service_cli.shell.output import emit, remark
 
 
-def show_verdicts(settings: Settings, bounty_id: BountyId) -> None:
+def show_verdicts(settings: Settings, bounty_id: BountyId) -> tuple[ShownVerdict, ...]:
     """``bounty:show --verdicts``: one event for each Guardian who recorded a Verdict, in the roster's order."""
     chain = ChainClient.checked(settings)
     api = api_of(settings)
-    recorded = _recorded(chain, api, bounty_id)
+    recorded, shown = _recorded(chain, api, bounty_id), list[ShownVerdict]()
     for verdict in recorded:
         document, code = _document(api, verdict.report_commitment)
         awarded = verdict.kind is VerdictKind.AWARDED
-        emit(
-            ShownVerdict(
-                bounty_id,
-                verdict.guardian,
-                verdict.kind,
-                verdict.solver if awarded else None,
-                verdict.submission_commitment if awarded else None,
-                verdict.report_commitment,
-                code,
-                {"document": document},
+        shown.append(
+            emit(
+                ShownVerdict(
+                    bounty_id,
+                    verdict.guardian,
+                    verdict.kind,
+                    verdict.solver if awarded else None,
+                    verdict.submission_commitment if awarded else None,
+                    verdict.report_commitment,
+                    code,
+                    {"document": document},
+                )
             )
         )
         if document is None:
             remark(f"the reasons of {verdict.guardian} are not available ({code})")
     if not recorded:
         remark(f"no Guardian has recorded a Verdict on bounty {bounty_id}")
+    return tuple(shown)
 
 
 def _recorded(chain: ChainClient, api: ApiClient, bounty_id: BountyId) -> list[VerdictRecorded]:

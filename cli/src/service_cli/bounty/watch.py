@@ -118,7 +118,7 @@ PATIENCE_SECONDS: Final = 900.0
 _POLL_SECONDS: Final = 2.0
 
 
-def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO_SIGNAL) -> None:
+def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO_SIGNAL) -> FinalBounty:
     """The command ``bounty:watch``: every event of the Hub so far and from now on, until the end is final."""
     at_end.prepare()
     chain = ChainClient.checked(settings)
@@ -137,9 +137,10 @@ def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO
                 say(f"{failure.message} Looking again.")
             waiting.tick(watch.seconds_left)
             time.sleep(_POLL_SECONDS)
-    _print_end(bounty_id, end)
+    final = _print_end(bounty_id, end)
     if end.outcome is not None:
         at_end.give(bounty_id, end.outcome, end.reason)
+    return final
 
 
 @dataclass
@@ -236,11 +237,11 @@ def _fields(found: HubEvent) -> dict[str, object]:
     return values
 
 
-def _print_end(bounty_id: BountyId, bounty: BountyView) -> None:
+def _print_end(bounty_id: BountyId, bounty: BountyView) -> FinalBounty:
     outcome, reason = bounty.outcome, bounty.reason
     if outcome is None or reason is None:
         raise ValueError("an open bounty has no end")
     awarded = outcome is Outcome.AWARDED
     won = (bounty.winner, bounty.winning_submission) if awarded else (None, None)
     paid = bounty.award_claimed if awarded else bounty.refund_claimed
-    emit(FinalBounty(bounty_id, outcome, reason, *won), lambda: About(paid=paid))
+    return emit(FinalBounty(bounty_id, outcome, reason, *won), lambda: About(paid=paid))

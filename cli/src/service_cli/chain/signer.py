@@ -36,7 +36,8 @@ from service_cli.config.environment import (
 from service_cli.config.settings import Settings
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import say, warn
+from service_cli.shell.consent import can_be_asked
+from service_cli.shell.output import is_redirected, say, warn
 
 if TYPE_CHECKING:
     from eth_account import Account
@@ -108,7 +109,7 @@ def _signer_of(environment: Environment, variable: str, source: KeySource) -> Lo
         text = environment.read[source.value]
     else:
         text = environment.read_source(source).strip()
-    for form in forms_of(variable):
+    for form in forms_of(variable) if not is_redirected() else ():
         os.environ.pop(form.variable(variable), None)  # no child process inherits it
     try:
         key = parse_private_key(text)
@@ -206,7 +207,7 @@ def _passphrase(environment: Environment, name: str, account: Address | None) ->
     source = environment.passphrase_source(name)
     if source is not None:
         return environment.read_source(source).rstrip("\r\n")
-    if sys.stdin.isatty():
+    if can_be_asked():
         from getpass import getpass
 
         with suppress(EOFError):  # Ctrl-D

@@ -9,7 +9,6 @@ measured to take, the price of gas by a limit, its tip by recent blocks, and all
 agreed to.
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from service_cli.chain.signer import LocalSigner
 from service_cli.config.environment import GAS_PRICE_VARIABLE
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
+from service_cli.shell.consent import typed_yes
 from service_cli.shell.output import say, warn
 from service_cli.shell.text import ether, wei
 
@@ -388,10 +388,9 @@ def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
     if cost.wei <= (most := chain.agreed_cost):
         return
     message = f"The transaction may cost {ether(cost.wei)} for gas; the limit is {ether(most)}."
-    if chain.settings.max_cost is None and sys.stdin.isatty():
+    if chain.settings.max_cost is None:
         agreed = cost.wei + cost.wei // 4  # prices move from block to block, and a replacement costs an eighth more
-        warn(f"{message} Type yes to allow up to {ether(agreed)} for each transaction of this run.")
-        if sys.stdin.readline().strip() == "yes":
+        if typed_yes(message, f"allow up to {ether(agreed)} for each transaction of this run"):
             chain.agreed_cost = agreed
             return
     next_action = "Use another RPC endpoint, or wait; if the chain really costs that much, allow it with --max-cost."

@@ -17,7 +17,7 @@ from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.token import base_units, shown_amount
-from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, simulate
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, gas_cost, simulate
 from service_cli.claimant.events import AwaitedClaim, PaidClaim, PreparedClaim, UnsentClaim
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
@@ -36,11 +36,33 @@ class Entitlement:
     amount: TokenAmount
 
 
-def claim(settings: Settings, bounty_id: BountyId, external: ExternalSigner | None) -> None:
-    """The command ``claim``; with ``external`` the call is only given to that wallet."""
+@dataclass(frozen=True, slots=True)
+class ClaimPreview:
+    """What ``claim`` would pull now, and the most that the gas may cost, in wei."""
+
+    bounty_id: BountyId
+    claimant: Address
+    function_name: str
+    amount: TokenAmount
+    gas: int
+    gas_cost: int
+
+
+def preview_claim(settings: Settings, bounty_id: BountyId, account: Address | None) -> ClaimPreview:
+    """The call that pays ``account``, without it the key's account; refused where nothing is due. Signs nothing."""
+    chain = ChainClient.checked(settings)
+    if account is None:
+        account = claiming_signer(settings, lambda accounts: _party(chain, bounty_id, accounts)).address
+    due = find_entitlement(chain.bounty(bounty_id), bounty_id, account, lambda amount: shown_amount(chain, amount))
+    simulate(chain, account, due.call)
+    cost = gas_cost(chain, account, due.call)
+    return ClaimPreview(bounty_id, account, due.call.function, due.amount, cost.gas, cost.wei)
+
+
+def claim(settings: Settings, bounty_id: BountyId, external: ExternalSigner | None) -> PaidClaim | None:
+    """The command ``claim``; with ``external`` the call is only given to that wallet, and None until that is mined."""
     if external is not None:
-        _claim_by_wallet(ChainClient.checked(settings), bounty_id, external)
-        return
+        return _claim_by_wallet(ChainClient.checked(settings), bounty_id, external)
     signer = claiming_signer(settings, lambda accounts: _party(ChainClient.checked(settings), bounty_id, accounts))
     session = Session.open(settings, signer)
     with session.journal("claim", str(bounty_id), session.account) as journal:
@@ -54,7 +76,7 @@ def claim(settings: Settings, bounty_id: BountyId, external: ExternalSigner | No
         receipt = send(session, Transaction(call, paid(kind, bounty_id, session.account)), journal, _STEP)
         amount = _amount(receipt)
         journal.forget(FUNCTION, *_STEP.entries)
-    _print_claimed(session.chain, session.account, receipt, amount)
+    return _print_claimed(session.chain, session.account, receipt, amount)
 
 
 CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
@@ -87,7 +109,7 @@ def _party(chain: ChainClient, bounty_id: BountyId, accounts: Sequence[Address])
     return max(accounts, key=rank)
 
 
-def _claim_by_wallet(chain: ChainClient, bounty_id: BountyId, wallet: ExternalSigner) -> None:
+def _claim_by_wallet(chain: ChainClient, bounty_id: BountyId, wallet: ExternalSigner) -> PaidClaim | None:
     """Look first for a call that an earlier run gave to the wallet: it may have been paid since."""
     account = wallet.address
     with open_journal(chain.chain_id, chain.hub.address, "claim", str(bounty_id), account) as journal:
@@ -104,14 +126,14 @@ def _claim_by_wallet(chain: ChainClient, bounty_id: BountyId, wallet: ExternalSi
                 chain, wallet, call, paid(kind, bounty_id, account), journal, lambda: show_transaction(chain, call)
             )
         if receipt is None:
-            return
+            return None
         amount = _amount(receipt)
         journal.forget(GIVEN)
-    _print_claimed(chain, account, receipt, amount)
+    return _print_claimed(chain, account, receipt, amount)
 
 
-def _print_claimed(chain: ChainClient, account: Address, receipt: Receipt, amount: TokenAmount) -> None:
-    emit(PaidClaim(receipt.tx_hash, receipt.block_number, amount), about_sent(chain, account, receipt.tx_hash))
+def _print_claimed(chain: ChainClient, account: Address, receipt: Receipt, amount: TokenAmount) -> PaidClaim:
+    return emit(PaidClaim(receipt.tx_hash, receipt.block_number, amount), about_sent(chain, account, receipt.tx_hash))
 
 
 def paid(

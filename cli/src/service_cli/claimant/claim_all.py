@@ -213,7 +213,7 @@ class _RunTotals:
         remark(f"not claimed: the {_named(part)}: {message}", urgent=True)
         self.problems.append(Issue(f"bounty {part.bounty_id}, {part.kind.value}", f"{code}: {message}"))
 
-    def finish(self, chain: ChainClient, due: Due) -> None:
+    def finish(self, chain: ChainClient, due: Due) -> ClaimTotal:
         """The total, and a refusal that names every part that was not paid."""
         amount = TokenAmount(sum(self.claimed.values()))
         total = ClaimTotal(self.account, len(self.claimed), amount, len(self.problems), due.not_final)
@@ -225,16 +225,15 @@ class _RunTotals:
             message = f"{len(self.problems)} of what is due could not be claimed."
             next_action = "Look at each reason; the rest was claimed, and running it again claims nothing twice."
             raise CommandRefused("claims_refused", message, issues=self.problems[:50], next_action=next_action)
+        return total
 
 
-def claim_all(settings: Settings, external: ExternalSigner | None, *, by_log: bool = False) -> None:
+def claim_all(settings: Settings, external: ExternalSigner | None, *, by_log: bool = False) -> ClaimTotal:
     """The command ``claim --all``; with ``external`` the transactions are only given to that wallet."""
     if external is not None and (external.page is not None or external.safe_file is not None):
-        _claim_all_by_wallet(ChainClient.checked(settings), external, by_log=by_log)
-        return
+        return _claim_all_by_wallet(ChainClient.checked(settings), external, by_log=by_log)
     if external is not None:
-        _prepare_all(ChainClient.checked(settings), external.address, by_log=by_log)
-        return
+        return _prepare_all(ChainClient.checked(settings), external.address, by_log=by_log)
     session = Session.open(settings, claiming_signer(settings, _ambiguous))
     chain, tally = session.chain, _RunTotals(session.account)
     with session.journal("claimall", session.account) as journal:
@@ -246,10 +245,10 @@ def claim_all(settings: Settings, external: ExternalSigner | None, *, by_log: bo
         for first in range(0, len(left), MOST_CLAIMS):
             if accepted := _accepted(chain, left[first : first + MOST_CLAIMS], tally):
                 _send(session, journal, accepted, tally)
-    tally.finish(chain, due)
+    return tally.finish(chain, due)
 
 
-def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> None:
+def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> ClaimTotal:
     """Each transaction simulated and printed for a wallet; the total is what they would pay."""
     due, tally = _find(chain, account, by_log=by_log), _RunTotals(account)
     for first in range(0, len(due.parts), MOST_CLAIMS):
@@ -258,10 +257,10 @@ def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> None:
             advise_wallet(chain, account, call)
             show_transaction(chain, call)
             tally.claimed |= {(part.kind, part.bounty_id): part.amount for part in accepted}
-    tally.finish(chain, due)
+    return tally.finish(chain, due)
 
 
-def _claim_all_by_wallet(chain: ChainClient, wallet: ExternalSigner, *, by_log: bool) -> None:
+def _claim_all_by_wallet(chain: ChainClient, wallet: ExternalSigner, *, by_log: bool) -> ClaimTotal:
     """Each transaction given to a wallet; what an earlier run gave it is looked for first.
 
     A file for a Safe has one transaction: once that is executed, the next run writes the next one.
@@ -287,7 +286,7 @@ def _claim_all_by_wallet(chain: ChainClient, wallet: ExternalSigner, *, by_log: 
                 break
             _report(chain, receipt, accepted, tally)
             journal.forget(BATCH, GIVEN)
-    tally.finish(chain, due)
+    return tally.finish(chain, due)
 
 
 def _find(chain: ChainClient, account: Address, *, by_log: bool) -> Due:

@@ -23,7 +23,7 @@ from service_cli.witnesses.bounties import Pair, final_winner
 from service_cli.witnesses.vouching import Vouched
 
 
-def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, Bytes32] | None) -> None:
+def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, Bytes32] | None) -> DeliveredKey:
     """The command ``guardian:deliver-key``; unless the winner is ``named``, it is the one that the contract names."""
     chain = ChainClient.checked(settings)
     bounty = chain.bounty(bounty_id)
@@ -39,10 +39,10 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, B
         message = "The contract does not name this Submission as the winner."
         raise CommandRefused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
     api = api_of(settings, chain)
-    _deliver(chain, api, bounty_id, final_winner(chain, bounty_id, winner, api))
+    return _deliver(chain, api, bounty_id, final_winner(chain, bounty_id, winner, api))
 
 
-def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vouched[Pair]) -> None:
+def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vouched[Pair]) -> DeliveredKey:
     solver, commitment = winner.value
     delivery_key = _delivery_key(api, chain)
     session = ApiSession(chain, local_signer(chain.settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
@@ -58,7 +58,7 @@ def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vo
         media_type="application/json",
         summary=f"deliver the winning key of bounty {bounty_id}, sealed to the delivery key {delivery_key}",
     )
-    emit(DeliveredKey(*submission.names(), answer.status == 201))
+    return emit(DeliveredKey(*submission.names(), answer.status == 201))
 
 
 def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:

@@ -24,7 +24,7 @@ from service_cli.shell.output import emit
 _STEP: Final = TransactionStep("transaction")
 
 
-def heartbeat(settings: Settings) -> None:
+def heartbeat(settings: Settings) -> SignOfLife:
     """The command ``guardian:heartbeat``."""
     session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     # No event proves it: that of an earlier sign of life, in the block before this one is signed, is the same.
@@ -33,10 +33,10 @@ def heartbeat(settings: Settings) -> None:
         receipt = send(session, transaction, journal, _STEP)
         journal.forget(*_STEP.entries)
     recorded = SignOfLife(session.account, receipt.tx_hash, receipt.block_number)
-    emit(recorded, about_sent(session.chain, session.account, receipt.tx_hash))
+    return emit(recorded, about_sent(session.chain, session.account, receipt.tx_hash))
 
 
-def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
+def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
     """The command ``guardian:claim-fee``."""
     session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     chain, guardian = session.chain, session.account
@@ -59,7 +59,7 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
         journal.forget(*_STEP.entries)
     amount = next((found.amount for found in receipt.events if isinstance(found, GuardianFeeClaimed)), None)
     claimed = ClaimedFee(bounty_id, guardian, amount, receipt.tx_hash, receipt.block_number)
-    emit(claimed, about_sent(chain, guardian, receipt.tx_hash))
+    return emit(claimed, about_sent(chain, guardian, receipt.tx_hash))
 
 
 def _require_due(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:

@@ -73,7 +73,15 @@ class WonBounty:
     winner_submission_commitment: Bytes32
 
 
-def list_judgeable(settings: Settings, guardian: Address) -> None:
+@dataclass(frozen=True, slots=True)
+class Judgeable:
+    """What waits for a Guardian: bounties to judge, the next deadline first, and winning keys to deliver."""
+
+    bounties: tuple[JudgeableBounty, ...]
+    owed: tuple[OwedDelivery, ...]
+
+
+def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     """The command ``guardian:judgeable``."""
     api = api_of(settings)
     hub = require_deployment(settings, api)
@@ -86,14 +94,16 @@ def list_judgeable(settings: Settings, guardian: Address) -> None:
     versions = [member.get("version") for member in rosters]
     if not versions:
         warn(f"{guardian} is not on any roster of this deployment; check the address and the network")
-        return
+        return Judgeable((), ())
     bounties = _bounties(subgraph, path, guardian, versions, time)
     submissions = _submissions(subgraph, path, list(bounties))
-    for bounty_id, bounty in bounties.items():
-        _print_bounty(settings, hub, bounty, submissions[bounty_id], time)
+    judged = tuple(
+        _print_bounty(settings, hub, bounty, submissions[bounty_id], time) for bounty_id, bounty in bounties.items()
+    )
     owed = _print_owed(api, subgraph, path, versions)
     if not bounties and not owed:
         say(f"nothing waits for this Guardian now{_next_reveal(subgraph, path, versions, time)}")
+    return Judgeable(judged, owed)
 
 
 def _bounties(
@@ -139,7 +149,7 @@ def _next_reveal(subgraph: ApiClient, path: str, versions: list[object], time: o
 
 def _print_bounty(
     settings: Settings, hub: Address, bounty: dict[str, object], submissions: list[dict[str, object]], time: object
-) -> None:
+) -> JudgeableBounty:
     verdicts = [_read(IndexedVerdict, each) for each in _list(bounty, "verdicts")]
     bounty_id, deadline = _bounty_id(bounty), UnixSeconds(_whole(bounty, "judging_deadline"))
     work = tuple(_read(JudgeableSubmission, each) for each in submissions)
@@ -151,35 +161,35 @@ def _print_bounty(
     own = verdicts[0] if verdicts else None
     now = time if isinstance(time, int) else None
     reveal_at = UnixSeconds(_whole(bounty, "reveal_at"))
-    emit(JudgeableBounty(bounty_id, reveal_at, deadline, work, unopened, own), lambda: About(now=now))
+    shown = emit(JudgeableBounty(bounty_id, reveal_at, deadline, work, unopened, own), lambda: About(now=now))
     until = "an unknown time" if now is None else moment(deadline, now)
     verdict = "none yet" if own is None else own.kind
     opened = f"{len(unopened)} of {len(work)} Submissions not opened on this machine"
     remark(f"bounty {bounty_id}: judge until {until}; {opened}; your Verdict: {verdict}")
-
-
-def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[object]) -> int:
-    """Awarded bounties of this Guardian's rosters whose winning key nobody has delivered; how many."""
-    shown = 0
-    for skip in range(0, MOST_AWARDS, PAGE):
-        bounties = _list(_ask(subgraph, path, OWED, {"skip": skip, "first": PAGE}), "bounties")
-        for bounty in bounties:
-            if bounty.get("roster_version") in versions and _is_owed(api, bounty):
-                shown += 1
-        if len(bounties) < PAGE:
-            return shown
-    warn(f"only the newest {MOST_AWARDS} awards were looked at")
     return shown
 
 
-def _is_owed(api: ApiClient, bounty: dict[str, object]) -> bool:
-    """Whether nobody has delivered this winner's key; then it is printed."""
+def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[object]) -> tuple[OwedDelivery, ...]:
+    """Awarded bounties of this Guardian's rosters whose winning key nobody has delivered."""
+    shown: list[OwedDelivery] = []
+    for skip in range(0, MOST_AWARDS, PAGE):
+        bounties = _list(_ask(subgraph, path, OWED, {"skip": skip, "first": PAGE}), "bounties")
+        ours = (bounty for bounty in bounties if bounty.get("roster_version") in versions)
+        shown += [owed for bounty in ours if (owed := _owed(api, bounty)) is not None]
+        if len(bounties) < PAGE:
+            return tuple(shown)
+    warn(f"only the newest {MOST_AWARDS} awards were looked at")
+    return tuple(shown)
+
+
+def _owed(api: ApiClient, bounty: dict[str, object]) -> OwedDelivery | None:
+    """The delivery of this winner's key, printed, where nobody has made it."""
     won = _read(WonBounty, bounty)
     if is_delivered(api, str(won.bounty_id), won.winner_submission_commitment):
-        return False
-    emit(OwedDelivery(won.bounty_id, won.winner_solver_address, won.winner_submission_commitment))
+        return None
+    owed = emit(OwedDelivery(won.bounty_id, won.winner_solver_address, won.winner_submission_commitment))
     remark(f"the Poster waits for the winning key: service-cli guardian:deliver-key {won.bounty_id}")
-    return True
+    return owed
 
 
 def _ask(subgraph: ApiClient, path: str, query: str, variables: dict[str, object]) -> dict[str, object]:

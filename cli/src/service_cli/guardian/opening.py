@@ -170,7 +170,7 @@ def guardian_open(
     *,
     original_names: bool = False,
     quiet_end: bool = False,
-) -> None:
+) -> OpenedSubmission:
     """One Submission; what ``source`` holds of its files is taken from there.
 
     Names that tools obey are laid out as others unless ``original_names`` is set.
@@ -191,7 +191,7 @@ def guardian_open(
         _pass_on(IdentityFile(identity, submission.envelope.binding), recipient, pass_on, submission, opened)
     # Before anything is there, and with its files before it gets its name: a run may be killed at any moment.
     opened.remember(Place.begun(output_dir))
-    write_artifact(
+    done = write_artifact(
         submission,
         identity,
         output_dir,
@@ -203,6 +203,7 @@ def guardian_open(
         note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
     if not quiet_end:
         remark(f"its plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
+    return done
 
 
 def open_as_guardian(
@@ -345,7 +346,7 @@ def _how_to_name(count: int) -> str:
     return f"Name it by {numbers}, or by 0x and how its commitment begins."
 
 
-def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, original_names: bool) -> None:
+def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, original_names: bool) -> OpenedBounty:
     """``guardian:open`` of a whole bounty: a directory below ``output`` for each Submission."""
     listed = _Listed.read(settings, bounty_id, with_api=True)
     if listed.api_agrees is False:
@@ -369,13 +370,14 @@ def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, o
         except ServiceError as error:  # a Solver's mistake or malice ends only its own Submission
             problems.append(Issue(f"Submission {one.number}", f"{error.code}: {error.message}"))
             _report(bounty_id, one, error)
-    emit(OpenedBounty(bounty_id, str(output), opened, before, len(problems)))
+    done = emit(OpenedBounty(bounty_id, str(output), opened, before, len(problems)))
     remark(f"opened {opened} Submissions below {output}, {before} were opened before, {len(problems)} could not be")
     if problems:
         message = f"{len(problems)} of {len(listed.submissions)} Submissions of bounty {bounty_id} could not be opened."
         next_action = "Each has its reason above: judge a malformed one by it, then run the command again for the rest."
         raise CommandRefused("submissions_not_opened", message, issues=problems[:50], next_action=next_action)
     remark(f"the plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
+    return done
 
 
 def open_chosen(
@@ -387,7 +389,7 @@ def open_chosen(
     pass_on: PassOn | None,
     *,
     original_names: bool,
-) -> None:
+) -> OpenedSubmission | OpenedBounty:
     """``guardian:open`` of the one Submission that ``choice`` names."""
     listed = _Listed.read(settings, bounty_id, with_api=source is None)
     one = choice.of(listed.submissions)
@@ -396,13 +398,13 @@ def open_chosen(
     below = default_output(bounty_id)
     there = _opened_in(listed.chain, bounty_id, one, below) if output is None and pass_on is None else None
     if there is not None:
-        emit(OpenedBounty(bounty_id, str(there), 0, 1, 0))
         remark(f"Submission {one.number} was opened by an earlier run, in {there}")
-        return
+        return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0))
     target = output or below / folder_name(one)
     pair = (one.solver, one.commitment)
-    guardian_open(settings, bounty_id, *pair, target, source, pass_on, original_names=original_names)
+    done = guardian_open(settings, bounty_id, *pair, target, source, pass_on, original_names=original_names)
     listed.note_opened(bounty_id, one)
+    return done
 
 
 def folder_name(one: RecordedSubmission) -> str:

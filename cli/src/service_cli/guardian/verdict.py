@@ -120,10 +120,10 @@ RECORDED: Final = event_entry("recorded", AnchoredVerdict)
 
 def record_verdict(
     settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant, body: bytes, options: VerdictOptions
-) -> None:
+) -> AnchoredVerdict:
     """The command ``guardian:verdict`` with the reasons as ``body``."""
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
-    record(session, bounty_id, kind, meant, body, options)
+    return record(session, bounty_id, kind, meant, body, options)
 
 
 def record(
@@ -133,7 +133,7 @@ def record(
     meant: Meant,
     body: bytes,
     options: VerdictOptions,
-) -> None:
+) -> AnchoredVerdict:
     """Publish these reasons and record the Verdict, once; then show how the Guardians stand.
 
     What an earlier run reported is looked for again: a reorg may have taken it out, or an endpoint invented it.
@@ -146,8 +146,7 @@ def record(
         reported = journal.get(RECORDED)
         if (done := _standing(chain, verdict, reported)) is not None:
             journal.note(RECORDED, done)
-            _finish(session, verdict, done)
-            return
+            return _finish(session, verdict, done)
         if reported is not None:
             _require_judging(chain, bounty_id)
             _leave(chain, journal, verdict, reported, replace=options.replace)
@@ -164,7 +163,7 @@ def record(
         receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
         done = verdict.anchored(receipt)
         journal.note(RECORDED, done)
-    _finish(session, verdict, done)
+    return _finish(session, verdict, done)
 
 
 def _earlier_nonces(session: ApiSession[LocalSigner], verdict: Verdict) -> Iterator[int | None]:
@@ -185,7 +184,7 @@ def require_recordable(session: ApiSession[LocalSigner], bounty_id: BountyId, na
         _refuse_second(session.chain, bounty_id, session.account)
 
 
-def _finish(session: ApiSession[LocalSigner], verdict: Verdict, done: AnchoredVerdict) -> None:
+def _finish(session: ApiSession[LocalSigner], verdict: Verdict, done: AnchoredVerdict) -> AnchoredVerdict:
     """How many Guardians recorded the same, which is for people to know and decides nothing here; then the Verdict."""
     chain = session.chain
     about = about_sent(chain, session.account, done.tx_hash, verdict.bounty_id)
@@ -195,8 +194,7 @@ def _finish(session: ApiSession[LocalSigner], verdict: Verdict, done: AnchoredVe
         with chain_errors():
             found = [chain.hub.verdict(verdict.bounty_id, account) for account in roster.accounts]
     except CommandFailed:  # it is recorded; an endpoint that is silent now changes nothing about that
-        emit(done, about)
-        return
+        return emit(done, about)
     outcome = (verdict.kind, *(verdict.named or (ZERO_ADDRESS, ZERO_BYTES32)))
     same = [one for one in found if (one.kind, one.solver, one.submission_commitment) == outcome]
     final = bounty.outcome is not None
@@ -210,6 +208,7 @@ def _finish(session: ApiSession[LocalSigner], verdict: Verdict, done: AnchoredVe
         for line in after_verdict(verdict.bounty_id, ended):
             if isinstance(line, Field):
                 remark(f"{line.label.lower()}: {line.text}")
+    return done
 
 
 def _standing(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> AnchoredVerdict | None:

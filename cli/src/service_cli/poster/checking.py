@@ -46,17 +46,31 @@ class Finding:
     message: str
 
 
-def check_page_file(
-    settings: Settings, page: bytes, name: str, *, offline: bool = False, service: bool = False
-) -> None:
-    """The command ``poster:check``; ``name`` is what the page is called in the lines for people."""
+@dataclass(frozen=True, slots=True)
+class PageReview:
+    """What was found, by the Hub's bounds, too, where ``online``."""
+
+    findings: tuple[Finding, ...]
+    online: bool
+
+
+def review_page(settings: Settings, page: bytes, *, offline: bool = False, service: bool = False) -> PageReview:
+    """What keeps a page from being published: by this release's rules, or with ``service`` by the service's own."""
     check_document(settings.environment, page, "The page")
     online = service or (not offline and all(settings.knows(value) for value in CHAIN))
     conditions, now = None, UnixSeconds(int(time.time()))
     if online and not service:
         chain = ChainClient.checked(settings)
         conditions, now = read_conditions(chain), chain.latest().time
-    found = list(dict.fromkeys(_served(settings, page) if service else find(page, now, conditions)))
+    return PageReview(tuple(dict.fromkeys(_served(settings, page) if service else find(page, now, conditions))), online)
+
+
+def check_page_file(
+    settings: Settings, page: bytes, name: str, *, offline: bool = False, service: bool = False
+) -> CheckedPage:
+    """The command ``poster:check``; ``name`` is what the page is called in the lines for people."""
+    review = review_page(settings, page, offline=offline, service=service)
+    found, online = review.findings, review.online
     for one in found:
         emit(PageIssue(one.line, one.field, one.message))
         remark(f"{name}:{one.line}: {one.field}: {one.message}", urgent=True)
@@ -71,6 +85,7 @@ def check_page_file(
             next_action = "Begin with a template, which has the form: service-cli poster:new page.md. Then check again."
         raise CommandRefused("page_not_ready", message, next_action=next_action)
     remark(f"{name}: nothing found; the service's review may still see what no rule does")
+    return checked
 
 
 def warn_of_issues(page: bytes, name: str, now: UnixSeconds) -> None:

@@ -28,7 +28,7 @@ from service_cli.submissions import beacon_of, check_envelope, fetch_submission,
 
 def open_winning_submission(
     settings: Settings, bounty_id: BountyId, output_dir: Path | None, *, original_names: bool
-) -> None:
+) -> OpenedWinningWork:
     """The command ``poster:open-winning-submission``."""
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     chain = session.chain
@@ -59,8 +59,9 @@ def open_winning_submission(
     check_envelope(chain, submission, bounty, beacon_of(settings))
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     emit(FittingKey(*submission.names()))
-    write_artifact(submission, identity, target, OpenedWinningWork, original_names=original_names)
+    done = write_artifact(submission, identity, target, OpenedWinningWork, original_names=original_names)
     note_done(chain.chain_id, chain.hub.address, *opened)
+    return done
 
 
 def _not_awarded(bounty_id: BountyId, *, final: bool) -> CommandRefused:

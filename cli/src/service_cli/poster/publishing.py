@@ -9,7 +9,6 @@ looked for again. While a bounty of the same file or title is open, ``earlier`` 
 """
 
 import itertools
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -35,7 +34,7 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.poster.checking import STDIN, warn_of_issues
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
 from service_cli.poster.earlier import note_file, require_no_open_one
-from service_cli.poster.events import FundedBounty, PublishedPage, after_the_end, what_became
+from service_cli.poster.events import FundedBounty, FundingPreview, PublishedPage, after_the_end, what_became
 from service_cli.poster.funding import (
     CREATION_CALLS,
     FUNDED,
@@ -47,7 +46,8 @@ from service_cli.poster.funding import (
     path_explained,
 )
 from service_cli.poster.template import require_filled
-from service_cli.shell.output import emit, is_text, remark, say, warn
+from service_cli.shell.consent import typed_yes
+from service_cli.shell.output import emit, is_text, remark, say
 from service_cli.shell.text import Token, amount, wei
 from service_cli.witnesses.escrows import escrows_of, hidden_escrows, require_all_seen
 from service_cli.witnesses.notices import notices_of, require_fundable, said
@@ -59,7 +59,7 @@ _DISAGREES: Final = "Do not fund: the API and this client disagree. Check the co
 
 def publish_and_fund(
     settings: Settings, page: bytes, path: str | None = None, *, yes: bool = False, again: bool = False
-) -> None:
+) -> FundedBounty:
     """The command ``poster:publish-fund``; ``path`` is the page's file, None where it was piped in."""
     challenge, commitment = _checked_page(settings, page)
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
@@ -69,13 +69,12 @@ def publish_and_fund(
                 say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
                 with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
                     escrows_of(session.chain, session.api, session.account, commitment)
-                _show_funded(session, done)
-                return
+                return _show_funded(session, done)
             say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
         done = _fund(Funding(session, challenge, commitment, journal), page, path, yes=yes, again=again)
         journal.note(FUNDED, done)
         note_file(session, path, done.bounty_id)
-        _show_funded(session, done)
+        return _show_funded(session, done)
 
 
 def _fund(funding: Funding, page: bytes, path: str | None, *, yes: bool, again: bool) -> FundedBounty:
@@ -125,19 +124,20 @@ def _is_there(session: ApiSession[LocalSigner], done: FundedBounty) -> bool:
     return agreed(session.chain, Fact.DONE, has)
 
 
-def _show_funded(session: ApiSession[LocalSigner], done: FundedBounty) -> None:
+def _show_funded(session: ApiSession[LocalSigner], done: FundedBounty) -> FundedBounty:
     emit(done, about_sent(session.chain, session.account, done.tx_hash, done.bounty_id))
     if is_text():
-        return
+        return done
     with suppress(CommandFailed):  # it is funded, whatever an endpoint can say of it now
         bounty = session.chain.bounty(done.bounty_id)
         if (ended := ended_as(bounty)) is not None:
             paid, named = is_paid(bounty), done.bounty_id
             say(f"bounty {named} was funded from this page before. {what_became(ended, paid=paid)}")
             say(f"next: service-cli {after_the_end(named, ended, paid=paid)}; --again funds the page once more")
+    return done
 
 
-def check_page(settings: Settings, page: bytes, poster: Address | None, path: str | None = None) -> None:
+def check_page(settings: Settings, page: bytes, poster: Address | None, path: str | None = None) -> FundingPreview:
     """``poster:publish-fund --check``: everything that can be known without a key; ``path`` is where the page is."""
     challenge, commitment = _checked_page(settings, page)
     chain = ChainClient.checked(settings)
@@ -160,6 +160,7 @@ def check_page(settings: Settings, page: bytes, poster: Address | None, path: st
     found = preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
     emit(found, lambda: replace(about_chain(chain)(), path=path))
     warn_of_issues(page, path or STDIN, chain.latest().time)
+    return found
 
 
 def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
@@ -178,10 +179,9 @@ def confirm(settings: Settings, what: str, *, yes: bool) -> None:
     Requested only on the mainnet deployment, only of a person at a terminal, and never with ``--yes``: no script is
     stopped by a question that nobody can answer.
     """
-    if yes or settings.chain_id != NETWORKS["mainnet"] or not sys.stdin.isatty():
+    if yes or settings.chain_id != NETWORKS["mainnet"]:
         return
-    warn(f"about to {what} on mainnet: real money. Type yes to go on.")
-    if sys.stdin.readline().strip() != "yes":
+    if typed_yes(f"about to {what} on mainnet: real money.", "go on") is False:
         raise CommandRefused(
             "not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes."
         )

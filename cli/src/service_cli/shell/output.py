@@ -10,17 +10,18 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from service_cli.shell.event import Event
     from service_cli.shell.render.printer import Printer
     from service_cli.shell.text import FindAbout
 
+E = TypeVar("E", bound="Event")
 _COMMAND_LINE: Final = re.compile(r"\s*(?:[a-z ]{1,20}: )?service-cli ")
 _COLUMNS: Final = 80
 """Of what is no terminal."""
@@ -50,9 +51,10 @@ READ_ONLY_PREFIXES: Final = (
 class OutputSink:
     """Where events and text go instead, in a program that calls the client."""
 
-    event: Callable[[str, Mapping[str, object]], None]
-    """Takes an event's name and its JSON object."""
+    event: Callable[["Event"], None]
     text: Callable[[str], None]
+    progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
+    """Takes what is at work, the bytes that are done, and how many there are."""
 
 
 _SINK: Final[ContextVar[OutputSink | None]] = ContextVar("sink", default=None)
@@ -108,11 +110,12 @@ def is_text() -> bool:
     return _PRINTER is not None and _SINK.get() is None
 
 
-def emit(event: "Event", about: "FindAbout | None" = None) -> None:
-    """Print one event; ``OutputLost`` where that is not possible. ``about`` finds out what only its text needs."""
+def emit(event: E, about: "FindAbout | None" = None) -> E:
+    """Print one event and return it; ``OutputLost`` where that is not possible. ``about`` finds out what only its text
+    needs."""
     if (sink := _SINK.get()) is not None:
-        sink.event(event.name_of_event(), event.json())
-        return
+        sink.event(event)
+        return event
     require_output()
     if _PRINTER is None:
         text = _as_json(event)
@@ -126,6 +129,7 @@ def emit(event: "Event", about: "FindAbout | None" = None) -> None:
         if event.name_of_event().startswith(READ_ONLY_PREFIXES):
             raise
         raise ReaderGone(_named(event)) from None
+    return event
 
 
 def finish() -> None:
@@ -281,6 +285,9 @@ class Progress:
         clear()
 
     def __call__(self, done: int, total: int) -> None:
+        if (sink := _SINK.get()) is not None:
+            sink.progress(self._label, done, total)
+            return
         now = time.monotonic()
         if now - self._drawn >= _BAR_SECONDS:
             self._drawn = now

@@ -76,7 +76,7 @@ def _made_here(former: Bytes32, journal: Journal) -> bool:
     return former in known or _step(former).was_attempted(journal)
 
 
-def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -> None:
+def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -> SubmittedWork | None:
     """Show what is recorded already, or send the call, or show it to a wallet."""
     call, commitment = submit_call(work, envelope), envelope.commitment()
     if (former := require_place(work, envelope, journal, replace=replace)) is not None:
@@ -99,8 +99,8 @@ def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -
     elif isinstance(signer, ExternalSigner) and (given := _by_wallet(work, signer, call, commitment, journal)):
         receipt = given
     else:
-        return
-    _print_recorded(work, envelope, receipt)
+        return None
+    return _print_recorded(work, envelope, receipt)
 
 
 def _by_wallet(
@@ -129,10 +129,10 @@ def _by_wallet(
     return give_to_wallet(work.chain, signer, call, proof, journal, show)
 
 
-def _print_recorded(work: Work, envelope: Envelope, receipt: Receipt) -> None:
+def _print_recorded(work: Work, envelope: Envelope, receipt: Receipt) -> SubmittedWork:
     names = (work.bounty_id, work.solver, envelope.commitment(), envelope.guardian_roster_hash)
     recorded = SubmittedWork(receipt.tx_hash, receipt.block_number, *names)
-    emit(recorded, about_sent(work.chain, work.solver, receipt.tx_hash, work.bounty_id))
+    return emit(recorded, about_sent(work.chain, work.solver, receipt.tx_hash, work.bounty_id))
 
 
 def unsent(chain: ChainClient, call: HubCall) -> UnsentSubmission:

@@ -5,7 +5,6 @@ and transaction must equal what is derived here (``upload``); without the API th
 (``recording``). With ``--check`` nothing is sealed, signed or sent.
 """
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,9 +33,10 @@ from service_cli.config.environment import FURTHER_VARIABLE
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.shell.consent import require_consent
 from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.text import About, moment, wei
-from service_cli.solver.events import KeptSubmission, SubmissionPreview
+from service_cli.solver.events import KeptSubmission, SubmissionPreview, SubmittedWork
 from service_cli.solver.recording import active, may_be_recorded, record, require_place
 from service_cli.solver.sealing import (
     CONTENT,
@@ -92,13 +92,12 @@ class SubmitOptions:
 
 def submit(
     settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions = SubmitOptions()
-) -> None:
-    """The command ``solver:submit``."""
+) -> SubmittedWork | None:
+    """The command ``solver:submit``; None where a wallet outside has still to send the call."""
     work = open_work(settings, signer, bounty_id)
     api = None if options.without_api else work.session.api
     if not is_accepting(work):
-        _finish_late(work, api, directory, options)
-        return
+        return _finish_late(work, api, directory, options)
     selection = select(directory, use_gitignore=options.use_gitignore)
     suspicious = find_secrets(work, selection)
     _require_permitted(work)
@@ -113,8 +112,7 @@ def submit(
             with _hint_without_api():
                 heed(work.chain, api, despite=options.despite_notice)
         if earlier is not None and _is_settled(work, earlier, journal, options):
-            record(work, earlier, journal, replace=options.replace)
-            return
+            return record(work, earlier, journal, replace=options.replace)
         with _hint_without_api():
             terms = vouched_terms(work, api, options)
         if earlier is not None and not fits(earlier, terms):
@@ -134,7 +132,7 @@ def submit(
                 upload_and_prepare(work, api, envelope, journal)
         else:
             _print_kept(work, envelope, journal)
-        record(work, envelope, journal, replace=options.replace)
+        return record(work, envelope, journal, replace=options.replace)
 
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
@@ -162,15 +160,9 @@ def _confirm_secrets(suspicious: tuple[str, ...], options: SubmitOptions) -> Non
     if not suspicious:
         return
     message = f"The Guardians and the Poster would read what looks like secrets: {named(suspicious)}."
-    if options.include_suspicious:
-        warn(f"warning: {message}")
-        return
-    if sys.stdin.isatty():
-        warn(f"{message} Type yes to seal them with the rest.")
-        if sys.stdin.readline().strip() == "yes":
-            return
     next_action = f"Take them out, or name them in {IGNORE_FILE}; to seal them with the rest, add --include-suspicious."
-    raise CommandRefused("secrets_not_confirmed", f"{message} Nothing was sealed.", next_action=next_action)
+    refusal = CommandRefused("secrets_not_confirmed", f"{message} Nothing was sealed.", next_action=next_action)
+    require_consent(message, "seal them with the rest", refusal, is_given=options.include_suspicious)
 
 
 def _is_settled(work: Work, envelope: Envelope, journal: Journal, options: SubmitOptions) -> bool:
@@ -201,7 +193,7 @@ def is_accepting(work: Work) -> bool:
     return schedule.accepting(status, work.chain.latest().time)
 
 
-def _finish_late(work: Work, api: ApiClient | None, directory: Path, options: SubmitOptions) -> None:
+def _finish_late(work: Work, api: ApiClient | None, directory: Path, options: SubmitOptions) -> SubmittedWork | None:
     """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
     are missing. Other files are refused: they came too late."""
     with work.journal() as journal:
@@ -219,11 +211,12 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path, options: Su
             where = f" The sealed bytes of what is recorded are in {folder}." if folder.exists() else ""
             raise CommandRefused("bounty_not_accepting", message, next_action=f"Nothing can be changed.{where}")
         say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
-        record(work, envelope, journal, replace=False)
+        done = record(work, envelope, journal, replace=False)
         if api is None:
             _print_kept(work, envelope, journal)
-            return
-        upload_late(work, api, envelope, journal)
+        else:
+            upload_late(work, api, envelope, journal)
+        return done
 
 
 def _content_of(directory: Path, options: SubmitOptions) -> str | None:
@@ -283,7 +276,7 @@ def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
 
 def check_submission(
     settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions
-) -> None:
+) -> SubmissionPreview:
     """The command ``solver:submit --check``; refuses what ``solver:submit`` would refuse but for secrets."""
     work = open_work(settings, signer, bounty_id)
     now = latest_moment(work.chain)
@@ -339,3 +332,4 @@ def check_submission(
         remark(f"warning: {warning}", urgent=True)
     tell_who_vouches(work, terms, api)
     remark("nothing was sealed, signed or sent")
+    return found

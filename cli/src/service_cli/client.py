@@ -1,0 +1,367 @@
+"""The client for programs: each act of each role as one call, which returns what came of it or raises why not.
+
+A ``Client`` is one deployment and the keys of those who act on it. Nothing is printed and nobody is asked anything:
+where the command asks a person at a terminal, the call takes the answer as an argument, and without it raises the
+command's refusal. Every act is remembered in the state directory that the command uses, so that a call that was
+interrupted, in this process or by its end, continues when it is made again, and is done once.
+
+Raises ``Refused`` for what the state does not permit and ``Failed`` for what may pass when it is called again, both
+with ``code``, ``message`` and ``next_action``. Amounts are whole numbers of the token's smallest unit, moments are
+seconds since 1970 by the chain, and results are frozen dataclasses that docs/events.md describes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.types import Address, BountyId, Bytes32, TokenAmount
+
+from service_cli.config.environment import Environment
+from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, Settings, load_settings
+from service_cli.disk import state_below
+from service_cli.errors import CommandFailed as Failed
+from service_cli.errors import CommandRefused as Refused
+from service_cli.shell.event import Event
+from service_cli.shell.output import OutputSink, redirected
+
+if TYPE_CHECKING:
+    from bounty_protocol.wire.bounties import BountyDetail, BountyItem
+    from bounty_protocol.wire.deployment import Deployment
+
+    from service_cli.audit.run import Audit
+    from service_cli.bounty.events import FinalBounty, ShownVerdict
+    from service_cli.claimant.claim import ClaimPreview
+    from service_cli.claimant.events import ClaimTotal, PaidClaim
+    from service_cli.guardian.events import (
+        AnchoredVerdict,
+        ClaimedFee,
+        DeliveredKey,
+        OpenedBounty,
+        OpenedSubmission,
+        SignOfLife,
+    )
+    from service_cli.guardian.judgeable import Judgeable
+    from service_cli.poster.checking import Finding
+    from service_cli.poster.events import FundedBounty, FundingPreview, OpenedWinningWork
+    from service_cli.solver.events import SubmissionPreview, SubmittedWork
+    from service_cli.status import AccountsAtWork
+
+__all__ = ["Client", "Failed", "Progress", "Refused"]
+
+_API = ("SERVICE_API_BASE_URL",)
+_HUB_AND_API = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
+Sort = Literal["newest", "deadline", "award"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long part of a call is, such as sealing or an upload; ``done`` and ``total`` are bytes."""
+
+    what: str
+    done: int
+    total: int
+
+
+class Client:
+    """One deployment, and the accounts that act on it."""
+
+    def __init__(
+        self,
+        values: Mapping[str, str],
+        network: str | None = None,
+        *,
+        max_cost: int | None = None,
+        state_directory: Path | None = None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+        on_event: Callable[[Event], None] = lambda _: None,
+        on_message: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """``values``: by the names of the command's variables (docs/configuration.md), keys included; neither the
+        environment nor a ``.env`` is read. ``network``: ``mainnet``, ``staging``, ``local`` or a chain id, instead of
+        ``SERVICE_CHAIN_ID``.
+
+        ``max_cost``: what each transaction may cost for gas, in wei; without it 0.003 ether. ``state_directory``: where
+        acts are remembered, instead of the command's; two programs with one account need the same one.
+
+        ``on_progress``, ``on_event`` (each step of an act as it is done) and ``on_message`` (sentences for people) are
+        called from the thread of the call.
+        """
+        self._environment = Environment(dict(values), {})
+        self._network, self._max_cost, self._state = network, max_cost, state_directory
+        self._sink = OutputSink(
+            on_event, on_message, lambda what, done, total: on_progress(Progress(what, done, total))
+        )
+
+    # --- what anybody can read
+
+    def deployment(self) -> "Deployment":
+        """The API's own description, refused where it is another deployment than this one."""
+        from service_cli.api import api_of
+        from service_cli.bounty.listing import deployment
+
+        with self._at_work(_API) as settings:
+            return deployment(settings, api_of(settings))
+
+    def find_bounties(
+        self,
+        *,
+        status: Literal["open", "final"] | None = None,
+        accepting: bool = False,
+        judgeable: bool = False,
+        poster: Address | None = None,
+        solver: Address | None = None,
+        guardian: Address | None = None,
+        search: str | None = None,
+        min_award: TokenAmount | None = None,
+        max_award: TokenAmount | None = None,
+        deadline_after: int | None = None,
+        deadline_before: int | None = None,
+        sort: Sort = "newest",
+        limit: int = 20,
+    ) -> "tuple[BountyItem, ...]":
+        """The first ``limit`` bounties of the API's list that match all of it.
+
+        ``accepting`` and ``judgeable`` are as of the newest block that is indexed; ``search`` looks in titles and
+        summaries; an award is what a winner gets, after fees.
+        """
+        from bounty_protocol.wire.bounties import BountyItem
+
+        from service_cli.api import api_of
+        from service_cli.bounty.listing import deployment, listed
+
+        asked: Mapping[str, object] = {
+            "status": status,
+            "accepting": "true" if accepting else None,
+            "judgeable": "true" if judgeable else None,
+            "poster_address": poster,
+            "solver_address": solver,
+            "guardian_address": guardian,
+            "search": search,
+            "min_award": min_award,
+            "max_award": max_award,
+            "deadline_after": deadline_after,
+            "deadline_before": deadline_before,
+            "sort": sort,
+        }
+        with self._at_work(_API) as settings:
+            api = api_of(settings)
+            deployment(settings, api)
+            filters = {name: str(value) for name, value in asked.items() if value is not None}
+            return tuple(api.peer.read(BountyItem, item) for item in listed(api, filters, limit))
+
+    def bounty(self, bounty_id: BountyId) -> "BountyDetail":
+        """One bounty by the API: its facts, roster, active Submissions, page and record."""
+        from bounty_protocol.wire.bounties import BountyDetail
+        from bounty_protocol.wire.reading import read
+
+        from service_cli.bounty.listing import show_bounty
+
+        with self._at_work(_HUB_AND_API) as settings:
+            return read(BountyDetail, show_bounty(settings, bounty_id).more)
+
+    def verdicts(self, bounty_id: BountyId) -> "tuple[ShownVerdict, ...]":
+        """Each Guardian's last Verdict by the Hub's log, with the reasons that hash to it."""
+        from service_cli.bounty.verdicts import show_verdicts
+
+        with self._at_work(CHAIN_AND_API) as settings:
+            return show_verdicts(settings, bounty_id)
+
+    def watch(self, bounty_id: BountyId) -> "FinalBounty":
+        """Follow a bounty on the chain until its end is finalized; ``on_event`` gets each event of it."""
+        from service_cli.bounty.watch import watch_bounty
+
+        with self._at_work(CHAIN_AND_API) as settings:
+            return watch_bounty(settings, bounty_id)
+
+    def status(self, accounts: Sequence[Address] = ()) -> "AccountsAtWork":
+        """Of each account whose key is here, and of ``accounts``: what it holds and what waits for it."""
+        from service_cli.status import show_status
+
+        with self._at_work(CHAIN_AND_API) as settings:
+            return show_status(settings, tuple(accounts))
+
+    def audit(self, bounty_id: BountyId, *, sign_as: Literal["poster", "guardian"] | None = None) -> "Audit":
+        """Everything that the service shows of a bounty, compared with the chain."""
+        from service_cli.audit.run import audit_bounty
+
+        with self._at_work(CHAIN_AND_API) as settings:
+            return audit_bounty(settings, bounty_id, sign_as=sign_as)
+
+    # --- the Poster
+
+    def check_page(self, page: bytes, *, offline: bool = False) -> "tuple[Finding, ...]":
+        """What the rules, and unless ``offline`` the Hub's bounds, have against a page; nothing is sent to the API."""
+        from service_cli.poster.checking import review_page
+
+        with self._at_work(None if offline else CHAIN) as settings:
+            return review_page(settings, page, offline=offline).findings
+
+    def preview_funding(self, page: bytes, poster: Address | None = None) -> "FundingPreview":
+        """What funding this page would fix and cost; refused as ``fund`` would refuse what can be known before."""
+        from service_cli.poster.publishing import check_page
+
+        with self._at_work(CHAIN) as settings:
+            return check_page(settings, page, poster)
+
+    def fund(self, page: bytes, *, again: bool = False) -> "FundedBounty":
+        """Publish a page and put its escrow into the Hub, once: the same page is the same bounty.
+
+        ``again``: a further escrow on a page, or beside an open bounty of the same title.
+        """
+        from service_cli.poster.publishing import publish_and_fund
+
+        with self._at_work(CHAIN_AND_API) as settings:
+            return publish_and_fund(settings, page, yes=True, again=again)
+
+    def open_winning_work(
+        self, bounty_id: BountyId, directory: Path | None = None, *, original_names: bool = False
+    ) -> "OpenedWinningWork":
+        """The winner's files, below a new or empty directory."""
+        from service_cli.poster.opening import open_winning_submission
+
+        with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
+            return open_winning_submission(settings, bounty_id, directory, original_names=original_names)
+
+    # --- the Solver
+
+    def preview_submission(
+        self, bounty_id: BountyId, directory: Path, *, use_gitignore: bool = False
+    ) -> "SubmissionPreview":
+        """The files that would be sealed, counted, and what recording them costs; nothing is sealed, signed or sent."""
+        from service_cli.chain.signer import local_signer
+        from service_cli.solver.submission import SubmitOptions, check_submission
+
+        with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
+            signer = local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY")
+            return check_submission(settings, signer, bounty_id, directory, SubmitOptions(use_gitignore=use_gitignore))
+
+    def submit(
+        self,
+        bounty_id: BountyId,
+        directory: Path,
+        *,
+        replace: bool = False,
+        use_gitignore: bool = False,
+        include_suspicious: bool = False,
+        accept_term_differences: bool = False,
+        despite_notice: bool = False,
+    ) -> "SubmittedWork":
+        """Seal a directory, upload it and record the Submission; the options are those of ``solver:submit``."""
+        from service_cli.chain.signer import local_signer
+        from service_cli.solver.submission import SubmitOptions, submit
+
+        options = SubmitOptions(
+            accept_term_differences, False, replace, use_gitignore, include_suspicious, despite_notice
+        )  # fmt: skip
+        with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
+            done = submit(settings, local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"), bounty_id, directory, options)
+            if done is None:
+                raise RuntimeError("a key in this process sends its transaction itself")
+            return done
+
+    # --- the Guardian
+
+    def judgeable(self, guardian: Address | None = None) -> "Judgeable":
+        """What waits for a Guardian; without ``guardian`` for the account of the key."""
+        from service_cli.chain.signer import account_of
+        from service_cli.guardian.judgeable import list_judgeable
+        from service_cli.guardian.opening import ACCOUNT_KEY
+
+        with self._at_work((*_HUB_AND_API, "SERVICE_SUBGRAPH_ENDPOINT")) as settings:
+            return list_judgeable(settings, account_of(settings, ACCOUNT_KEY) if guardian is None else guardian)
+
+    def open_submissions(self, bounty_id: BountyId, directory: Path, *, original_names: bool = False) -> "OpenedBounty":
+        """Every Submission of a bounty, each in a directory of its own below ``directory``."""
+        from service_cli.guardian.opening import open_submissions
+
+        with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
+            return open_submissions(settings, bounty_id, directory, original_names=original_names)
+
+    def open_submission(
+        self, bounty_id: BountyId, submission: str, directory: Path, *, original_names: bool = False
+    ) -> "OpenedSubmission | OpenedBounty":
+        """The Submission with this number of the list, or whose commitment begins so."""
+        from service_cli.guardian.opening import SubmissionChoice, open_chosen
+
+        choice = SubmissionChoice.parse(submission)
+        with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
+            return open_chosen(settings, bounty_id, choice, directory, None, None, original_names=original_names)
+
+    def record_verdict(
+        self,
+        bounty_id: BountyId,
+        reasons: str,
+        winner: tuple[Address, Bytes32] | None,
+        *,
+        replace: bool = False,
+        unopened: bool = False,
+        as_written: bool = False,
+    ) -> "AnchoredVerdict":
+        """Publish the reasons and record an award to ``winner``, a Solver and a commitment; with None, that no
+        Submission is valid. The options are those of ``guardian:verdict``."""
+        from service_cli.guardian.verdict import VerdictOptions, record_verdict
+        from service_cli.witnesses.numbers import named_in_full
+
+        kind = VerdictKind.NO_VALID_SUBMISSION if winner is None else VerdictKind.AWARDED
+        meant = None if winner is None else named_in_full(winner)
+        options = VerdictOptions(replace, unopened, as_written)
+        with self._at_work(CHAIN_AND_API) as settings:
+            return record_verdict(settings, bounty_id, kind, meant, reasons.encode(), options)
+
+    def deliver_key(self, bounty_id: BountyId) -> "DeliveredKey":
+        """Hand the winning work's key over to the delivery service, for the Poster."""
+        from service_cli.guardian.delivery import deliver_key
+
+        with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
+            return deliver_key(settings, bounty_id, None)
+
+    def claim_fee(self, bounty_id: BountyId) -> "ClaimedFee":
+        """The Guardian's share of a bounty that ended."""
+        from service_cli.guardian.fee import claim_fee
+
+        with self._at_work(CHAIN) as settings:
+            return claim_fee(settings, bounty_id)
+
+    def heartbeat(self) -> "SignOfLife":
+        """Record the Guardian's sign of life."""
+        from service_cli.guardian.fee import heartbeat
+
+        with self._at_work(CHAIN) as settings:
+            return heartbeat(settings)
+
+    # --- whoever is owed something
+
+    def preview_claim(self, bounty_id: BountyId, account: Address | None = None) -> "ClaimPreview":
+        """The award or refund that the Hub owes ``account``, without it the account of the key; nothing is signed."""
+        from service_cli.claimant.claim import preview_claim
+
+        with self._at_work(CHAIN) as settings:
+            return preview_claim(settings, bounty_id, account)
+
+    def claim(self, bounty_id: BountyId) -> "PaidClaim":
+        """The award or the refund of one bounty."""
+        from service_cli.claimant.claim import claim
+
+        with self._at_work(CHAIN) as settings:
+            if (done := claim(settings, bounty_id, None)) is None:
+                raise RuntimeError("a key in this process sends its transaction itself")
+            return done
+
+    def claim_all(self) -> "ClaimTotal":
+        """Every amount that the account can pull now."""
+        from service_cli.claimant.claim_all import claim_all
+
+        with self._at_work(CHAIN) as settings:
+            return claim_all(settings, None)
+
+    @contextmanager
+    def _at_work(self, needs: Sequence[str] | None) -> Iterator[Settings]:
+        """The settings of one call, in which nothing is printed."""
+        with ExitStack() as stack:
+            stack.enter_context(redirected(self._sink))
+            if self._state is not None:
+                stack.enter_context(state_below(self._state))
+            yield load_settings(self._network, None, needs, environment=self._environment, max_cost=self._max_cost)

@@ -1,0 +1,19 @@
+"""What waits for the accounts whose keys are in the file, and for others: to judge, to claim, to open.
+
+python my_status.py deployment.json 0x…
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from service_cli import Client, parse_address
+
+client = Client(json.loads(Path(sys.argv[1]).read_text()))
+status = client.status([parse_address(text) for text in sys.argv[2:]])
+for account in status.accounts:
+    print(account.account, account.token_balance, account.roles)
+for task in status.tasks:
+    print(task.bounty_id, task.task, task.until, task.command)
+for bounty in status.running:
+    print(bounty.bounty_id, bounty.role, bounty.step, bounty.at)
