@@ -34,6 +34,8 @@ PACKAGES = [
     "services/web",
     "cli",
 ]
+AGENTS = ["clients/mcp"]
+"""What only checks and the agents' demo install: its dependencies are many."""
 IMAGES = [each.removeprefix("services/") for each in PACKAGES if each.startswith("services/")]
 LOCK = "requirements/constraints.txt"
 UV = [sys.executable, "-m", "uv", "--system-certs"]
@@ -56,8 +58,8 @@ class Environment:
     pins: str
     megabytes: tuple[int, int]
     """About how much is downloaded, and how much disk it takes."""
-    with_packages: bool = True
-    """Whether the eight packages are installed in it, in place."""
+    packages: tuple[str, ...] = tuple(PACKAGES)
+    """Those of our own that are installed in it, in place."""
     wheels_only: bool = True
     """Whether no package may be built from source, which would run its code while it is installed."""
 
@@ -72,18 +74,17 @@ class Environment:
     def digest(self) -> str:
         """Changes whenever the environment has to be made again."""
         digest = hashlib.sha256(sys.version.encode() + str(TOP).encode())
-        packages = [f"{package}/pyproject.toml" for package in PACKAGES] if self.with_packages else []
-        for file in [self.pins, *packages]:
+        for file in [self.pins, *(f"{package}/pyproject.toml" for package in self.packages)]:
             digest.update((TOP / file).read_bytes())
         return digest.hexdigest()
 
 
 STACK = Environment("venv", "requirements/stack.txt", (85, 280))
-TESTS = Environment("venv-tests", "requirements/tests.txt", (250, 750))
-TYPES = Environment("venv-types", "requirements/types.txt", (260, 800))
-LINT = Environment("venv-lint", "requirements/lint.txt", (12, 30), with_packages=False)
+TESTS = Environment("venv-tests", "requirements/tests.txt", (255, 770), packages=(*PACKAGES, *AGENTS))
+TYPES = Environment("venv-types", "requirements/types.txt", (265, 820), packages=(*PACKAGES, *AGENTS))
+LINT = Environment("venv-lint", "requirements/lint.txt", (12, 30), packages=())
 ASSURANCE = Environment(
-    "venv-assurance", "requirements/assurance.txt", (150, 500), with_packages=False, wheels_only=False
+    "venv-assurance", "requirements/assurance.txt", (150, 500), packages=(), wheels_only=False
 )  # yattag has no wheel
 
 
@@ -335,8 +336,9 @@ def lock(session: nox.Session) -> None:
     extras = {"reviewer": "[openai]"}
     own, tested, image = (TOP / f"requirements/.{name}.in" for name in ("own", "tested", "image"))
     own.write_text("".join(f"-e ./{package}\n" for package in PACKAGES))
-    tested.write_text("".join(f"-e ./services/{service}{extra}\n" for service, extra in extras.items()))
-    own_names = ["bounty-protocol", *(f"service-{name}" for name in ("common", *IMAGES, "cli"))]
+    tested_packages = [*AGENTS, *(f"services/{service}{extra}" for service, extra in extras.items())]
+    tested.write_text("".join(f"-e ./{package}\n" for package in tested_packages))
+    own_names = ["bounty-protocol", *(f"service-{name}" for name in ("common", *IMAGES, "cli", "mcp"))]
     hidden = [word for name in own_names for word in ("--no-emit-package", name)]
     try:
         everything = [
@@ -385,8 +387,8 @@ def make(session: nox.Session, environment: Environment) -> None:
         venv = [*UV, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(environment.path)]
         session.run(*venv, log=False)
         session.run(*sync, environment.pins, log=False)
-        if environment.with_packages:
-            editable = [word for package in PACKAGES for word in ("--editable", package)]
+        if environment.packages:
+            editable = [word for package in environment.packages for word in ("--editable", package)]
             session.run(*install, "--no-build-isolation", "--offline", *editable, log=False)
         stamp.write_text(wanted)
         session.log(f"made .local/{environment.folder} in {time.monotonic() - started:.0f} s")

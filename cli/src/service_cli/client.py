@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bounty_protocol.domain.lifecycle import VerdictKind
-from bounty_protocol.types import Address, BountyId, Bytes32, TokenAmount
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, Wei
 
 from service_cli.config.environment import Environment
 from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, Settings, load_settings
@@ -29,10 +29,12 @@ from service_cli.shell.output import OutputSink, redirected
 
 if TYPE_CHECKING:
     from bounty_protocol.wire.bounties import BountyDetail, BountyItem
+    from bounty_protocol.wire.changes import ChangeList
     from bounty_protocol.wire.deployment import Deployment
 
     from service_cli.audit.run import Audit
     from service_cli.bounty.events import FinalBounty, ShownVerdict
+    from service_cli.chain.signer import Signer
     from service_cli.claimant.claim import ClaimPreview
     from service_cli.claimant.events import ClaimTotal, PaidClaim
     from service_cli.guardian.events import (
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         SignOfLife,
     )
     from service_cli.guardian.judgeable import Judgeable
+    from service_cli.guardian.verdict import Meant, VerdictPreview
     from service_cli.poster.checking import Finding
     from service_cli.poster.events import FundedBounty, FundingPreview, OpenedWinningWork
     from service_cli.solver.events import SubmissionPreview, SubmittedWork
@@ -54,6 +57,7 @@ __all__ = ["Client", "Failed", "Progress", "Refused"]
 _API = ("SERVICE_API_BASE_URL",)
 _HUB_AND_API = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
 Sort = Literal["newest", "deadline", "award"]
+Role = Literal["poster", "solver", "guardian", "claimant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class Client:
         on_progress: Callable[[Progress], None] = lambda _: None,
         on_event: Callable[[Event], None] = lambda _: None,
         on_message: Callable[[str], None] = lambda _: None,
+        on_page: Callable[[str], None] = lambda _: None,
     ) -> None:
         """``values``: by the names of the command's variables (docs/configuration.md), keys included; neither the
         environment nor a ``.env`` is read. ``network``: ``mainnet``, ``staging``, ``local`` or a chain id, instead of
@@ -86,14 +91,12 @@ class Client:
         ``max_cost``: what each transaction may cost for gas, in wei; without it 0.003 ether. ``state_directory``: where
         acts are remembered, instead of the command's; two programs with one account need the same one.
 
-        ``on_progress``, ``on_event`` (each step of an act as it is done) and ``on_message`` (sentences for people) are
-        called from the thread of the call.
+        ``on_progress``, ``on_event`` (each step of an act as it is done), ``on_message`` (sentences for people) and
+        ``on_page`` (where a browser wallet's page was opened) are called from the thread of the call.
         """
         self._environment = Environment(dict(values), {})
         self._network, self._max_cost, self._state = network, max_cost, state_directory
-        self._sink = OutputSink(
-            on_event, on_message, lambda what, done, total: on_progress(Progress(what, done, total))
-        )
+        self._sink = OutputSink(on_event, on_message, lambda *step: on_progress(Progress(*step)), on_page)
 
     # --- what anybody can read
 
@@ -169,6 +172,63 @@ class Client:
         with self._at_work(CHAIN_AND_API) as settings:
             return show_verdicts(settings, bounty_id)
 
+    def changes(self, after: int = 0, limit: int = 100) -> "ChangeList":
+        """Every event of the Hub after change number ``after``, in order, and what a reorg took back; ask with
+        ``next_after`` for more. At most 500 at once."""
+        from bounty_protocol.wire.changes import ChangeList
+
+        from service_cli.api import api_of
+        from service_cli.bounty.listing import require_deployment
+
+        with self._at_work(_API) as settings:
+            api = api_of(settings)
+            require_deployment(settings, api)
+            return api.get("/api/changes", {"after": str(after), "limit": str(limit)}).read(ChangeList)
+
+    def taking_part_cost(self) -> Wei:
+        """The most that recording a Submission and claiming its award may cost for gas now, in wei."""
+        from service_cli.chain.session import ChainClient
+        from service_cli.chain.transactions import most_cost
+
+        with self._at_work(CHAIN) as settings:
+            return most_cost(ChainClient.checked(settings), ("submit", "claim"))
+
+    def rubric(self) -> str:
+        """What a readiness review of a page looks at, as Markdown."""
+        from bounty_protocol.wire.deployment import RubricDocument
+
+        from service_cli.api import api_of
+
+        with self._at_work(_API) as settings:
+            return api_of(settings).get("/api/readiness-rubric").read(RubricDocument).text
+
+    def account(self, role: Role) -> Address | None:
+        """Whose key a role has here; None where it has none."""
+        from service_cli.chain.signer import account_of
+        from service_cli.status import KEYS
+
+        with self._at_work(None) as settings:
+            has_key = settings.environment.source(KEYS[role]) is not None
+            return account_of(settings, KEYS[role]) if has_key else None
+
+    def is_final(self, block_number: BlockNumber) -> bool:
+        """Whether the chain has finalized a block."""
+        from service_cli.chain.session import ChainClient
+
+        with self._at_work(CHAIN) as settings:
+            return ChainClient.checked(settings).finalized().number >= block_number
+
+    def notice(self) -> str | None:
+        """The notice about the Hub that is in effect, as a sentence, checked on the chain; None where there is none."""
+        from service_cli.api import api_of
+        from service_cli.chain.session import ChainClient
+        from service_cli.witnesses.notices import notices_of, said
+
+        with self._at_work(CHAIN_AND_API) as settings:
+            chain = ChainClient.checked(settings)
+            found = notices_of(chain, api_of(settings, chain)).in_effect
+            return None if found is None else said(chain, found)
+
     def watch(self, bounty_id: BountyId) -> "FinalBounty":
         """Follow a bounty on the chain until its end is finalized; ``on_event`` gets each event of it."""
         from service_cli.bounty.watch import watch_bounty
@@ -228,14 +288,16 @@ class Client:
     # --- the Solver
 
     def preview_submission(
-        self, bounty_id: BountyId, directory: Path, *, use_gitignore: bool = False
+        self, bounty_id: BountyId, directory: Path, *, use_gitignore: bool = False, wallet: Address | None = None
     ) -> "SubmissionPreview":
         """The files that would be sealed, counted, and what recording them costs; nothing is sealed, signed or sent."""
+        from service_cli.chain.outside import ExternalSigner
         from service_cli.chain.signer import local_signer
         from service_cli.solver.submission import SubmitOptions, check_submission
 
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            signer = local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY")
+            variable = "SERVICE_SOLVER_PRIVATE_KEY"
+            signer = local_signer(settings, variable) if wallet is None else ExternalSigner(wallet)
             return check_submission(settings, signer, bounty_id, directory, SubmitOptions(use_gitignore=use_gitignore))
 
     def submit(
@@ -248,18 +310,22 @@ class Client:
         include_suspicious: bool = False,
         accept_term_differences: bool = False,
         despite_notice: bool = False,
+        wallet: Address | None = None,
     ) -> "SubmittedWork":
-        """Seal a directory, upload it and record the Submission; the options are those of ``solver:submit``."""
-        from service_cli.chain.signer import local_signer
+        """Seal a directory, upload it and record the Submission; the options are those of ``solver:submit``.
+
+        With ``wallet``, an account, a page opens in this machine's browser, whose wallet signs and sends.
+        """
         from service_cli.solver.submission import SubmitOptions, submit
 
         options = SubmitOptions(
             accept_term_differences, False, replace, use_gitignore, include_suspicious, despite_notice
         )  # fmt: skip
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            done = submit(settings, local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"), bounty_id, directory, options)
+            with _signer(settings, "SERVICE_SOLVER_PRIVATE_KEY", wallet) as signer:
+                done = submit(settings, signer, bounty_id, directory, options)
             if done is None:
-                raise RuntimeError("a key in this process sends its transaction itself")
+                raise RuntimeError("nothing is left for somebody else to send")
             return done
 
     # --- the Guardian
@@ -294,22 +360,31 @@ class Client:
         self,
         bounty_id: BountyId,
         reasons: str,
-        winner: tuple[Address, Bytes32] | None,
+        winner: "Named",
         *,
         replace: bool = False,
         unopened: bool = False,
         as_written: bool = False,
     ) -> "AnchoredVerdict":
-        """Publish the reasons and record an award to ``winner``, a Solver and a commitment; with None, that no
-        Submission is valid. The options are those of ``guardian:verdict``."""
+        """Publish the reasons and record an award to ``winner``, a Solver with a commitment or a number of the list;
+        with None, that no Submission is valid. The options are those of ``guardian:verdict``."""
         from service_cli.guardian.verdict import VerdictOptions, record_verdict
-        from service_cli.witnesses.numbers import named_in_full
 
         kind = VerdictKind.NO_VALID_SUBMISSION if winner is None else VerdictKind.AWARDED
-        meant = None if winner is None else named_in_full(winner)
         options = VerdictOptions(replace, unopened, as_written)
         with self._at_work(CHAIN_AND_API) as settings:
+            meant = _meant(settings, bounty_id, winner)
             return record_verdict(settings, bounty_id, kind, meant, reasons.encode(), options)
+
+    def preview_verdict(
+        self, bounty_id: BountyId, reasons: str, winner: "Named", guardian: Address | None = None
+    ) -> "VerdictPreview":
+        """The Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key, and what it
+        costs; refused as that would refuse it."""
+        from service_cli.guardian.verdict import preview_verdict
+
+        with self._at_work(CHAIN_AND_API) as settings:
+            return preview_verdict(settings, bounty_id, _meant(settings, bounty_id, winner), reasons.encode(), guardian)
 
     def deliver_key(self, bounty_id: BountyId) -> "DeliveredKey":
         """Hand the winning work's key over to the delivery service, for the Poster."""
@@ -341,13 +416,17 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return preview_claim(settings, bounty_id, account)
 
-    def claim(self, bounty_id: BountyId) -> "PaidClaim":
-        """The award or the refund of one bounty."""
+    def claim(self, bounty_id: BountyId, *, wallet: Address | None = None) -> "PaidClaim":
+        """The award or the refund of one bounty; with ``wallet``, an account, a page opens in this machine's browser,
+        whose wallet sends."""
+        from service_cli.chain.outside import external_signer
         from service_cli.claimant.claim import claim
 
-        with self._at_work(CHAIN) as settings:
-            if (done := claim(settings, bounty_id, None)) is None:
-                raise RuntimeError("a key in this process sends its transaction itself")
+        with ExitStack() as stack:
+            settings = stack.enter_context(self._at_work(CHAIN))
+            outside = wallet and stack.enter_context(external_signer(settings, wallet, browser=True, safe_file=None))
+            if (done := claim(settings, bounty_id, outside or None)) is None:
+                raise RuntimeError("nothing is left for somebody else to send")
             return done
 
     def claim_all(self) -> "ClaimTotal":
@@ -365,3 +444,29 @@ class Client:
             if self._state is not None:
                 stack.enter_context(state_below(self._state))
             yield load_settings(self._network, None, needs, environment=self._environment, max_cost=self._max_cost)
+
+
+Named = tuple[Address, Bytes32] | str | None
+"""A Submission: its Solver and commitment, its number in the list or how its commitment begins, or none."""
+
+
+@contextmanager
+def _signer(settings: Settings, variable: str, wallet: Address | None) -> Iterator["Signer"]:
+    from service_cli.chain.outside import external_signer
+    from service_cli.chain.signer import local_signer
+
+    if wallet is None:
+        yield local_signer(settings, variable)
+        return
+    with external_signer(settings, wallet, browser=True, safe_file=None) as signer:
+        yield signer
+
+
+def _meant(settings: Settings, bounty_id: BountyId, winner: Named) -> "Meant":
+    from service_cli.guardian.opening import SubmissionChoice
+    from service_cli.guardian.verdict import named_by
+    from service_cli.witnesses.numbers import named_in_full
+
+    if isinstance(winner, str):
+        return named_by(settings, bounty_id, SubmissionChoice.parse(winner))
+    return None if winner is None else named_in_full(winner)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_BOUNTIES: Final = 200
 """Looked at for each account in each role, the newest first."""
-_ROLES: Final[Mapping[Role, str]] = {
+KEYS: Final[Mapping[Role, str]] = {
     "poster": "SERVICE_POSTER_PRIVATE_KEY",
     "solver": "SERVICE_SOLVER_PRIVATE_KEY",
     "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
@@ -107,7 +107,7 @@ def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Addres
     from service_cli.chain.signer import account_of
 
     found: dict[Address, tuple[Role, ...]] = {}
-    for role, variable in _ROLES.items():
+    for role, variable in KEYS.items():
         if settings.environment.source(variable) is not None:
             account = account_of(settings, variable)
             found[account] = (*found.get(account, ()), role)

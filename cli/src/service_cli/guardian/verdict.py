@@ -35,6 +35,8 @@ from bounty_protocol.types import (
     BlockNumber,
     BountyId,
     Bytes32,
+    UnixSeconds,
+    Wei,
     to_bytes,
 )
 
@@ -42,11 +44,12 @@ from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent, ended_as
 from service_cli.chain.journal import Journal, event_entry, journals_below, was_opened
+from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import LocalSigner, local_signer
-from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, require_affordable, simulate
+from service_cli.chain.signer import LocalSigner, Signer, local_signer
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, gas_cost, require_affordable, simulate
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
@@ -126,6 +129,51 @@ def record_verdict(
     return record(session, bounty_id, kind, meant, body, options)
 
 
+@dataclass(frozen=True, slots=True)
+class VerdictPreview:
+    """A Verdict that could be recorded now. ``gas_cost`` is the most that recording it may cost, in wei;
+    ``is_unopened`` where this machine has not opened the work that it awards; ``doubt`` is what lets the reasons look
+    like a mistake."""
+
+    bounty_id: BountyId
+    guardian: Address
+    kind: VerdictKind
+    solver: Address | None
+    submission_commitment: Bytes32 | None
+    report_commitment: Bytes32
+    judging_deadline: UnixSeconds
+    gas_cost: Wei
+    is_unopened: bool
+    doubt: str | None
+
+
+def preview_verdict(
+    settings: Settings, bounty_id: BountyId, meant: Meant, body: bytes, guardian: Address | None = None
+) -> VerdictPreview:
+    """What ``record_verdict`` would record, by ``guardian`` or the account of the key; refused as that would refuse it.
+    Signs and publishes nothing."""
+    signer: Signer
+    if guardian is None:
+        signer = local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+    else:
+        signer = ExternalSigner(guardian)
+    session = ApiSession.open(settings, signer)
+    chain, named = session.chain, None if meant is None else meant.value
+    kind = VerdictKind.NO_VALID_SUBMISSION if named is None else VerdictKind.AWARDED
+    check_document(settings.environment, body, "The Verdict's body")
+    require_recordable(session, bounty_id, named, replace=False)
+    document = render_verdict(_written(session, bounty_id, kind, named, body))
+    verdict = Verdict(bounty_id, session.account, kind, named, report_commitment(document))
+    simulate(chain, session.account, verdict.call())
+    return VerdictPreview(
+        *verdict.names(),
+        judging_deadline=chain.bounty(bounty_id).judging_deadline,
+        gas_cost=gas_cost(chain, session.account, verdict.call()).wei,
+        is_unopened=named is not None and not was_opened(chain.chain_id, chain.hub.address, bounty_id, *named),
+        doubt=doubt_of(body.decode()),
+    )
+
+
 def record(
     session: ApiSession[LocalSigner],
     bounty_id: BountyId,
@@ -175,7 +223,7 @@ def _earlier_nonces(session: ApiSession[LocalSigner], verdict: Verdict) -> Itera
                 yield _STEP.last_nonce(journal)
 
 
-def require_recordable(session: ApiSession[LocalSigner], bounty_id: BountyId, named: Named, *, replace: bool) -> None:
+def require_recordable(session: ApiSession[Signer], bounty_id: BountyId, named: Named, *, replace: bool) -> None:
     """Refuse, before any reasons are written, what would be refused with them."""
     _require_pinned(session, bounty_id)
     _require_active(session.chain, bounty_id, named)
@@ -327,7 +375,7 @@ def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -
         )
 
 
-def _require_pinned(session: ApiSession[LocalSigner], bounty_id: BountyId) -> None:
+def _require_pinned(session: ApiSession[Signer], bounty_id: BountyId) -> None:
     """Accounts outside the pinned roster are refused before anything is sent."""
     chain = session.chain
     if session.account not in chain.pinned_roster(chain.bounty(bounty_id)).accounts:
@@ -349,7 +397,7 @@ def _require_active(chain: ChainClient, bounty_id: BountyId, named: Named) -> No
 
 
 def _written(
-    session: ApiSession[LocalSigner], bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes
+    session: ApiSession[Signer], bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes
 ) -> WrittenVerdict:
     """The document this Guardian signs."""
     chain = session.chain

@@ -25,7 +25,7 @@ from typing import Any, Final
 from bounty_protocol.errors import ServiceError
 
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import warn
+from service_cli.shell.output import announce_page, warn
 from service_cli.wallet_page.entrance import is_same_code, new_code, private_file, shows_code
 
 ASK_SECONDS: Final = 30 * 60.0
@@ -121,6 +121,7 @@ class WalletPage:
             return address
         file = self._entrance.enter_context(private_file(address, self._state.code, self._environment))
         warn(f"open {file} in the browser that has your wallet; it is yours alone, and leads to the page")
+        announce_page(file.as_uri())
         return file.as_uri()
 
 

@@ -1,0 +1,1 @@
+"""The Bounty Escrow Service over the Model Context Protocol."""

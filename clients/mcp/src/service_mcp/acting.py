@@ -1,0 +1,460 @@
+"""The tools that act for a role: prepare a plan, carry it out, open work, deliver a key.
+
+Nothing is signed here unless a policy permits exactly that; otherwise a person approves in a wallet, on the client's
+own page for a Solver or a claim, on the service's pages for a Poster or a Guardian. What came of it is read from the
+chain, whoever signed it.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Annotated, Final
+
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from pydantic import Field
+from service_cli.client import Client
+from service_cli.errors import CommandRefused
+from service_cli.solver.selection import select
+
+from service_mcp import answers, plans
+from service_mcp.answers import CarriedOut, Money, Plan, money
+from service_mcp.plans import ROLE_OF, Exact, Request, plan_id_of
+from service_mcp.policy import Policy, Role, Spending, charge, require_within
+from service_mcp.reading import Id, Reading
+from service_mcp.refusals import Refusal
+from service_mcp.untrusted import shown
+from service_mcp.work_dir import OPENED, WINNING, WorkDir
+
+MOST_NAMES: Final = 50
+_CHUNK: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A plan as it is now, with what it is fixed by."""
+
+    exact: Exact
+    plan: Plan
+    gas: int
+    award: int | None = None
+
+
+class Acting:
+    """The tools, for the accounts of one person."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        client: Callable[..., Client],
+        work_dir: WorkDir,
+        policy: Policy | None,
+        accounts: dict[Role, Address],
+        pages: str,
+    ) -> None:
+        self._reading, self._make, self._work_dir, self._policy = reading, client, work_dir, policy
+        self._accounts, self._pages = accounts, pages
+        self._wallets: dict[str, _AtWallet] = {}
+        self._lock = Lock()
+
+    @cached_property
+    def _client(self) -> Client:
+        most = None if self._policy is None else self._policy.most_gas_per_action
+        return self._make(max_cost=most)
+
+    # --- plans
+
+    def prepare_funding(self, path: Annotated[str, Field(description="The page, below the work dir")]) -> Plan:
+        """Plan to publish a challenge page and put its escrow into the Hub. The escrow cannot be withdrawn early."""
+        return self._prepared(Request("fund", path=path))
+
+    def prepare_submission(
+        self, bounty_id: Id, path: Annotated[str, Field(description="A directory below the work dir")]
+    ) -> Plan:
+        """Plan to seal every file of a directory for a bounty's Guardians. They and the Poster of an award read it."""
+        return self._prepared(Request("submit", bounty_id, path))
+
+    def prepare_verdict(
+        self,
+        bounty_id: Id,
+        reasons: Annotated[str, Field(description="Markdown, published for good", max_length=100_000)],
+        submission: Annotated[str | None, Field(description="Number of the winner; null: none is valid")] = None,
+    ) -> Plan:
+        """Plan to record a Guardian's Verdict. Open the work first."""
+        return self._prepared(Request("verdict", bounty_id, text=reasons, submission=submission))
+
+    def prepare_claim(self, bounty_id: Id) -> Plan:
+        """Plan to claim the award or the refund of a final bounty."""
+        return self._prepared(Request("claim", bounty_id))
+
+    def carry_out(self, plan_id: str) -> CarriedOut:
+        """Carry out a plan that was prepared, once; call again to learn what came of it."""
+        request = plans.kept(plan_id)
+        if (done := self._done(plan_id)) is not None:
+            return done
+        role = ROLE_OF[request.action]
+        if not self._is_begun(plan_id, request):
+            derived = self._derived(request)
+            plans.require_same(plan_id, request, derived.exact)
+            if self._signs(role):
+                self._require_permitted(role, plan_id, derived)
+            self._begin(plan_id, request)
+        if self._signs(role):
+            return self._noted(plan_id, self._carried_out(plan_id, request))
+        return self._by_wallet(plan_id, request)
+
+    # --- work
+
+    def open_work(self, bounty_id: Id) -> answers.OpenedWork:
+        """Open a bounty's Submissions as a Guardian, or the winning work as its Poster, below the work dir."""
+        wanted, number = BountyId(bounty_id), str(bounty_id)
+        if self._signs("guardian"):
+            try:
+                found = self._client.open_submissions(wanted, self._work_dir.new(OPENED, number))
+            except CommandRefused as refused:
+                if refused.code != "submissions_not_opened":
+                    raise
+                raise Refusal(refused.code, refused.message, issues=refused.issues) from None
+            return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, found.not_opened)
+        if self._signs("poster"):
+            work = self._client.open_winning_work(wanted, self._work_dir.new(WINNING, number))
+            return answers.OpenedWork(bounty_id, work.output_dir, 1, 0, 0)
+        raise _no_policy("service-cli guardian:open or poster:open-winning-submission opens it")
+
+    def deliver_key(self, bounty_id: Id) -> answers.Delivered:
+        """Hand the winning work's key over for the Poster, as a Guardian; after the bounty is final."""
+        if not self._signs("guardian"):
+            raise _no_policy(f"service-cli guardian:deliver-key {bounty_id} does it")
+        return answers.Delivered(bounty_id, not self._client.deliver_key(BountyId(bounty_id)).created)
+
+    # --- deriving
+
+    def _prepared(self, request: Request) -> Plan:
+        derived = self._derived(request)
+        plans.keep(derived.plan.plan_id, request)
+        return derived.plan
+
+    def _derived(self, request: Request) -> Derived:
+        account = self._account(request)
+        match request.action:
+            case "fund":
+                return self._funding(request, account)
+            case "submit":
+                return self._submission(request, account)
+            case "verdict":
+                return self._verdict(request, account)
+            case "claim":
+                return self._claim(request, account)
+
+    def _funding(self, request: Request, account: Address) -> Derived:
+        page = self._work_dir.file(str(request.path)).read_bytes()
+        found = self._client.preview_funding(page, account)
+        issues = self._client.check_page(page)
+        warnings = [f"line {each.line}, {each.field}: {each.message}" for each in issues[:MOST_NAMES]]
+        if found.funded_as:
+            warnings.append(f"funded already as bounty {', '.join(map(str, found.funded_as))}")
+        words = (
+            f"Publish {request.path} and put {self._money(found.escrow_amount).text} into escrow for Submissions until "
+            f"{answers.moment(found.submission_deadline)} and Verdicts until {answers.moment(found.judging_deadline)}; "
+            "it comes back only where nobody wins."
+        )
+        return self._plan(
+            request,
+            account,
+            found.spec_commitment,
+            words,
+            found.gas_cost_at_most,
+            spends=found.escrow_amount,
+            files=[str(request.path)],
+            byte_length=len(page),
+            warnings=warnings,
+        )
+
+    def _submission(self, request: Request, account: Address) -> Derived:
+        directory, bounty_id = self._work_dir.directory(str(request.path)), _bounty(request)
+        outside = None if self._signs("solver") else account
+        found = self._client.preview_submission(bounty_id, directory, wallet=outside)
+        if found.secret_files and not (self._policy is not None and self._policy.allow_secret_files):
+            named = ", ".join(shown(name, 100) for name in found.secret_files[:5])
+            next_action = "Take them out, or name them in .bountyignore; a policy may allow them."
+            message = f"What looks like secrets would be sealed: {named}."
+            raise Refusal("secrets_found", message, next_action=next_action)
+        facts = self._client.bounty(bounty_id).facts
+        award = facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
+        names, digest = _files_of(directory)
+        words = (
+            f"Seal {found.file_count} files for the Guardians of bounty {bounty_id} and record them before "
+            f"{answers.moment(found.submission_deadline)}; they are sealed until {answers.moment(found.reveal_at)}."
+        )
+        return self._plan(
+            request,
+            account,
+            digest,
+            words,
+            found.gas_cost,
+            receives=award,
+            files=names,
+            byte_length=found.byte_length,
+            warnings=found.warnings,
+            award=award,
+        )
+
+    def _verdict(self, request: Request, account: Address) -> Derived:
+        bounty_id = _bounty(request)
+        guardian = None if self._signs("guardian") else account
+        found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
+        if found.doubt is not None:
+            raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
+        if found.is_unopened and self._signs("guardian"):
+            message = "This work was not opened on this machine, and it would be awarded."
+            raise Refusal("work_not_opened", message, next_action="Call open_work, read it, then prepare the Verdict.")
+        outcome = "that no Submission is valid" if found.solver is None else f"an award to {found.solver}"
+        words = f"Record on bounty {bounty_id} {outcome}, with these reasons, as {account}."
+        size = len(str(request.text).encode())
+        return self._plan(request, account, found.report_commitment, words, found.gas_cost, byte_length=size)
+
+    def _claim(self, request: Request, account: Address) -> Derived:
+        bounty_id = _bounty(request)
+        found = self._client.preview_claim(bounty_id, account)
+        words = f"Claim {self._money(found.amount).text} of bounty {bounty_id} for {account}."
+        return self._plan(request, account, found.function_name, words, found.gas_cost, receives=found.amount)
+
+    def _plan(
+        self,
+        request: Request,
+        account: Address,
+        content: str,
+        words: str,
+        gas: int,
+        *,
+        spends: int = 0,
+        receives: int = 0,
+        files: Sequence[str] = (),
+        byte_length: int = 0,
+        warnings: Iterable[str] = (),
+        award: int | None = None,
+    ) -> Derived:
+        deployment, counts = self._reading.deployment, (len(files), byte_length)
+        exact = Exact(deployment.chain_id, deployment.hub_address, account, spends, receives, content, counts)
+        plan = Plan(
+            plan_id=plan_id_of(request, exact),
+            action=request.action,
+            account=account,
+            in_words=words,
+            spends=self._money(spends) if spends else None,
+            receives=self._money(receives) if receives else None,
+            gas_at_most_wei=str(gas),
+            files=[shown(name, 200) for name in files[:MOST_NAMES]],
+            file_count=len(files),
+            byte_length=byte_length,
+            warnings=[shown(text, 500) for text in warnings],
+            signed_by="policy" if self._signs(ROLE_OF[request.action]) else "wallet",
+        )
+        return Derived(exact, plan, gas, award)
+
+    def _money(self, value: int) -> Money:
+        return money(value, self._reading.deployment.escrow_token)
+
+    # --- who signs
+
+    def _signs(self, role: Role) -> bool:
+        """Whether this process signs for a role: a policy has it, and a key is here."""
+        return self._policy is not None and role in self._policy.roles and self._key(role) is not None
+
+    def _key(self, role: Role) -> Address | None:
+        return self._client.account(role)
+
+    def _account(self, request: Request) -> Address:
+        role = ROLE_OF[request.action]
+        found = self._accounts.get(role) or self._key(role)
+        if request.action == "claim" and found is None:
+            found = self._accounts.get("poster") or self._key("poster")
+        if found is None:
+            message = f"No account of a {role} is known here."
+            raise Refusal("account_unknown", message, next_action=f"Start the server with --account {role}=0x….")
+        return found
+
+    def _require_permitted(self, role: Role, plan_id: str, derived: Derived) -> None:
+        policy = self._policy
+        if policy is None:
+            raise _no_policy("a person approves it in a wallet")
+        token, exact = self._reading.deployment.escrow_token.address, derived.exact
+        if (policy.chain_id, policy.hub_address, policy.token_address) != (exact.chain_id, exact.hub_address, token):
+            message = "The policy is for another chain, Hub or token. Nothing was signed."
+            raise Refusal("policy_exceeded", message, next_action="Ask the person who set the policy.")
+        spending = Spending(plan_id, exact.spends, derived.gas)
+        require_within(policy, role, spending, derived.award)
+        charge(policy, spending)
+
+    # --- carrying out
+
+    def _carried_out(self, plan_id: str, request: Request) -> CarriedOut:
+        match request.action:
+            case "fund":
+                page = self._work_dir.file(str(request.path)).read_bytes()
+                funded = self._client.fund(page)
+                words = "The bounty is funded."
+                return self._recorded(plan_id, funded.block_number, funded.tx_hash, funded.bounty_id, words)
+            case "submit":
+                allowed = self._policy is not None and self._policy.allow_secret_files
+                directory = self._work_dir.directory(str(request.path))
+                work = self._client.submit(_bounty(request), directory, include_suspicious=allowed)
+                return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, "The work is recorded.")
+            case "verdict":
+                verdict = self._client.record_verdict(_bounty(request), str(request.text), request.submission)
+                words = "The Verdict is recorded."
+                return self._recorded(plan_id, verdict.block_number, verdict.tx_hash, verdict.bounty_id, words)
+            case "claim":
+                paid = self._client.claim(_bounty(request))
+                return self._recorded(plan_id, paid.block_number, paid.tx_hash, _bounty(request), "The amount is paid.")
+
+    def _recorded(
+        self, plan_id: str, block: BlockNumber, tx_hash: Bytes32, bounty_id: BountyId, words: str
+    ) -> CarriedOut:
+        state = "finalized" if self._client.is_final(block) else "recorded"
+        return CarriedOut(plan_id, state, words, tx_hash=tx_hash, bounty_id=bounty_id)  # type: ignore[arg-type]
+
+    def _by_wallet(self, plan_id: str, request: Request) -> CarriedOut:
+        match request.action:
+            case "fund" | "verdict":
+                return self._by_pages(plan_id, request)
+            case _:
+                return self._by_own_page(plan_id, request)
+
+    def _by_pages(self, plan_id: str, request: Request) -> CarriedOut:
+        """On the service's own pages; what came of it is read from the chain."""
+        account = self._account(request)
+        if request.action == "fund":
+            page = self._work_dir.file(str(request.path)).read_bytes()
+            if before := self._client.preview_funding(page, account).funded_as:
+                return self._noted(plan_id, CarriedOut(plan_id, "recorded", "It is funded.", bounty_id=before[-1]))
+            words = f"{account} publishes and funds this page there, with the wallet's approval."
+            return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
+        bounty_id = _bounty(request)
+        if any(each.guardian_address == account for each in self._client.verdicts(bounty_id)):
+            words = "A Verdict of this account is recorded; get_bounty shows what became of the bounty."
+            return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
+        words = f"{account} records this Verdict there, with the wallet's approval."
+        return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/bounties/{bounty_id}")
+
+    def _by_own_page(self, plan_id: str, request: Request) -> CarriedOut:
+        """On a page of this machine, as ``--browser`` of the command; it is asked for once at a time."""
+        with self._lock:
+            at_work = self._wallets.get(plan_id)
+            if at_work is None:
+                at_work = _AtWallet(lambda on_page: self._with_wallet(plan_id, request, on_page))
+                self._wallets[plan_id] = at_work
+                at_work.start()
+        at_work.wait(10.0)
+        if at_work.result is not None:
+            return self._noted(plan_id, at_work.result)
+        if at_work.error is not None:
+            with self._lock:
+                self._wallets.pop(plan_id, None)  # the next call begins again
+            raise at_work.error
+        words = "A page is open in the browser of this machine: its person approves there with the wallet."
+        return CarriedOut(plan_id, "needs_wallet", words, at_work.address)
+
+    def _with_wallet(self, plan_id: str, request: Request, on_page: Callable[[str], None]) -> CarriedOut:
+        client, account, bounty_id = self._make(on_page=on_page), self._account(request), _bounty(request)
+        if request.action == "claim":
+            paid = client.claim(bounty_id, wallet=account)
+            return self._recorded(plan_id, paid.block_number, paid.tx_hash, bounty_id, "The amount is paid.")
+        work = client.submit(bounty_id, self._work_dir.directory(str(request.path)), wallet=account)
+        return self._recorded(plan_id, work.block_number, work.tx_hash, bounty_id, "The work is recorded.")
+
+    # --- what was begun, and done
+
+    def _is_begun(self, plan_id: str, request: Request) -> bool:
+        """Whether an earlier call got past its checks; the files must be those it was begun with."""
+        file = plans.file_of(plan_id, "begun")
+        if not file.exists():
+            return False
+        if file.read_text() != self._content(request):
+            raise Refusal(
+                "plan_changed",
+                "The files are not those that this plan was begun with.",
+                next_action="Put them back, or prepare a new plan.",
+            )
+        return True
+
+    def _begin(self, plan_id: str, request: Request) -> None:
+        plans.write(plans.file_of(plan_id, "begun"), self._content(request))
+
+    def _content(self, request: Request) -> str:
+        if request.path is None:
+            return hashlib.sha256(str(request.text).encode()).hexdigest()
+        if request.action == "fund":
+            return hashlib.sha256(self._work_dir.file(request.path).read_bytes()).hexdigest()
+        return _files_of(self._work_dir.directory(request.path))[1]
+
+    def _done(self, plan_id: str) -> CarriedOut | None:
+        """What an earlier call reported; whether that is final by now is looked up."""
+        file = plans.file_of(plan_id, "done")
+        if not file.exists():
+            return None
+        return CarriedOut(**json.loads(file.read_text()))
+
+    def _noted(self, plan_id: str, done: CarriedOut) -> CarriedOut:
+        plans.write(plans.file_of(plan_id, "done"), json.dumps(asdict(done)))
+        return done
+
+
+class _AtWallet:
+    """An act that waits for a wallet, in a thread of its own."""
+
+    def __init__(self, act: "Callable[[Callable[[str], None]], CarriedOut]") -> None:
+        self._act = act
+        self.address: str | None = None
+        self.result: CarriedOut | None = None
+        self.error: ServiceError | None = None
+        self._thread = Thread(target=self._run, daemon=True, name="wallet")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wait(self, seconds: float) -> None:
+        """Until it has ended or its page is open, at most so long."""
+        step = 0.1
+        while seconds > 0 and self._thread.is_alive() and self.address is None:
+            self._thread.join(step)
+            seconds -= step
+        if self.address is not None:
+            self._thread.join(step)
+
+    def _run(self) -> None:
+        try:
+            self.result = self._act(self._set_address)
+        except ServiceError as error:
+            self.error = error
+
+    def _set_address(self, address: str) -> None:
+        self.address = address
+
+
+def _files_of(directory: Path) -> tuple[list[str], str]:
+    """The names of the files that would be sealed, and a digest of names and contents."""
+    digest, names = hashlib.sha256(), []
+    for entry in sorted(select(directory).files, key=lambda each: each.path):
+        names.append(entry.path)
+        content = hashlib.sha256()
+        with (directory / entry.path).open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                content.update(chunk)
+        digest.update(f"{entry.path}\0{content.hexdigest()}\0".encode("utf-8", "surrogateescape"))
+    return names, digest.hexdigest()
+
+
+def _bounty(request: Request) -> BountyId:
+    if request.bounty_id is None:
+        raise Refusal("invalid_request", "This plan names no bounty.")
+    return BountyId(request.bounty_id)
+
+
+def _no_policy(instead: str) -> Refusal:
+    message = "This server signs nothing by itself: it has no policy for that role, or no key."
+    return Refusal("policy_missing", message, next_action=f"Ask the person: {instead}.")

@@ -1,0 +1,107 @@
+"""Plans: what an act would do, fixed by a digest before anybody approves it.
+
+A plan is derived from the chain, the service and the files; its arguments are kept under its id, the digest of all that
+is exact in it. Before it is carried out it is derived anew from them: whatever changed in between, an amount,
+a file or a text, gives another digest, and nothing is carried out.
+"""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from bounty_protocol.foreign_json import read_json
+from service_cli.disk import open_private, open_regular, private_folder, state_directory
+
+from service_mcp.policy import Role
+from service_mcp.refusals import Refusal
+
+Action = Literal["fund", "submit", "verdict", "claim"]
+ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "verdict": "guardian", "claim": "solver"}
+MOST_BYTES: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The arguments of an act as an agent gave them. ``path`` is below the work dir; ``text`` are reasons."""
+
+    action: Action
+    bounty_id: int | None = None
+    path: str | None = None
+    text: str | None = None
+    submission: str | None = None
+
+    def to_json(self) -> dict[str, object]:
+        names = ("action", "bounty_id", "path", "text", "submission")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """What is exact in a plan: it is the same each time it is derived, or the plan is another one."""
+
+    chain_id: int
+    hub_address: str
+    account: str
+    spends: int
+    receives: int
+    content: str
+    """What is signed about: a page's commitment, the fingerprint of files, a Verdict's commitment, a function."""
+    counts: tuple[int, int]
+    """Files, and their bytes."""
+
+
+def plan_id_of(request: Request, exact: Exact) -> str:
+    """32 bytes in hex."""
+    fields = [request.to_json(), *(getattr(exact, name) for name in Exact.__slots__)]
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+
+
+def file_of(plan_id: str, what: str) -> Path:
+    """Where something about a plan is remembered; ``plan_id`` is one that ``kept`` knows."""
+    return _folder() / f"{plan_id}.{what}"
+
+
+def write(file: Path, text: str) -> None:
+    """Whole or not at all."""
+    draft = file.with_name(f"{file.name}.new")
+    with open_private(draft, "w") as opened:
+        opened.write(text)
+        opened.flush()
+        os.fsync(opened.fileno())
+    draft.replace(file)
+
+
+def keep(plan_id: str, request: Request) -> None:
+    """Remember a plan's arguments; a server that starts anew knows it, too."""
+    folder = _folder()
+    private_folder(folder)
+    write(file_of(plan_id, "json"), json.dumps(request.to_json()))
+
+
+def kept(plan_id: str) -> Request:
+    """The arguments of a plan that was prepared on this machine."""
+    unknown = Refusal("plan_unknown", "No such plan was prepared here.", next_action="Prepare it first.")
+    if len(plan_id) != 64 or not set(plan_id) <= set("0123456789abcdef"):
+        raise unknown
+    try:
+        with open_regular(_folder() / f"{plan_id}.json") as file:
+            found = read_json(file.read(MOST_BYTES))
+    except (OSError, ValueError):
+        raise unknown from None
+    if not isinstance(found, dict) or found.get("action") not in ROLE_OF:
+        raise unknown
+    return Request(**{str(name): value for name, value in found.items()})
+
+
+def require_same(plan_id: str, request: Request, exact: Exact) -> None:
+    """Refuse to carry out another thing than what was prepared."""
+    if plan_id_of(request, exact) != plan_id:
+        message = "What this plan would do now is not what was prepared: an amount, a file or a text has changed."
+        raise Refusal("plan_changed", message, next_action="Prepare it again, and have the new plan approved.")
+
+
+def _folder() -> Path:
+    return state_directory() / "mcp" / "plans"

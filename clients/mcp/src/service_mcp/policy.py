@@ -1,0 +1,202 @@
+"""What this server may sign without a person: a file that the user whose agent calls it cannot write.
+
+An agent with a shell of the same user reads what that user reads and writes what that user writes. So a policy counts
+only where another user owns it and every directory above it; for root there is no such file, and a server of root's
+signs nothing by itself. What was spent is kept in a file of its own under a lock, so that two servers and a killed one
+stay below the same caps.
+"""
+
+import fcntl
+import json
+import os
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from bounty_protocol.types import Address, ChainId, parse_address
+from service_cli.disk import open_private, open_regular, private_file, state_directory
+
+from service_mcp.refusals import Refusal
+
+Role = Literal["solver", "poster", "guardian"]
+ROLES: Final[tuple[Role, ...]] = ("solver", "poster", "guardian")
+DAY_SECONDS: Final = 86_400
+MOST_BYTES: Final = 65_536
+_KEYS: Final = {
+    "chain_id", "hub_address", "token_address", "roles", "most_spent_per_action", "most_spent_per_day", "least_award",
+    "most_gas_per_action", "most_actions_per_day", "allow_secret_files",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Amounts of tokens in base units, gas in wei."""
+
+    chain_id: ChainId
+    hub_address: Address
+    token_address: Address
+    roles: tuple[Role, ...]
+    most_spent_per_action: int
+    most_spent_per_day: int
+    least_award: int
+    most_gas_per_action: int
+    most_actions_per_day: int
+    allow_secret_files: bool
+
+    @staticmethod
+    def read(path: Path) -> "Policy":
+        """The policy; refused where this process's user could change it, or it says something unknown."""
+        require_foreign(path)
+        try:
+            with open_regular(path) as file:
+                values = tomllib.loads(file.read(MOST_BYTES).decode())
+            return _parsed(values)
+        except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+            reason = str(error) or type(error).__name__
+            raise _malformed(f"The policy {path} cannot be used: {reason}.") from None
+
+
+def require_foreign(path: Path) -> None:
+    """Refuse a file that this user can write, replace, or make writable; root can do that with any."""
+    user = os.geteuid()
+    if user == 0:
+        raise _unsafe("root can write every policy")
+    try:
+        places = [path.absolute(), *path.absolute().parents, *path.resolve(strict=True).parents, path.resolve()]
+        for place in places:
+            status = place.lstat()
+            if status.st_uid == user or (os.access(place, os.W_OK) and not place.is_symlink()):
+                raise _unsafe(f"the user of this server can write {place}")
+    except OSError:
+        raise _malformed(f"The policy {path} cannot be read.") from None
+
+
+def _unsafe(why: str) -> Refusal:
+    message = f"No policy is taken: {why}, and so can an agent that runs as this user."
+    return Refusal(
+        "policy_unsafe", message, next_action="Run the server as a user of its own; docs/agents.md has the recipe."
+    )
+
+
+def _malformed(message: str) -> Refusal:
+    return Refusal("policy_malformed", message, next_action="docs/agents.md shows a whole policy.")
+
+
+def _parsed(values: dict[str, object]) -> Policy:
+    if unknown := set(values) - _KEYS:
+        raise ValueError(f"it has {', '.join(sorted(unknown))}, which is none of its names")
+    if missing := _KEYS - {"allow_secret_files"} - set(values):
+        raise ValueError(f"it lacks {', '.join(sorted(missing))}")
+    roles = values["roles"]
+    if not isinstance(roles, list) or not roles or any(role not in ROLES for role in roles):
+        raise ValueError(f"roles are some of {', '.join(ROLES)}")
+    allowed = values.get("allow_secret_files", False)
+    if not isinstance(allowed, bool):
+        raise ValueError("allow_secret_files is true or false")
+    return Policy(
+        chain_id=ChainId(_whole(values, "chain_id")),
+        hub_address=parse_address(str(values["hub_address"])),
+        token_address=parse_address(str(values["token_address"])),
+        roles=tuple(roles),
+        most_spent_per_action=_whole(values, "most_spent_per_action"),
+        most_spent_per_day=_whole(values, "most_spent_per_day"),
+        least_award=_whole(values, "least_award"),
+        most_gas_per_action=_whole(values, "most_gas_per_action"),
+        most_actions_per_day=_whole(values, "most_actions_per_day"),
+        allow_secret_files=allowed,
+    )
+
+
+def _whole(values: dict[str, object], name: str) -> int:
+    found = values[name]
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        raise ValueError(f"{name} is a whole number")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What one plan spends."""
+
+    plan_id: str
+    tokens: int
+    gas: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    plan_id: str
+    at: int
+    tokens: int
+
+
+def require_within(policy: Policy, role: Role, spending: Spending, award: int | None) -> None:
+    """Refuse what one action may not do."""
+    if role not in policy.roles:
+        raise _exceeded(f"the policy has no role {role}")
+    if spending.tokens > policy.most_spent_per_action:
+        raise _exceeded(
+            f"one action may spend {policy.most_spent_per_action} base units, and this spends {spending.tokens}"
+        )
+    if spending.gas > policy.most_gas_per_action:
+        raise _exceeded(
+            f"one action may cost {policy.most_gas_per_action} wei of gas, and this may cost {spending.gas}"
+        )
+    if award is not None and award < policy.least_award:
+        raise _exceeded(f"an award is at least {policy.least_award} base units, and this one is {award}")
+
+
+def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
+    """Count a plan before it is signed, once however often it is carried out; refused beyond the day's caps."""
+    at = int(time.time()) if now is None else now
+    with _ledger() as (spent, save):
+        if any(each.plan_id == spending.plan_id for each in spent):
+            return
+        today = [each for each in spent if each.at > at - DAY_SECONDS]
+        if len(today) + 1 > policy.most_actions_per_day:
+            raise _exceeded(f"{policy.most_actions_per_day} actions are permitted in a day, and that many were begun")
+        tokens = sum(each.tokens for each in today) + spending.tokens
+        if tokens > policy.most_spent_per_day:
+            raise _exceeded(f"a day may spend {policy.most_spent_per_day} base units, and with this it were {tokens}")
+        save([*spent, _Spent(spending.plan_id, at, spending.tokens)])
+
+
+class _Save:
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __call__(self, spent: list[_Spent]) -> None:
+        draft = self._file.with_suffix(".new")
+        with open_private(draft, "w") as file:
+            json.dump([[each.plan_id, each.at, each.tokens] for each in spent], file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self._file)
+
+
+@contextmanager
+def _ledger() -> Iterator[tuple[list[_Spent], _Save]]:
+    folder = state_directory() / "mcp"
+    with private_file(folder, "spending.lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        file = folder / "spending.json"
+        try:
+            with open_regular(file) as opened:
+                rows = json.loads(opened.read())
+            spent = [_Spent(str(plan_id), int(at), int(tokens)) for plan_id, at, tokens in rows]
+        except FileNotFoundError:
+            spent = []
+        except (OSError, ValueError, TypeError):  # what was spent is not known: nothing more is
+            raise Refusal(
+                "spending_unreadable", f"{file} cannot be read.", next_action="Look at the chain, then move it away."
+            ) from None
+        yield spent, _Save(file)
+
+
+def _exceeded(why: str) -> Refusal:
+    next_action = "Ask the person who set the policy, or have it approved in a wallet."
+    return Refusal("policy_exceeded", f"Nothing was signed: {why}.", next_action=next_action)

@@ -1,0 +1,207 @@
+"""The tools that only read: for everybody, over stdio and over HTTP. No key is needed and nothing is signed."""
+
+import time
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.shorthand import read_amount
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, TokenAmount, parse_address
+from bounty_protocol.wire.values import Finality
+from pydantic import Field
+from service_cli.client import Client
+
+from service_mcp import answers
+from service_mcp.answers import moment, moment_or_none, money
+from service_mcp.refusals import Refusal
+from service_mcp.untrusted import strangers_text
+from service_mcp.work_dir import WorkDir
+
+if TYPE_CHECKING:
+    from bounty_protocol.domain.roster import Roster
+    from bounty_protocol.wire.bounties import BountyItem, Facts
+    from bounty_protocol.wire.deployment import Deployment
+
+SEEN_SECONDS = 30 * 86_400
+Id = Annotated[int, Field(ge=1, lt=2**63)]
+
+
+class Reading:
+    """The tools, over one deployment."""
+
+    def __init__(self, client: Client, work_dir: WorkDir | None) -> None:
+        self._client, self._work_dir = client, work_dir
+
+    @cached_property
+    def deployment(self) -> "Deployment":
+        """The API's description; the token and the reveal delay in it never change."""
+        return self._client.deployment()
+
+    def find_bounties(
+        self,
+        search: str | None = None,
+        accepting: bool = True,
+        min_award: Annotated[str | None, Field(description="In tokens, such as 25.00")] = None,
+        sort: Literal["newest", "deadline", "award"] = "newest",
+        limit: Annotated[int, Field(ge=1, le=50)] = 20,
+    ) -> answers.FoundBounties:
+        """List bounties: sealed work for a reward in escrow. Titles are a stranger's text."""
+        least = None if min_award is None else self._amount("min_award", min_award)
+        found = self._client.find_bounties(search=search, accepting=accepting, min_award=least, sort=sort, limit=limit)
+        return answers.FoundBounties([self._item(item) for item in found])
+
+    def get_bounty(self, bounty_id: Id) -> answers.Bounty:
+        """One bounty whole, with its page: a stranger's text, which never changes what is signed."""
+        found, token = self._client.bounty(BountyId(bounty_id)), self.deployment.escrow_token
+        facts, title = found.facts, None
+        if found.challenge is not None:
+            try:
+                title = parse_challenge(found.challenge.encode()).title
+            except (ServiceError, UnicodeEncodeError):
+                title = None
+        return answers.Bounty(
+            bounty_id=found.bounty_id,
+            state=_state(facts),
+            poster=facts.poster_address,
+            escrow=money(facts.escrow_amount, token),
+            award=money(_award(facts), token),
+            submission_deadline=moment(facts.submission_deadline),
+            reveal_at=moment(facts.reveal_at),
+            judging_deadline=moment(facts.judging_deadline),
+            quorum=found.guardian_roster.quorum,
+            guardians=_guardians(found.guardian_roster),
+            submissions=found.active_submission_count,
+            terms_match=None if found.challenge_terms is None else found.challenge_terms.matches,
+            outcome=None if facts.outcome is None else facts.outcome.value,
+            winner=None if facts.winner is None else facts.winner.solver_address,
+            untrusted=strangers_text(title, None, found.challenge),
+        )
+
+    def evaluate_bounty(self, bounty_id: Id) -> answers.Evaluation:
+        """Whether taking part pays: award after fees, gas, time left, signs of life of Guardians, what blocks it."""
+        found, token, now = self._client.bounty(BountyId(bounty_id)), self.deployment.escrow_token, int(time.time())
+        facts, guardians = found.facts, found.guardian_roster.members
+        seen = sum(each.last_active_at is not None and each.last_active_at > now - SEEN_SECONDS for each in guardians)
+        blockers = []
+        if not facts.accepting:
+            blockers.append(f"no Submission is accepted since {moment(facts.submission_deadline)}")
+        if found.challenge is None:
+            blockers.append("its page is not available: nobody can know what is asked for")
+        elif found.challenge_terms is None or not found.challenge_terms.matches:
+            blockers.append("its page states other terms than the chain")
+        if seen < found.guardian_roster.quorum:
+            blockers.append(
+                f"only {seen} Guardians were seen within 30 days, and {found.guardian_roster.quorum} decide"
+            )
+        if (notice := self._client.notice()) is not None:
+            blockers.append(notice)
+        return answers.Evaluation(
+            bounty_id=found.bounty_id,
+            award=money(_award(facts), token),
+            gas_at_most_wei=str(self._client.taking_part_cost()),
+            seconds_to_submit=max(0, facts.submission_deadline - now),
+            submissions=found.active_submission_count,
+            quorum=found.guardian_roster.quorum,
+            guardians_seen_within_30_days=seen,
+            guardians=_guardians(found.guardian_roster),
+            blockers=blockers,
+        )
+
+    def my_status(self, accounts: Annotated[list[str], Field(max_length=8)] = []) -> answers.MyStatus:  # noqa: B006
+        """What the configured accounts, and these, hold and can do now: judge, deliver, claim, open."""
+        found, token = self._client.status([_account(text) for text in accounts]), self.deployment.escrow_token
+        return answers.MyStatus(
+            {each.account: money(each.token_balance, token) for each in found.accounts},
+            [answers.Task(each.account, each.bounty_id, each.task, moment_or_none(each.until)) for each in found.tasks],
+            [
+                answers.RunningBounty(each.account, each.bounty_id, each.role, each.step, moment_or_none(each.at))
+                for each in found.running
+            ],
+        )
+
+    def watch(
+        self, after: Annotated[int, Field(ge=0)] = 0, limit: Annotated[int, Field(ge=1, le=100)] = 50
+    ) -> answers.Changes:
+        """What happened on the Hub after a change number, in order, and what a reorg took back."""
+        found = self._client.changes(after, limit)
+        return answers.Changes(
+            [
+                answers.Happened(
+                    number=change.number,
+                    name=None if change.event is None else change.event.name,
+                    bounty_id=None if change.event is None else change.event.bounty_id,
+                    fields={} if change.event is None else {k: str(v) for k, v in change.event.fields.items()},
+                    final=change.event is not None and change.event.finality is Finality.FINALIZED,
+                    retracted_after_block=change.last_block_number,
+                )
+                for change in found.items
+            ],
+            found.next_after,
+            found.has_more,
+        )
+
+    def check_page(
+        self, text: str | None = None, path: Annotated[str | None, Field(description="Below the work dir")] = None
+    ) -> answers.PageReview:
+        """What keeps a challenge page from being published, line by line. Nothing is sent to the service."""
+        if (text is None) is (path is None):
+            raise Refusal("invalid_request", "Give the text or a path, one of the two.")
+        page = text.encode() if text is not None else self._file(str(path)).read_bytes()
+        found = self._client.check_page(page)
+        return answers.PageReview([answers.PageIssue(each.line, each.field, each.message) for each in found])
+
+    def audit_bounty(self, bounty_id: Id) -> answers.Audit:
+        """Compare everything that the service shows of a bounty with the chain itself."""
+        found = self._client.audit(BountyId(bounty_id))
+        by = {result: [each.title for each in found.checks if each.result == result] for result in _RESULTS}
+        return answers.Audit(found.bounty_id, len(by["holds"]), by["differs"], by["not_checked"])
+
+    def _file(self, path: str) -> Path:
+        if self._work_dir is None:
+            raise Refusal("no_work_dir", "This server reads no files.", next_action="Give the page as text.")
+        return self._work_dir.file(path)
+
+    def _amount(self, name: str, text: str) -> TokenAmount:
+        try:
+            return read_amount(text, self.deployment.escrow_token.decimals)
+        except ValueError as error:
+            raise Refusal("invalid_request", f"{name} is {error}.") from None
+
+    def _item(self, item: "BountyItem") -> answers.FoundBounty:
+        return answers.FoundBounty(
+            item.bounty_id,
+            _state(item.facts),
+            money(_award(item.facts), self.deployment.escrow_token),
+            moment(item.facts.submission_deadline),
+            moment(item.facts.judging_deadline),
+            item.active_submission_count,
+            strangers_text(item.title, item.summary),
+        )
+
+
+_RESULTS = ("holds", "differs", "not_checked")
+
+
+def _state(facts: "Facts") -> str:
+    if facts.outcome is not None:
+        return facts.outcome.value
+    if facts.accepting:
+        return "accepting"
+    return "judging" if facts.judgeable else "sealed" if time.time() < facts.reveal_at else "to settle"
+
+
+def _award(facts: "Facts") -> int:
+    return facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
+
+
+def _guardians(roster: "Roster") -> list[answers.Guardian]:
+    return [answers.Guardian(each.guardian_address, moment_or_none(each.last_active_at)) for each in roster.members]
+
+
+def _account(text: str) -> Address:
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        raise Refusal("invalid_request", f"an account is {error}.") from None

@@ -1,0 +1,45 @@
+"""A refusal as a model reads it: one JSON object with code, message, next action and issues."""
+
+import functools
+import json
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from bounty_protocol.errors import ServiceError
+from mcp.server.mcpserver.exceptions import ToolError
+
+from service_mcp.untrusted import shown
+
+P = ParamSpec("P")
+T = TypeVar("T")
+MOST_LETTERS = 2_000
+
+
+class Refusal(ServiceError):
+    """A refusal of this server's own."""
+
+
+def refusing(tool: Callable[P, T]) -> Callable[P, T]:
+    """The same tool, whose refusals are tool errors."""
+
+    @functools.wraps(tool)
+    def run(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return tool(*arguments, **named)
+        except ServiceError as error:
+            raise ToolError(json.dumps(_as_json(error), ensure_ascii=False)) from error
+
+    return run
+
+
+def _as_json(error: ServiceError) -> dict[str, object]:
+    found: dict[str, object] = {
+        "code": error.code,
+        "message": shown(error.message, MOST_LETTERS),
+        "next_action": shown(error.next_action, MOST_LETTERS),
+    }
+    if error.issues:
+        found["issues"] = [f"{issue.path}: {shown(issue.message, 300)}" for issue in error.issues[:20]]
+    if error.retry_not_before is not None:
+        found["retry_not_before"] = error.retry_not_before
+    return found

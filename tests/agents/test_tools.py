@@ -1,0 +1,139 @@
+"""What each tool returns, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
+from tests.cli.ledger import ESCROW
+from tests.cli.scenes import Stage, claim, fund, judge, open_work, receive, seal
+
+AWARD = ESCROW * 96 // 100
+
+
+def test_reading__of_a_bounty__keeps_strangers_text_apart(scene: MakeScene, stage: Stage) -> None:
+    found = scene(claim, roles=frozenset())
+    bounty = found.agent.call("get_bounty", bounty_id=found.bounty_id)
+    assert (bounty["state"], bounty["award"]["base_units"]) == ("awarded", str(AWARD))
+    assert bounty["untrusted"]["page"].startswith("---")
+    evaluation = found.agent.call("evaluate_bounty", bounty_id=found.bounty_id)
+    assert "no Submission is accepted since" in evaluation["blockers"][0]
+    assert int(evaluation["gas_at_most_wei"]) > 0
+    status = found.agent.call("my_status")
+    assert [*status["accounts"]] == [found.case.account]
+
+
+def test_funding__by_a_policy__is_planned_done_once_and_told_again(scene: MakeScene, stage: Stage) -> None:
+    found = scene(fund, policy_for(stage))
+    plan = found.agent.call("prepare_funding", path="page.md")
+    assert (plan["spends"]["base_units"], plan["signed_by"]) == (str(ESCROW), "policy")
+    before = stage.ledger.nonce(found.case.account)
+    done = found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert done["state"] in {"recorded", "finalized"}
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == done["bounty_id"]
+    assert stage.ledger.nonce(found.case.account) == before + 1
+
+
+def test_submission_and_claim__by_a_policy__are_recorded_and_paid(scene: MakeScene, stage: Stage) -> None:
+    work = scene(seal, policy_for(stage))
+    plan = work.agent.call("prepare_submission", bounty_id=work.bounty_id, path="work")
+    assert (plan["files"], plan["file_count"]) == (["main.py"], 1)
+    assert work.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == work.bounty_id
+    assert stage.ledger.submission(work.bounty_id, work.case.account) != "0x" + "00" * 32
+    paid = scene(claim, policy_for(stage))
+    plan = paid.agent.call("prepare_claim", bounty_id=paid.bounty_id)
+    assert plan["receives"]["base_units"] == str(AWARD)
+    assert paid.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
+    with pytest.raises(Refused) as refused:
+        paid.agent.call("prepare_claim", bounty_id=paid.bounty_id)
+    assert refused.value.code == "award_already_claimed"
+
+
+def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stage: Stage) -> None:
+    opening = scene(open_work, policy_for(stage, roles=("guardian",)))
+    opened = opening.agent.call("open_work", bounty_id=opening.bounty_id)
+    assert (opened["opened"], Path(opened["directory"]).is_dir()) == (1, True)
+    stage.api.wraps.clear()
+    assert opening.agent.call("deliver_key", bounty_id=opening.bounty_id) == {
+        "bounty_id": opening.bounty_id, "was_there": False,
+    }  # fmt: skip
+    judging = scene(judge, policy_for(stage))
+    plan = judging.agent.call("prepare_verdict", bounty_id=judging.bounty_id, reasons="None holds: tests fail.\n")
+    assert "no Submission is valid" in plan["in_words"]
+    assert judging.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
+
+
+def test_award__of_work_that_was_not_opened__is_refused(scene: MakeScene, stage: Stage) -> None:
+    judging = scene(judge, policy_for(stage))
+    with pytest.raises(Refused) as refused:
+        judging.agent.call(
+            "prepare_verdict", bounty_id=judging.bounty_id, reasons="It holds: tests pass.\n", submission="1"
+        )
+    assert refused.value.code in {"work_not_opened", "submission_unproven", "sources_disagree"}
+
+
+def test_winning_work__by_a_policy_of_the_poster__lies_below_the_work_dir(scene: MakeScene, stage: Stage) -> None:
+    found = scene(receive, policy_for(stage, roles=("poster",)))
+    opened = found.agent.call("open_work", bounty_id=found.bounty_id)
+    assert Path(opened["directory"]).is_relative_to(found.case.home.home)
+
+
+@pytest.mark.parametrize(("of", "tool", "arguments"), [
+    (fund, "prepare_funding", {"path": "page.md"}),
+    (judge, "prepare_verdict", {"reasons": "None holds: tests fail.\n"}),
+])  # fmt: skip
+def test_poster_and_guardian__without_a_policy__are_led_to_the_services_pages(
+    scene: MakeScene, stage: Stage, of: object, tool: str, arguments: dict[str, object]
+) -> None:
+    found = scene(of)  # type: ignore[arg-type]
+    if of is judge:
+        arguments = {**arguments, "bounty_id": found.bounty_id}
+    plan = found.agent.call(tool, **arguments)
+    assert plan["signed_by"] == "wallet"
+    before = stage.ledger.nonce(found.case.account)
+    done = found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert (done["state"], done["address"].startswith("https://pages.example/")) == ("needs_wallet", True)
+    assert stage.ledger.nonce(found.case.account) == before
+    found.case.home.run(*found.case.words)  # the person does it
+    again = found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert again["state"] == "recorded"
+
+
+def test_opening__without_a_policy__is_the_persons(scene: MakeScene) -> None:
+    found = scene(open_work)
+    for tool in ("open_work", "deliver_key"):
+        with pytest.raises(Refused) as refused:
+            found.agent.call(tool, bounty_id=found.bounty_id)
+        assert refused.value.code == "policy_missing"
+
+
+@pytest.mark.parametrize("path", ["..", "../..", "/etc", "~/.ssh", ".", "opened/7", "winning", "link", "gone", "a\0b"])
+def test_files__from_elsewhere__never_leave(scene: MakeScene, stage: Stage, tmp_path: Path, path: str) -> None:
+    found = scene(seal, policy_for(stage))
+    (found.case.home.home / "opened/7").mkdir(parents=True)
+    (found.case.home.home / "winning").mkdir()
+    (tmp_path / "outside").mkdir()
+    (found.case.home.home / "link").symlink_to(tmp_path / "outside")
+    with pytest.raises(Refused) as refused:
+        found.agent.call("prepare_submission", bounty_id=found.bounty_id, path=path)
+    assert refused.value.code in {"outside_work_dir", "not_own_work", "file_not_found"}
+
+
+def test_secrets__among_the_files__are_refused_unless_the_policy_allows_them(scene: MakeScene, stage: Stage) -> None:
+    found = scene(seal, policy_for(stage))
+    (found.case.home.home / "work/.env").write_text("TOKEN=x\n")
+    with pytest.raises(Refused) as refused:
+        found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
+    assert refused.value.code == "secrets_found"
+    allowed = scene(seal, policy_for(stage, allow_secret_files=True))
+    (allowed.case.home.home / "work/.env").write_text("TOKEN=x\n")
+    plan = allowed.agent.call("prepare_submission", bounty_id=allowed.bounty_id, path="work")
+    assert allowed.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == allowed.bounty_id
+
+
+def test_plan__of_nobody__is_unknown(scene: MakeScene) -> None:
+    agent: Agent = scene(fund).agent
+    for plan_id in ("0" * 64, "../../etc/passwd", ""):
+        with pytest.raises(Refused) as refused:
+            agent.call("carry_out", plan_id=plan_id)
+        assert refused.value.code == "plan_unknown"
