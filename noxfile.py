@@ -46,7 +46,7 @@ ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP / "deploy/render", TOP]
 # Longest first: a few run at a time, so the order decides how long the whole takes.
 CHECKS = [
     "e2e", "api", "contracts", "indexer", "cli", "deploy", "common",
-    "types", "reviewer", "web", "delivery", "fresh", "lint", "architecture",
+    "types", "reviewer", "web", "agents", "delivery", "fresh", "lint", "architecture",
 ]  # fmt: skip
 
 
@@ -161,6 +161,12 @@ def delivery(session: nox.Session) -> None:
 def web(session: nox.Session) -> None:
     """The pages, their feeds and calendars, and all of them in a browser."""
     pytest(session, "tests/web")
+
+
+@nox.session
+def agents(session: nox.Session) -> None:
+    """The server for agents, over every transport."""
+    pytest(session, "tests/agents")
 
 
 @nox.session

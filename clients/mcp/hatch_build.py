@@ -1,8 +1,6 @@
-"""The wheel and the sdist carry the protocol as a private copy: ``service_cli.bounty_protocol``.
-
-So they depend on no name that is not published, and own no file that another package may own: client, library and
-protocol are installed and removed in any order. The copy is the repository's ``bounty_protocol`` with its imports put
-below ``service_cli``. An editable install carries nothing: there the repository's own package is imported.
+"""The wheel and the sdist carry the client and the protocol as private copies, ``service_mcp.service_cli`` and
+``service_mcp.bounty_protocol``: they depend on no name that is not published, and own no file of another package. An
+editable install carries nothing: there the repository's own packages are imported.
 """
 
 import atexit
@@ -14,16 +12,14 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PROTOCOL = "bounty_protocol"
+COPIES = {"service_cli": "cli/src/service_cli", "bounty_protocol": "libs/bounty_protocol/src/bounty_protocol"}
 LEFT_OUT = ("__pycache__", "rubric")
 """The rubric of the service's own review is none of the client's."""
-FORMER = ("auth.sign", "chain.json_rpc", "errors", "types")
-"""Modules that documents of the release before named as ``service_common``'s; they work for one release."""
-IMPORT = re.compile(rf"""(?m)(^\s*(?:from|import)\s+|["'])({PROTOCOL})(?=[.\s"'])""")
+IMPORT = re.compile(rf"""(?m)(^\s*(?:from|import)\s+|["'])({"|".join(COPIES)})(?=[.\s"'])""")
 
 
-class PrivateCopy(BuildHookInterface):
-    """Puts the copy into a standard build."""
+class PrivateCopies(BuildHookInterface):
+    """Puts the copies into a standard build."""
 
     PLUGIN_NAME = "custom"
 
@@ -31,32 +27,24 @@ class PrivateCopy(BuildHookInterface):
         if version == "editable":
             return
         root = Path(self.root)
-        bundled = root / "bundled" / PROTOCOL  # where an sdist holds it, as it is in the repository
-        source = bundled if bundled.is_dir() else root.parent / "libs" / PROTOCOL / "src" / PROTOCOL
+        sources = {name: self._source(root, name, place) for name, place in COPIES.items()}
         if self.target_name == "sdist":
-            for each in sorted(source.iterdir()):
-                if each.name not in LEFT_OUT:
-                    build_data["force_include"][str(each)] = f"bundled/{PROTOCOL}/{each.name}"
+            for name, source in sources.items():
+                for each in sorted(source.iterdir()):
+                    if each.name not in LEFT_OUT:
+                        build_data["force_include"][str(each)] = f"bundled/{name}/{each.name}"
             return
         made = Path(tempfile.mkdtemp())
         atexit.register(shutil.rmtree, made)
         shutil.copytree(root / "src", made, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        shutil.copytree(source, made / "service_cli" / PROTOCOL, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        for name, source in sources.items():
+            shutil.copytree(source, made / "service_mcp" / name, ignore=shutil.ignore_patterns(*LEFT_OUT))
         for path in made.rglob("*.py"):
-            path.write_text(IMPORT.sub(r"\1service_cli.\2", path.read_text(encoding="utf-8")), encoding="utf-8")
-        for name in FORMER:
-            path = (made / "service_common" / name.replace(".", "/")).with_suffix(".py")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_former(name), encoding="utf-8")
-        for each in ("service_cli", "service_common"):
-            build_data["force_include"][str(made / each)] = each
+            path.write_text(IMPORT.sub(r"\1service_mcp.\2", path.read_text(encoding="utf-8")), encoding="utf-8")
+        build_data["force_include"][str(made / "service_mcp")] = "service_mcp"
 
-
-def _former(name: str) -> str:
-    now = f"service_cli.{PROTOCOL}.{name}"
-    return (
-        f'"""Former place of ``{now}``, for one release."""\n\n'
-        f"import warnings\n\n"
-        f"from {now} import *  # noqa: F403\n\n"
-        f'warnings.warn("service_common.{name} is {now} now", DeprecationWarning, stacklevel=2)\n'
-    )
+    @staticmethod
+    def _source(root: Path, name: str, place: str) -> Path:
+        """Where an sdist holds it, else as it is in the repository."""
+        bundled = root / "bundled" / name
+        return bundled if bundled.is_dir() else root.parents[1] / place

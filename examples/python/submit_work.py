@@ -7,10 +7,10 @@ import json
 import sys
 from pathlib import Path
 
-from service_cli import Client, Progress, parse_bounty_id
+from service_cli import Client, ProgressReport, parse_bounty_id
 
 
-def show(progress: Progress) -> None:
+def show(progress: ProgressReport) -> None:
     print(f"{progress.what}: {progress.done} of {progress.total} bytes", file=sys.stderr)
 
 

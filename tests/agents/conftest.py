@@ -54,8 +54,9 @@ class Agent:
         result = asyncio.run(self._call(tool, arguments))
         if result.is_error:
             raise Refused("".join(getattr(each, "text", "") for each in result.content))
-        assert result.structured_content is not None
-        return result.structured_content
+        found = result.structured_content
+        assert isinstance(found, dict)
+        return found
 
     async def _call(self, tool: str, arguments: Mapping[str, object]) -> CallToolResult:
         async with McpClient(make_server(self.options), mode=self.mode) as client:

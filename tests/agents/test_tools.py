@@ -1,12 +1,13 @@
 """What each tool returns, and what it refuses."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
 from tests.cli.ledger import ESCROW
-from tests.cli.scenes import Stage, claim, fund, judge, open_work, receive, seal
+from tests.cli.scenes import Case, Stage, claim, fund, judge, open_work, receive, seal
 
 AWARD = ESCROW * 96 // 100
 
@@ -83,9 +84,9 @@ def test_winning_work__by_a_policy_of_the_poster__lies_below_the_work_dir(scene:
     (judge, "prepare_verdict", {"reasons": "None holds: tests fail.\n"}),
 ])  # fmt: skip
 def test_poster_and_guardian__without_a_policy__are_led_to_the_services_pages(
-    scene: MakeScene, stage: Stage, of: object, tool: str, arguments: dict[str, object]
+    scene: MakeScene, stage: Stage, of: Callable[[Stage], Case], tool: str, arguments: dict[str, object]
 ) -> None:
-    found = scene(of)  # type: ignore[arg-type]
+    found = scene(of)
     if of is judge:
         arguments = {**arguments, "bounty_id": found.bounty_id}
     plan = found.agent.call(tool, **arguments)

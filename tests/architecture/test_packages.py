@@ -19,6 +19,7 @@ PACKAGES = {
     "service_delivery": "services/delivery",
     "service_web": "services/web",
     "service_cli": "cli",
+    "service_mcp": "clients/mcp",
 }
 DISTRIBUTIONS = {
     "btclib_libsecp256k1": "btclib-libsecp256k1",
@@ -43,7 +44,9 @@ DISTRIBUTIONS = {
     "markupsafe": "flask",
     "PIL": "pillow",
     "bounty_protocol": "bounty-protocol",
+    "service_cli": "service-cli",
     "service_common": "service-common",
+    "mcp_types": "mcp-types",
 }
 
 
@@ -70,8 +73,8 @@ def test_package__as_declared__covers_what_it_imports(module: str) -> None:
     folder = TOP / PACKAGES[module]
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     needed = {DISTRIBUTIONS.get(name, name) for name in imported(folder / "src" / module) - {module}}
-    if module == "service_cli":
-        needed.discard("bounty-protocol")  # a private copy: no distribution may depend on a name that is not published
+    if module in {"service_cli", "service_mcp"}:  # private copies: nothing may depend on a name that is not published
+        needed -= {"bounty-protocol", "service-cli"}
     available = declared(project)
     for name in ("service_common", "bounty_protocol"):
         if DISTRIBUTIONS[name] in available:

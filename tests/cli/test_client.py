@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.domain.lifecycle import Outcome, VerdictKind
 from bounty_protocol.types import Address, BountyId, Bytes32
-from service_cli import Client, Failed, Progress, Refused
+from service_cli import Client, Failed, ProgressReport, Refused
 from service_cli.shell.event import Event
 
 from tests.cli.api_twin import ApiTwin
@@ -92,7 +92,7 @@ def test_fund__of_a_page__returns_the_bounty_and_again_the_same(stage: Stage, un
 def test_submit__of_a_directory__returns_what_is_recorded_and_reports_its_progress(
     stage: Stage, untouched: Callable[[], None]
 ) -> None:
-    case, seen = seal(stage), list[Progress]()
+    case, seen = seal(stage), list[ProgressReport]()
     client = client_of(case, on_progress=seen.append)
     preview = client.preview_submission(number(case), case.home.home / "work")
     done = client.submit(number(case), case.home.home / "work")

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tools.generate.agents import AGENTS
 from tools.generate.bounds import BOUNDS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.configuration import CONFIGURATION
@@ -20,7 +21,7 @@ from tools.generate.vectors import VECTORS
 from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, WITNESSES, BOUNDS,
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, AGENTS, SCREENS, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, TABLES, SPECIFICATION,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

@@ -10,7 +10,7 @@ __all__ = [
     "BountyId",
     "Client",
     "Failed",
-    "Progress",
+    "ProgressReport",
     "Refused",
     "ServiceError",
     "__version__",
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bounty_protocol.errors import ServiceError
     from bounty_protocol.types import BountyId, parse_address, parse_bounty_id
 
-    from service_cli.client import Client, Failed, Progress, Refused
+    from service_cli.client import Client, Failed, ProgressReport, Refused
     from service_cli.library import collecting, settings_of, sign_request
 
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from service_cli.solver.events import SubmissionPreview, SubmittedWork
     from service_cli.status import AccountsAtWork
 
-__all__ = ["Client", "Failed", "Progress", "Refused"]
+__all__ = ["Client", "Failed", "ProgressReport", "Refused"]
 
 _API = ("SERVICE_API_BASE_URL",)
 _HUB_AND_API = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
@@ -61,7 +61,7 @@ Role = Literal["poster", "solver", "guardian", "claimant"]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressReport:
     """How far a long part of a call is, such as sealing or an upload; ``done`` and ``total`` are bytes."""
 
     what: str
@@ -79,7 +79,7 @@ class Client:
         *,
         max_cost: int | None = None,
         state_directory: Path | None = None,
-        on_progress: Callable[[Progress], None] = lambda _: None,
+        on_progress: Callable[[ProgressReport], None] = lambda _: None,
         on_event: Callable[[Event], None] = lambda _: None,
         on_message: Callable[[str], None] = lambda _: None,
         on_page: Callable[[str], None] = lambda _: None,
@@ -96,7 +96,7 @@ class Client:
         """
         self._environment = Environment(dict(values), {})
         self._network, self._max_cost, self._state = network, max_cost, state_directory
-        self._sink = OutputSink(on_event, on_message, lambda *step: on_progress(Progress(*step)), on_page)
+        self._sink = OutputSink(on_event, on_message, lambda *step: on_progress(ProgressReport(*step)), on_page)
 
     # --- what anybody can read
 

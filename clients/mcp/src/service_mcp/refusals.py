@@ -3,10 +3,13 @@
 import functools
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from bounty_protocol.errors import ServiceError
 from mcp.server.mcpserver.exceptions import ToolError
+from service_cli.disk import state_below
 
 from service_mcp.untrusted import shown
 
@@ -19,13 +22,14 @@ class Refusal(ServiceError):
     """A refusal of this server's own."""
 
 
-def refusing(tool: Callable[P, T]) -> Callable[P, T]:
-    """The same tool, whose refusals are tool errors."""
+def refusing(tool: Callable[P, T], state: Path | None = None) -> Callable[P, T]:
+    """The same tool, whose refusals are tool errors; it remembers in ``state``, else where the client does."""
 
     @functools.wraps(tool)
     def run(*arguments: P.args, **named: P.kwargs) -> T:
         try:
-            return tool(*arguments, **named)
+            with nullcontext() if state is None else state_below(state):
+                return tool(*arguments, **named)
         except ServiceError as error:
             raise ToolError(json.dumps(_as_json(error), ensure_ascii=False)) from error
 

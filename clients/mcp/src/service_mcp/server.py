@@ -97,7 +97,8 @@ def make_server(options: Options) -> MCPServer:
         acting = Acting(reading, client, work_dir, options.policy, dict(options.accounts), pages.rstrip("/"))
         for name, (annotations, roles) in ACTING.items():
             if roles & options.roles:
-                server.add_tool(refusing(getattr(acting, name)), name=name, annotations=annotations)
+                tool = refusing(getattr(acting, name), options.state_directory)
+                server.add_tool(tool, name=name, annotations=annotations)
     return server
 
 

@@ -1,0 +1,110 @@
+"""Between prepare and carry out: whatever changes, nothing else than the plan is carried out."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.agents.conftest import MakeScene, Refused, Scene, policy_for
+from tests.cli.scenes import Stage, claim, fund, judge, seal
+
+Change = Callable[[Scene], None]
+
+
+def write(name: str, text: str) -> Change:
+    def change(scene: Scene) -> None:
+        path = scene.case.home.home / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+    return change
+
+
+def same_size_and_time(scene: Scene) -> None:
+    """Other bytes under the same name, size and time, as a program would that looks at those alone."""
+    import os
+
+    path = scene.case.home.home / "work/main.py"
+    status = path.stat()
+    path.write_text("print(2)\n")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def remove(scene: Scene) -> None:
+    (scene.case.home.home / "work/main.py").unlink()
+    (scene.case.home.home / "work/other.py").write_text("print(1)\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [write("work/main.py", "print(2)\n"), write("work/more.py", ""), same_size_and_time, remove],
+    ids=["content", "one more", "content alone", "a name"],
+)
+def test_files__that_change__are_not_submitted(scene: MakeScene, stage: Stage, change: Change) -> None:
+    found = scene(seal, policy_for(stage))
+    plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
+    change(found)
+    with pytest.raises(Refused) as refused:
+        found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "plan_changed"
+    assert int(stage.ledger.submission(found.bounty_id, found.case.account), 16) == 0
+
+
+@pytest.mark.parametrize("change", ["escrow_amount: ", "title: ", "judging_window_seconds: "])
+def test_page__that_changes__is_not_funded(scene: MakeScene, stage: Stage, change: str) -> None:
+    found = scene(fund, policy_for(stage))
+    page: Path = found.case.home.home / "page.md"
+    plan, before = found.agent.call("prepare_funding", path="page.md"), stage.ledger.nonce(found.case.account)
+    page.write_text(page.read_text().replace(change, f"{change}1"))
+    with pytest.raises(Refused) as refused:
+        found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code in {"plan_changed", "balance_insufficient", "terms_not_accepted"}
+    assert stage.ledger.nonce(found.case.account) == before
+
+
+def _kept(scene: Scene, plan_id: str) -> Path:
+    return Path(scene.case.home.home / f"state/service-cli/mcp/plans/{plan_id}.json")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"text": "It was me.\n"}, {"bounty_id": 1}, {"submission": "1"}, {"action": "claim"}, {"path": "work"}],
+    ids=str,
+)
+def test_plan__whose_file_is_edited__is_not_carried_out(
+    scene: MakeScene, stage: Stage, other: dict[str, object]
+) -> None:
+    """An agent with a shell can edit what the server keeps of a plan; its id is the digest of all of that."""
+    found = scene(judge, policy_for(stage))
+    plan = found.agent.call("prepare_verdict", bounty_id=found.bounty_id, reasons="None holds: tests fail.\n")
+    file = _kept(found, plan["plan_id"])
+    file.write_text(json.dumps(json.loads(file.read_text()) | other))
+    before = stage.ledger.nonce(found.case.account)
+    with pytest.raises(Refused):
+        found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert stage.ledger.nonce(found.case.account) == before
+
+
+def test_claim__prepared_and_paid_by_somebody_meanwhile__is_found_paid(scene: MakeScene, stage: Stage) -> None:
+    found = scene(claim, policy_for(stage))
+    plan = found.agent.call("prepare_claim", bounty_id=found.bounty_id)
+    found.case.home.run(*found.case.words)
+    with pytest.raises(Refused) as refused:
+        found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "award_already_claimed"
+
+
+def test_submission__begun_and_killed__goes_on_with_the_same_files_alone(scene: MakeScene, stage: Stage) -> None:
+    found = scene(seal, policy_for(stage))
+    plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
+    found.agent.call("carry_out", plan_id=plan["plan_id"])
+    recorded = stage.ledger.submission(found.bounty_id, found.case.account)
+    _kept(found, plan["plan_id"]).with_suffix(".done").unlink()  # as where it was killed before it noted the end
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == found.bounty_id
+    assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded
+    _kept(found, plan["plan_id"]).with_suffix(".done").unlink()
+    (found.case.home.home / "work/main.py").write_text("print(3)\n")
+    with pytest.raises(Refused) as refused:
+        found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "plan_changed"

@@ -1,0 +1,178 @@
+"""What a policy permits, whose file it may be, and that its caps hold for two servers and for a killed one."""
+
+import os
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from bounty_protocol.errors import ServiceError
+from service_cli.disk import state_below
+from service_mcp.policy import DAY_SECONDS, Policy, Spending, charge, require_foreign, require_within
+
+from tests.agents.conftest import MakeScene, Refused, policy_for
+from tests.cli.scenes import Stage, fund, seal
+
+NOBODY = 65_534
+TEXT = """
+chain_id = 31337
+hub_address = "0x1111111111111111111111111111111111111111"
+token_address = "0x2222222222222222222222222222222222222222"
+roles = ["solver"]
+most_spent_per_action = 0
+most_spent_per_day = 0
+least_award = 10_000_000
+most_gas_per_action = 1_000_000_000_000_000
+most_actions_per_day = 5
+"""
+
+
+def as_somebody(act: Callable[[], object]) -> str:
+    """The code that ``act`` is refused with by a user who is not root; nothing where it is not."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            act()
+        except ServiceError as error:
+            os.write(writing, error.code.encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as read:
+        found = read.read()
+    os.waitpid(child, 0)
+    return found
+
+
+def test_policy__that_another_user_owns__gets_as_far_as_its_text() -> None:
+    assert as_somebody(lambda: require_foreign(Path("/etc/passwd"))) == ""
+    assert as_somebody(lambda: str(Policy.read(Path("/etc/passwd")))) == "policy_malformed"
+
+
+def test_policy__that_the_servers_user_can_write__is_refused(tmp_path: Path) -> None:
+    mine = tmp_path / "policy.toml"
+    mine.write_text(TEXT)
+    mine.chmod(0o444)
+    with pytest.raises(ServiceError) as refused:  # as root any is one's own, else this one is
+        Policy.read(mine)
+    assert refused.value.code == "policy_unsafe"
+
+
+def test_policy__in_a_directory_that_anybody_writes__is_refused() -> None:
+    file = Path("/tmp") / f"policy-{os.getpid()}.toml"  # what is tested
+    file.write_text(TEXT)
+    try:
+        assert as_somebody(lambda: require_foreign(file)) == "policy_unsafe"
+    finally:
+        file.unlink()
+
+
+def test_policy__by_a_link_of_ones_own_to_a_foreign_file__is_refused(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("/etc/passwd")
+    if os.geteuid() == 0:
+        os.lchown(link, NOBODY, NOBODY)
+        for folder in (tmp_path, *tmp_path.parents[:2]):
+            folder.chmod(0o755)
+    assert as_somebody(lambda: require_foreign(link)) in {"policy_unsafe", "policy_malformed"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "x", "chain_id = 1", TEXT + "more = 1", TEXT.replace("= 5", "= -5"), TEXT.replace("= 5", "= true"),
+     TEXT.replace('"solver"', '"owner"'), TEXT.replace("0x1111", "0x"), TEXT + "allow_secret_files = 1"],
+)  # fmt: skip
+def test_policy__that_says_something_else__is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    monkeypatch.setattr("service_mcp.policy.require_foreign", lambda _path: None)
+    file = tmp_path / "policy.toml"
+    file.write_text(TEXT)
+    assert Policy.read(file).least_award == 10_000_000
+    file.write_text(wrong)
+    with pytest.raises(ServiceError) as refused:
+        Policy.read(file)
+    assert refused.value.code == "policy_malformed"
+
+
+@pytest.mark.parametrize(
+    ("more", "spending", "award"),
+    [
+        ({"roles": ("poster",)}, Spending("a", 0, 0), None),
+        ({"most_spent_per_action": 9}, Spending("a", 10, 0), None),
+        ({"most_gas_per_action": 9}, Spending("a", 0, 10), None),
+        ({"least_award": 11}, Spending("a", 0, 0), 10),
+    ],
+)
+def test_action__beyond_one_cap__is_refused(
+    stage: Stage, more: dict[str, object], spending: Spending, award: int | None
+) -> None:
+    require_within(policy_for(stage), "solver", spending, award)
+    with pytest.raises(ServiceError) as refused:
+        require_within(policy_for(stage, **more), "solver", spending, award)
+    assert refused.value.code == "policy_exceeded"
+
+
+def charged(policy: Policy, spending: Spending, now: int = 0) -> str:
+    try:
+        charge(policy, spending, now)
+    except ServiceError as error:
+        return error.code
+    return "charged"
+
+
+def test_day__of_a_cap__is_kept_by_any_number_of_servers(stage: Stage, tmp_path: Path) -> None:
+    policy = policy_for(stage, most_spent_per_day=30, most_actions_per_day=5)
+    with state_below(tmp_path):
+        assert charged(policy, Spending("a", 20, 0)) == "charged"
+        assert charged(policy, Spending("a", 20, 0)) == "charged"  # the same plan, carried out again
+        assert charged(policy, Spending("b", 11, 0)) == "policy_exceeded"
+        assert charged(policy, Spending("b", 10, 0)) == "charged"
+        assert charged(policy, Spending("c", 1, 0), DAY_SECONDS - 1) == "policy_exceeded"
+        assert charged(policy, Spending("c", 1, 0), DAY_SECONDS) == "charged"
+
+
+def _race(policy: Policy, folder: Path, name: str) -> str:
+    with state_below(folder):
+        return charged(policy, Spending(name, 10, 0))
+
+
+def test_servers__that_act_at_once__stay_below_the_cap_together(stage: Stage, tmp_path: Path) -> None:
+    policy = policy_for(stage, most_spent_per_day=50)
+    with get_context("spawn").Pool(4) as pool:
+        found = pool.starmap(_race, [(policy, tmp_path, f"plan {n}") for n in range(20)])
+    assert found.count("charged") == 5
+
+
+def test_spending__that_cannot_be_read__permits_nothing(stage: Stage, tmp_path: Path) -> None:
+    with state_below(tmp_path):
+        assert charged(policy_for(stage), Spending("a", 1, 0)) == "charged"
+        (tmp_path / "mcp/spending.json").write_text("[[")
+        assert charged(policy_for(stage), Spending("b", 1, 0)) == "spending_unreadable"
+
+
+def test_server__within_its_policy__signs_no_more_than_that(scene: MakeScene, stage: Stage) -> None:
+    for more in ({"most_spent_per_action": 1}, {"roles": ("solver",)}, {"chain_id": 1}, {"most_actions_per_day": 0}):
+        found = scene(fund, policy_for(stage, **more))
+        plan = found.agent.call("prepare_funding", path="page.md")
+        before = stage.ledger.nonce(found.case.account)
+        try:
+            state = found.agent.call("carry_out", plan_id=plan["plan_id"])["state"]
+        except Refused as refused:
+            state = str(refused.code)
+        assert state == ("needs_wallet" if "roles" in more else "policy_exceeded")
+        assert stage.ledger.nonce(found.case.account) == before
+
+
+def test_award__that_is_too_small__is_not_worked_for(scene: MakeScene, stage: Stage) -> None:
+    found = scene(seal, policy_for(stage, least_award=10**12))
+    plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
+    with pytest.raises(Refused) as refused:
+        found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "policy_exceeded"
+    assert not (found.case.home.home / "state/service-cli/mcp/spending.json").exists()

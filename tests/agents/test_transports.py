@@ -1,0 +1,136 @@
+"""The server as a process over stdio and over HTTP, in the newest protocol and in the one before."""
+
+import asyncio
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import urllib3
+import uvicorn
+from mcp import Client as McpClient
+from mcp import StdioServerParameters
+from service_mcp.http import make_app
+from service_mcp.server import READING, Options
+
+from tests.cli.ledger import ESCROW
+from tests.cli.scenes import Stage, claim
+
+PROGRAM = Path(sys.executable).parent / "service-mcp"
+MODES = ["legacy", "auto"]
+
+
+def started(stage: Stage, *arguments: str) -> StdioServerParameters:
+    home = stage.home("poster")
+    (home.home / "mine").mkdir()
+    values = home.variables() | {"SERVICE_MCP_READ_ONLY": ""}
+    return StdioServerParameters(command=str(PROGRAM), args=list(arguments), env=values, cwd=str(home.home))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_stdio__with_roles__has_their_tools_and_read_only_wins(stage: Stage, mode: str) -> None:
+    async def names(*arguments: str) -> set[str]:
+        async with McpClient(started(stage, *arguments), mode=mode) as client:
+            return {tool.name for tool in (await client.list_tools()).tools}
+
+    solver = ("--role", "solver", "--work-dir", "mine", "--pages", "https://pages.example")
+    assert asyncio.run(names()) == set(READING)
+    assert asyncio.run(names(*solver)) - set(READING) == {"prepare_submission", "prepare_claim", "carry_out"}
+    assert asyncio.run(names(*solver, "--read-only")) == set(READING)
+
+
+def test_stdio__prints_nothing_but_the_protocol_on_stdout(stage: Stage) -> None:
+    import subprocess
+
+    parameters = started(stage)
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+    }}  # fmt: skip
+    ran = subprocess.run(
+        [parameters.command], input=json.dumps(hello) + "\n", env=parameters.env, cwd=parameters.cwd,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    (line,) = ran.stdout.splitlines()
+    assert json.loads(line)["result"]["serverInfo"]["name"] == "service-mcp"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--role", "solver"], "--work-dir"),
+        (["--role", "owner"], "owner"),
+        (["--account", "solver=0x1"], "--account"),
+        (["--role", "solver", "--work-dir", "/"], "directory"),
+        (["--role", "solver", "--work-dir", "mine", "--policy", "gone.toml"], "policy"),
+        (["--http", "8000"], "HOST:PORT"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_command__with_what_cannot_be__ends_with_a_sentence(stage: Stage, arguments: list[str], words: str) -> None:
+    import subprocess
+
+    parameters = started(stage)
+    ran = subprocess.run(
+        [parameters.command, *arguments], env=parameters.env, cwd=parameters.cwd, capture_output=True, text=True,
+        timeout=60, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert (ran.returncode in {1, 2}, ran.stdout, "Traceback" in ran.stderr) == (True, "", False)
+    assert words in ran.stderr
+
+
+@contextmanager
+def served(stage: Stage, calls: int = 10_000) -> Iterator[str]:
+    """The application over HTTP, for requests that name this host."""
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        port = chosen.getsockname()[1]
+    options = Options(dict(stage.home("poster").environment), roles=frozenset({"poster"}))
+    server = uvicorn.Server(
+        uvicorn.Config(make_app(options, ["127.0.0.1"], calls), "127.0.0.1", port, log_level="error", lifespan="on")
+    )
+    thread = Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        thread.join(0.05)
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_http__whatever_it_was_started_with__reads_and_nothing_else(stage: Stage, mode: str) -> None:
+    case = claim(stage)
+
+    async def look(url: str) -> tuple[set[str], object]:
+        async with McpClient(url, mode=mode) as client:
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+            return tools, (await client.call_tool("get_bounty", {"bounty_id": int(case.words[1])})).structured_content
+
+    with served(stage) as url:
+        tools, bounty = asyncio.run(look(url))
+    assert tools == set(READING)
+    assert isinstance(bounty, dict)
+    assert bounty["escrow"]["base_units"] == str(ESCROW)
+
+
+def test_http__by_another_host_or_too_often__is_refused(stage: Stage) -> None:
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    with served(stage, calls=3) as url:
+        strange = urllib3.request("POST", url, body=hello, headers={**headers, "Host": "evil.example"}, retries=False)
+        assert strange.status == 421
+        statuses = [urllib3.request("POST", url, body=hello, headers=headers, retries=False).status for _ in range(4)]
+    assert statuses[-1] == 429
+
+
+def test_http__with_a_body_that_is_too_long__is_refused(stage: Stage) -> None:
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    with served(stage) as url:
+        answer = urllib3.request("POST", url, body=b" " * 600_000, headers=headers, retries=False)
+    assert answer.status == 413
