@@ -80,6 +80,7 @@ class Environment:
 
 
 STACK = Environment("venv", "requirements/stack.txt", (85, 280))
+AGENTS_STACK = Environment("venv-agents", "requirements/agents.txt", (100, 330), packages=(*PACKAGES, *AGENTS))
 TESTS = Environment("venv-tests", "requirements/tests.txt", (255, 770), packages=(*PACKAGES, *AGENTS))
 TYPES = Environment("venv-types", "requirements/types.txt", (265, 820), packages=(*PACKAGES, *AGENTS))
 LINT = Environment("venv-lint", "requirements/lint.txt", (12, 30), packages=())
@@ -198,10 +199,12 @@ def e2e(session: nox.Session) -> None:
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """One whole bounty on a local stack, narrated and verified; about a minute with set-up."""
-    make(session, STACK)
+    """One whole bounty on a local stack, narrated and verified; about a minute with set-up. -- --agents: over MCP."""
+    environment = AGENTS_STACK if "--agents" in session.posargs else STACK
+    make(session, STACK)  # the chain's node is fetched with it
+    make(session, environment)
     fetch_chain_node(session)
-    hand_over(session, STACK, "-m", "demo", *session.posargs)
+    hand_over(session, environment, "-m", "demo", *session.posargs)
 
 
 @nox.session
@@ -340,7 +343,7 @@ def lock(session: nox.Session) -> None:
     for name in ("nox", "assurance"):
         session.run(*compile_, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
     extras = {"reviewer": "[openai]"}
-    own, tested, image = (TOP / f"requirements/.{name}.in" for name in ("own", "tested", "image"))
+    own, tested, agents, image = (TOP / f"requirements/.{name}.in" for name in ("own", "tested", "agents", "image"))
     own.write_text("".join(f"-e ./{package}\n" for package in PACKAGES))
     tested_packages = [*AGENTS, *(f"services/{service}{extra}" for service, extra in extras.items())]
     tested.write_text("".join(f"-e ./{package}\n" for package in tested_packages))
@@ -359,6 +362,9 @@ def lock(session: nox.Session) -> None:
         for name in ("stack", "tests", "types"):
             session.run(*pinned, *packages, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
             packages = ["requirements/.own.in", "requirements/.tested.in"]
+        agents.write_text("".join(f"-e ./{package}\n" for package in AGENTS))
+        by_agents = ["requirements/.own.in", "requirements/.agents.in", "requirements/stack.in"]
+        session.run(*pinned, *by_agents, "-o", "requirements/agents.txt")
         for name in ("lint", "npm"):
             session.run(*pinned, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
         for service in IMAGES:
@@ -368,7 +374,7 @@ def lock(session: nox.Session) -> None:
             session.run(*pinned, "requirements/.image.in", "-o", f"requirements/images/{service}.txt")
         session.run(*pinned, "requirements/build.in", "-o", "requirements/images/build.txt")
     finally:
-        for scratch in (own, tested, image):
+        for scratch in (own, tested, agents, image):
             scratch.unlink(missing_ok=True)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from bounty_protocol.types import parse_address
 from mcp import Client as McpClient
+from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult
 from service_mcp.policy import Policy
 from service_mcp.server import Options, make_server
@@ -48,6 +49,8 @@ class Agent:
 
     options: Options
     mode: str = "auto"
+    server: MCPServer | None = None
+    """One that goes on between calls; without it each call has one of its own, as after a restart."""
 
     def call(self, tool: str, /, **arguments: object) -> dict[str, Any]:
         """The structured result of one call."""
@@ -59,14 +62,14 @@ class Agent:
         return found
 
     async def _call(self, tool: str, arguments: Mapping[str, object]) -> CallToolResult:
-        async with McpClient(make_server(self.options), mode=self.mode) as client:
+        async with McpClient(self.server or make_server(self.options), mode=self.mode) as client:
             return await client.call_tool(tool, dict(arguments))
 
     def tools(self) -> list[dict[str, Any]]:
         """The tool list as it goes over the wire."""
 
         async def listed() -> list[dict[str, Any]]:
-            async with McpClient(make_server(self.options), mode=self.mode) as client:
+            async with McpClient(self.server or make_server(self.options), mode=self.mode) as client:
                 found = await client.list_tools()
                 return [each.model_dump(by_alias=True, exclude_none=True) for each in found.tools]
 
@@ -76,7 +79,7 @@ class Agent:
         """A resource as text."""
 
         async def read() -> str:
-            async with McpClient(make_server(self.options), mode=self.mode) as client:
+            async with McpClient(self.server or make_server(self.options), mode=self.mode) as client:
                 found = await client.read_resource(uri)
                 return "".join(getattr(each, "text", "") for each in found.contents)
 

@@ -15,7 +15,7 @@ from tests.cli.scenes import Stage, fund, seal
 
 NOBODY = 65_534
 TEXT = """
-chain_id = 31337
+chain_id = 8453
 hub_address = "0x1111111111111111111111111111111111111111"
 token_address = "0x2222222222222222222222222222222222222222"
 roles = ["solver"]
@@ -61,6 +61,12 @@ def test_policy__that_the_servers_user_can_write__is_refused(tmp_path: Path) -> 
     with pytest.raises(ServiceError) as refused:  # as root any is one's own, else this one is
         Policy.read(mine)
     assert refused.value.code == "policy_unsafe"
+
+
+def test_policy__for_the_local_network__is_taken_from_anywhere(tmp_path: Path) -> None:
+    mine = tmp_path / "policy.toml"
+    mine.write_text(TEXT.replace("8453", "31337"))
+    assert Policy.read(mine).roles == ("solver",)
 
 
 def test_policy__in_a_directory_that_anybody_writes__is_refused() -> None:

@@ -1,13 +1,16 @@
 """What each tool returns, and what it refuses."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from service_mcp.server import make_server
 
 from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
 from tests.cli.ledger import ESCROW
 from tests.cli.scenes import Case, Stage, claim, fund, judge, open_work, receive, seal
+from tests.cli.wallet_page.browser import Wallet, started
 
 AWARD = ESCROW * 96 // 100
 
@@ -138,3 +141,29 @@ def test_plan__of_nobody__is_unknown(scene: MakeScene) -> None:
         with pytest.raises(Refused) as refused:
             agent.call("carry_out", plan_id=plan_id)
         assert refused.value.code == "plan_unknown"
+
+
+def test_claim__without_a_policy__is_sent_by_the_wallet_on_a_page_of_this_machine(
+    scene: MakeScene, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scene(claim)
+    opener = tmp_path / "open"
+    opener.write_text("#!/bin/sh\n")
+    opener.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{opener} %s")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    agent = replace(found.agent, server=make_server(found.agent.options))
+    before = stage.ledger.token.call("balanceOf", found.case.account)
+    plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
+    assert plan["signed_by"] == "wallet"
+    waiting = agent.call("carry_out", plan_id=plan["plan_id"])
+    assert (waiting["state"], waiting["address"][:8]) == ("needs_wallet", "file:///")
+    assert agent.call("carry_out", plan_id=plan["plan_id"])["address"] == waiting["address"]  # the same page
+    key = found.case.home.environment["SERVICE_CLAIMANT_PRIVATE_KEY"]
+    with started(tmp_path) as browser:
+        browser.wallet = Wallet(stage.ledger.node.url, key, chain_id=stage.ledger.node.chain_id, shows="")
+        browser.open("first", waiting["address"])
+        browser.press("first", "Done")
+        done = agent.call("carry_out", plan_id=plan["plan_id"])
+    assert (done["state"] in {"recorded", "finalized"}, browser.wallet.sent) == (True, [done["tx_hash"]])
+    assert stage.ledger.token.call("balanceOf", found.case.account) == before + AWARD

@@ -1,8 +1,10 @@
 """``./noxw -s demo``: a bounty from the page to the opened work, every step verified against the chain.
 
-Exit code 0 only if every step was verified. Narrates on stderr, ends with a table on stdout.
+Exit code 0 only if every step was verified. Narrates on stderr, ends with a table on stdout. With ``--agents``
+everybody acts over the Model Context Protocol instead of a shell.
 """
 
+import argparse
 import signal
 import sys
 import tempfile
@@ -65,6 +67,9 @@ class Story:
 
 def main() -> int:
     """Run the demo; the exit code."""
+    parser = argparse.ArgumentParser(prog="./noxw -s demo --", description="One whole bounty on a local stack.")
+    parser.add_argument("--agents", action="store_true", help="everybody acts over MCP; installs its packages")
+    by_agents = parser.parse_args().agents
     interrupts, story = Interrupts(), Story()
     settings = StackSettings(terms=LocalHubTerms(reveal_delay=REVEAL_DELAY_SECONDS))
     signal_when_parent_ends(signal.SIGTERM)
@@ -78,7 +83,8 @@ def main() -> int:
             starting = int(time.monotonic() - story.started)
             submission_seconds = max(LEAST_SUBMISSION_SECONDS + max(PUBLISHING_SECONDS, starting), 2 * starting)
             story.started = time.monotonic()
-            play(story, Cast(stack, Path(folder), story.echo), submission_seconds)
+            cast = Cast(stack, Path(folder), story.echo)
+            (play_by_agents if by_agents else play)(story, cast, submission_seconds)
     except Interrupted:
         sys.stderr.write("demo: interrupted; everything is stopped\n")
         return 130
@@ -100,6 +106,17 @@ def play(story: Story, cast: Cast, submission_seconds: int) -> None:
     _pay(story, cast, bounty, winner)
     _deliver(story, cast, bounty, winner)
     _check_record(story, cast, bounty, winner)
+
+
+def play_by_agents(story: Story, cast: Cast, submission_seconds: int) -> None:
+    """The same over MCP."""
+    from demo import agents
+
+    story.tell("A Poster, a Solver and two Guardians each have an agent, and each agent a server of its own.")
+    try:
+        agents.play(cast, story.verified, submission_seconds, JUDGING_SECONDS)
+    except agents.ToolRefused as refused:
+        raise NotVerified(str(refused)) from refused
 
 
 def _fund(story: Story, cast: Cast, submission_seconds: int) -> Funded:

@@ -2,8 +2,9 @@
 
 An agent with a shell of the same user reads what that user reads and writes what that user writes. So a policy counts
 only where another user owns it and every directory above it; for root there is no such file, and a server of root's
-signs nothing by itself. What was spent is kept in a file of its own under a lock, so that two servers and a killed one
-stay below the same caps.
+signs nothing by itself. Only a policy for the local network is taken from anywhere: nothing on it is worth anything,
+and a signature for it is none elsewhere. What was spent is kept in a file of its own under a lock, so that two servers
+and a killed one stay below the same caps.
 """
 
 import fcntl
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
 from bounty_protocol.types import Address, ChainId, parse_address
 from service_cli.disk import open_private, open_regular, private_file, state_directory
 
@@ -50,14 +52,15 @@ class Policy:
     @staticmethod
     def read(path: Path) -> "Policy":
         """The policy; refused where this process's user could change it, or it says something unknown."""
-        require_foreign(path)
         try:
             with open_regular(path) as file:
-                values = tomllib.loads(file.read(MOST_BYTES).decode())
-            return _parsed(values)
+                found = _parsed(tomllib.loads(file.read(MOST_BYTES).decode()))
         except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
             reason = str(error) or type(error).__name__
             raise _malformed(f"The policy {path} cannot be used: {reason}.") from None
+        if found.chain_id != LOCAL_CHAIN_ID:
+            require_foreign(path)
+        return found
 
 
 def require_foreign(path: Path) -> None:

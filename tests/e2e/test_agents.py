@@ -1,0 +1,17 @@
+"""A whole bounty in which Poster, Solver and Guardians act over MCP alone, on the real stack."""
+
+from demo import agents
+from demo.bounty import Cast
+
+
+def test_bounty__by_agents_alone__is_funded_judged_paid_and_opened(cast: Cast, scripted: object) -> None:
+    steps: list[str] = []
+
+    def verified(step: str, how: str, holds: bool) -> None:
+        assert holds, (step, how)
+        steps.append(step)
+
+    agents.play(cast, verified, submission_seconds=40, judging_seconds=300, title="By agents")
+    assert steps == [
+        "check", "fund", "find", "evaluate", "submit", "open", "open", "judge", "claim", "open winning work", "audit",
+    ]  # fmt: skip
