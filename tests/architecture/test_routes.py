@@ -70,6 +70,10 @@ WEB = dict.fromkeys(
         "GET /people/<account>/calendar.ics",
         "GET /publish",
         "GET /robots.txt",
+        "GET /agents.md",
+        "GET /llms.txt",
+        "GET /.well-known/api-catalog",
+        "GET /.well-known/security.txt",
     ),
     "public",
 )

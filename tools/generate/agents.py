@@ -1,18 +1,21 @@
-"""tests/agents/tools.json: the tools as an agent lists them, so that a change of what a model reads is seen."""
+"""The tools as an agent lists them, so that a change of what a model reads is seen; and docs/agents.md as it is served,
+where no other document of the project is beside it.
+"""
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from typing import Final
 
 from bounty_protocol.types import parse_address
-from mcp import Client
-from service_mcp.policy import ROLES
-from service_mcp.server import Options, make_server
 
 from tools.generate.derived import TOP, Derived
 
 _PATH: Final = "tests/agents/tools.json"
+_SERVED: Final = "services/web/src/service_web/documents/agents.md"
+_LINK: Final = re.compile(r"\[([^\]]+)\]\((?!#|https?:)[^)]+\)")
+"""To another document of the project."""
 _NOWHERE: Final = "http://127.0.0.1:1"
 _VALUES: Final = {
     "SERVICE_CHAIN_ID": "local",
@@ -26,6 +29,10 @@ _VALUES: Final = {
 
 
 async def _listed() -> object:
+    from mcp import Client  # last: pytest, which others run, must not find its plug-ins loaded
+    from service_mcp.policy import ROLES
+    from service_mcp.server import Options, make_server
+
     options = Options(_VALUES, roles=frozenset(ROLES), work_dir=TOP / "examples", pages=_NOWHERE)
     async with Client(make_server(options)) as client:
         found = await client.list_tools()
@@ -33,7 +40,11 @@ async def _listed() -> object:
 
 
 def _make() -> Mapping[str, bytes]:
-    return {_PATH: (json.dumps(asyncio.run(_listed()), indent=1, ensure_ascii=False) + "\n").encode()}
+    page = (TOP / "docs/agents.md").read_text(encoding="utf-8")
+    return {
+        _PATH: (json.dumps(asyncio.run(_listed()), indent=1, ensure_ascii=False) + "\n").encode(),
+        _SERVED: _LINK.sub(r"`\1`", page).encode(),
+    }
 
 
-AGENTS: Final = Derived("agents", _PATH, _make)
+AGENTS: Final = Derived("agents", f"{_PATH}, {_SERVED}", _make)

@@ -106,7 +106,7 @@ async def _started(stack: AsyncExitStack, cast: Cast, name: str) -> AgentAtWork:
     hub, token = cast.stack.hub.hub.address, cast.stack.hub.token.address
     policy.write_text(_POLICY.format(chain_id=LOCAL_CHAIN_ID, hub=hub, token=token, role=ROLES[name], escrow=ESCROW))
     arguments = ["--role", ROLES[name], "--work-dir", str(work_dir), "--policy", str(policy)]
-    arguments += ["--pages", cast.stack.pages_url]
+    arguments += ["--pages", str(cast.stack.pages_url)]
     parameters = StdioServerParameters(command=SERVER, args=arguments, env=person.variables(), cwd=str(person.home))
     client = await stack.enter_async_context(Client(parameters))
     return AgentAtWork(name, work_dir, client, cast.echo)

@@ -17,7 +17,7 @@ from service_web import formatting
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable, forwarded_for
 from service_web.dependencies import EXTENSION, Dependencies
 from service_web.policy import Policy
-from service_web.routes import assets, beacon, calendars, drawings, feeds, pages
+from service_web.routes import agents, assets, beacon, calendars, drawings, feeds, pages
 from service_web.texts import gettext, install_texts, marked
 from service_web.views.stage import LABELS, MEANINGS
 
@@ -31,7 +31,7 @@ log = get_logger(__name__)
 def make_app(dependencies: Dependencies) -> Flask:
     """An app that answers with these dependencies."""
     blueprints = (
-        *(pages.routes, drawings.routes, feeds.routes, calendars.routes, assets.routes, beacon.routes),
+        *(pages.routes, drawings.routes, feeds.routes, calendars.routes, assets.routes, beacon.routes, agents.routes),
         health,
     )
     app = create_app("service_web", blueprints, dependencies.callers, _install_problems)

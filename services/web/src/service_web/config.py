@@ -1,5 +1,6 @@
 """The configuration of the pages: one record, read once, checked whole."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,8 @@ class PagesConfig:
     """Under which origin people reach the pages; feeds, calendars and previews name it."""
     explorer_url: str | None
     """A block explorer with the paths ``/address/…`` and ``/tx/…``; without one nothing is linked."""
+    security_contact: str | None
+    """Whom to tell of a weakness; without one ``security.txt`` is not there."""
     texts: Texts
     """Those of the one language in which these pages are."""
     chain_id: ChainId
@@ -54,6 +57,12 @@ class PagesConfig:
     def has_moved_time(self) -> bool:
         """Whether the chain's time is moved by hand, as a local one's is."""
         return self.chain_id == LOCAL_CHAIN_ID
+
+
+def _parse_contact(text: str) -> str:
+    if not text.startswith(("mailto:", "https://", "tel:")) or not re.fullmatch("[!-~]+", text):
+        raise ValueError("an address that begins with mailto:, https:// or tel:")
+    return text
 
 
 def read_config(environment: Mapping[str, str]) -> PagesConfig:
@@ -85,6 +94,13 @@ def read_config(environment: Mapping[str, str]) -> PagesConfig:
             None,
             "a block explorer with the paths `/address/…` and `/tx/…`",
             shown="none: nothing is linked",
+        ),
+        security_contact=reader.optional(
+            "SERVICE_SECURITY_CONTACT",
+            _parse_contact,
+            None,
+            "whom to tell of a weakness, such as `mailto:security@bounties.example`, for `/.well-known/security.txt`",
+            shown="none: there is no such file",
         ),
         texts=reader.optional(
             "SERVICE_PAGES_LANGUAGE",
