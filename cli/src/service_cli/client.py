@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bounty_protocol.wire.changes import ChangeList
     from bounty_protocol.wire.deployment import Deployment
 
+    from service_cli.api import ApiClient
     from service_cli.audit.run import Audit
     from service_cli.bounty.events import FinalBounty, ShownVerdict
     from service_cli.chain.signer import Signer
@@ -98,15 +99,17 @@ class Client:
         self._network, self._max_cost, self._state = network, max_cost, state_directory
         self._sink = OutputSink(on_event, on_message, lambda *step: on_progress(ProgressReport(*step)), on_page)
 
+        self._reading: ApiClient | None = None
+        self._is_checked = False
+
     # --- what anybody can read
 
     def deployment(self) -> "Deployment":
         """The API's own description, refused where it is another deployment than this one."""
-        from service_cli.api import api_of
         from service_cli.bounty.listing import deployment
 
         with self._at_work(_API) as settings:
-            return deployment(settings, api_of(settings))
+            return deployment(settings, self._api(settings))
 
     def find_bounties(
         self,
@@ -132,8 +135,7 @@ class Client:
         """
         from bounty_protocol.wire.bounties import BountyItem
 
-        from service_cli.api import api_of
-        from service_cli.bounty.listing import deployment, listed
+        from service_cli.bounty.listing import listed
 
         asked: Mapping[str, object] = {
             "status": status,
@@ -150,8 +152,7 @@ class Client:
             "sort": sort,
         }
         with self._at_work(_API) as settings:
-            api = api_of(settings)
-            deployment(settings, api)
+            api = self._checked_api(settings)
             filters = {name: str(value) for name, value in asked.items() if value is not None}
             return tuple(api.peer.read(BountyItem, item) for item in listed(api, filters, limit))
 
@@ -177,13 +178,12 @@ class Client:
         ``next_after`` for more. At most 500 at once."""
         from bounty_protocol.wire.changes import ChangeList
 
-        from service_cli.api import api_of
-        from service_cli.bounty.listing import require_deployment
-
         with self._at_work(_API) as settings:
-            api = api_of(settings)
-            require_deployment(settings, api)
-            return api.get("/api/changes", {"after": str(after), "limit": str(limit)}).read(ChangeList)
+            return (
+                self._checked_api(settings)
+                .get("/api/changes", {"after": str(after), "limit": str(limit)})
+                .read(ChangeList)
+            )
 
     def taking_part_cost(self) -> Wei:
         """The most that recording a Submission and claiming its award may cost for gas now, in wei."""
@@ -197,10 +197,8 @@ class Client:
         """What a readiness review of a page looks at, as Markdown."""
         from bounty_protocol.wire.deployment import RubricDocument
 
-        from service_cli.api import api_of
-
         with self._at_work(_API) as settings:
-            return api_of(settings).get("/api/readiness-rubric").read(RubricDocument).text
+            return self._api(settings).get("/api/readiness-rubric").read(RubricDocument).text
 
     def account(self, role: Role) -> Address | None:
         """Whose key a role has here; None where it has none."""
@@ -435,6 +433,24 @@ class Client:
 
         with self._at_work(CHAIN) as settings:
             return claim_all(settings, None)
+
+    def _api(self, settings: Settings) -> "ApiClient":
+        """For public reads: its connections stay open between calls."""
+        from service_cli.api import api_of
+
+        if self._reading is None:
+            self._reading = api_of(settings)
+        return self._reading
+
+    def _checked_api(self, settings: Settings) -> "ApiClient":
+        """The same, once it has been found to serve this deployment."""
+        from service_cli.bounty.listing import require_deployment
+
+        api = self._api(settings)
+        if not self._is_checked:
+            require_deployment(settings, api)
+            self._is_checked = True
+        return api
 
     @contextmanager
     def _at_work(self, needs: Sequence[str] | None) -> Iterator[Settings]:

@@ -37,6 +37,7 @@ most_gas_per_action = 3_000_000_000_000_000
 most_actions_per_day = 10
 """
 
+_PAID: Final = "AwardClaimed"
 Verified = Callable[[str, str, bool], None]
 """Notes a step, how it was verified, and whether it holds."""
 
@@ -95,6 +96,8 @@ async def _play(cast: Cast, verified: Verified, submission_seconds: int, judging
         opened = await poster.call("open_work", bounty_id=bounty_id)
         same = same_files(Path(opened["directory"]), directory)
         verified("open winning work", "the Poster's files are identical to the winner's", same)
+        names = await _names(solver, bounty_id)
+        verified("watch", "the list of changes has its whole life", names[0] == "BountyCreated" and _PAID in names)
         audit = await solver.call("audit_bounty", bounty_id=bounty_id)
         verified("audit", f"{audit['holds']} checks hold, none differs", not audit["differs"])
 
@@ -159,6 +162,21 @@ async def _judge(cast: Cast, verified: Verified, guardians: list[AgentAtWork], b
     verified(
         "judge", "two of three Verdicts made the award final", (view[13], view[15]) == (1, cast.address("solver-1"))
     )
+
+
+async def _names(agent: AgentAtWork, bounty_id: int) -> list[str]:
+    """What happened to a bounty, in order, once its award is indexed."""
+
+    async def read() -> dict[str, Any]:
+        found, after = [], 0
+        while True:
+            changes = await agent.call("watch", after=after, limit=100)
+            found += [each["name"] for each in changes["changes"] if each["bounty_id"] == bounty_id]
+            after = changes["next_after"]
+            if not changes["has_more"]:
+                return {"names": found}
+
+    return list((await _until(read, lambda answer: _PAID in answer["names"]))["names"])
 
 
 def _only_one_below(directory: str) -> Path:

@@ -9,11 +9,15 @@ SUMMARY_LETTERS = 500
 PAGE_LETTERS = 40_000
 _HIDDEN = {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"}
 """Unicode categories of what is not seen: controls, directions, tags, private use, half pairs, nothing."""
+_KEPT = str.maketrans("", "", "\n\t")
 
 
 def shown(text: str, most: int) -> str:
     """The first ``most`` letters; what is not seen stands as its number, ``⟨U+202E⟩``, but for tabs and line ends."""
-    return "".join(_shown(letter) for letter in text[:most])
+    cut = text[:most]
+    if cut.isascii() and cut.translate(_KEPT).isprintable():
+        return cut
+    return "".join(map(_shown, cut))
 
 
 def _shown(letter: str) -> str:
