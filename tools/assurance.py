@@ -222,6 +222,7 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "tests/web/test_browser.py",
         ),
         CampaignStep("shells", "completion by Tab in zsh and fish of Debian", (PYTHON, "tools/shells.py")),
+        CampaignStep("inspector", "the Inspector of MCP against the server for agents", (PYTHON, "tools/inspector.py")),
         CampaignStep("firefox", "a whole bounty with wallets alone, in Firefox", (PYTHON, "tools/firefox.py")),
         _tests(
             "by-hand",

@@ -251,10 +251,11 @@ class Client:
     # --- the Poster
 
     def check_page(self, page: bytes, *, offline: bool = False) -> "tuple[Finding, ...]":
-        """What the rules, and unless ``offline`` the Hub's bounds, have against a page; nothing is sent to the API."""
+        """What the rules have against a page, and where a Hub is known and not ``offline`` its bounds; nothing is sent to the
+        API."""
         from service_cli.poster.checking import review_page
 
-        with self._at_work(None if offline else CHAIN) as settings:
+        with self._at_work(None) as settings:
             return review_page(settings, page, offline=offline).findings
 
     def preview_funding(self, page: bytes, poster: Address | None = None) -> "FundingPreview":
