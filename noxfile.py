@@ -283,7 +283,7 @@ def drill(session: nox.Session) -> None:
 
 @nox.session
 def guides(session: nox.Session) -> None:
-    """Type the README's tour and the guides on a local stack, and compare their screens; -- --write puts them in."""
+    """Type the tour and the guides on a local stack, and compare their screens; -- --write puts them in."""
     make(session, TESTS)
     fetch_chain_node(session)
     run(session, TESTS, "python", "-m", "tools.guides.play", *session.posargs)

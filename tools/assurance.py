@@ -147,7 +147,7 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         CampaignStep(
             "guides",
-            "the README's tour and the guides, typed word by word on a stack whose clocks are moved; their screens",
+            "the tour and the guides, typed word by word on a stack whose clocks are moved; their screens",
             (PYTHON, "-m", "tools.guides.play"),
         ),
         _tests(

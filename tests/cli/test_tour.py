@@ -1,4 +1,4 @@
-"""The screens of the README's tour, at every width."""
+"""The screens of the tour, at every width."""
 
 import re
 from pathlib import Path
@@ -7,12 +7,11 @@ import pytest
 
 from tests.cli import tour
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/tour.md").read_text(encoding="utf-8")
 
 
-def test_tour__has_every_command_of_the_readme_s() -> None:
-    part = README[README.index("## Take the tour") : README.index("## Supported machines")]
-    typed = {line.split()[1] for line in re.findall(r"^service-cli .*$", part, re.MULTILINE)}
+def test_tour__has_every_command_of_its_page() -> None:
+    typed = {line.split()[1] for line in re.findall(r"^service-cli .*$", PAGE, re.MULTILINE)}
     assert typed <= {each.line.split()[1] for each in tour.TOUR}
 
 

@@ -1,4 +1,4 @@
-"""The README's tour as the events that its commands print, in a world where nothing changes from run to run.
+"""The tour as the events that its commands print, in a world where nothing changes from run to run.
 
 Accounts, hashes and times are made up and fixed; every event is checked against ``docs/events.md``. ``screen_of`` is
 what a command of the tour prints with ``--text``, at a given width; docs/client.md shows it at 80 columns.

@@ -14,6 +14,7 @@ from tools.generate.interface import INTERFACE
 from tools.generate.metrics import DASHBOARD, METRICS
 from tools.generate.page_scripts import PAGE_SCRIPTS
 from tools.generate.python_library import PYTHON_LIBRARY
+from tools.generate.recording import RECORDING
 from tools.generate.screens import SCREENS
 from tools.generate.specification import SPECIFICATION
 from tools.generate.typescript import TYPESCRIPT
@@ -21,7 +22,7 @@ from tools.generate.vectors import VECTORS
 from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, WITNESSES, BOUNDS,
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, TABLES, SPECIFICATION, AGENTS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

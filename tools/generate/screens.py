@@ -1,4 +1,4 @@
-"""docs/client.md: what the commands of the README's tour print with ``--text``."""
+"""docs/client.md: what the commands of the tour print with ``--text``."""
 
 from collections.abc import Iterator
 from typing import Final

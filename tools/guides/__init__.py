@@ -1,1 +1,1 @@
-"""The README's tour and the guides, played on a local stack."""
+"""The tour and the guides, played on a local stack."""

@@ -1,4 +1,4 @@
-"""Play the README's tour and the guides on a local stack, typed word by word from the documents.
+"""Play the tour and the guides on a local stack, typed word by word from the documents.
 
 All of it happens to one stack: the tour is bounty 1, and the guides of Poster, Solver and Guardian are bounty 7, in the
 order in which its people would type. The clocks of chain and beacon are moved together, so that days pass in a moment.
@@ -20,7 +20,7 @@ from tools.guides.document import TOP, commands_of, read, with_screens
 from tools.guides.played_stack import Page, PlayedStack
 from tools.guides.screens import normalized
 
-README: Final = "README.md"
+TOUR: Final = "docs/tour.md"
 POSTER: Final = "docs/guides/poster.md"
 SOLVER: Final = "docs/guides/solver.md"
 GUARDIAN: Final = "docs/guides/guardian.md"
@@ -30,8 +30,8 @@ SHOWN: Final = 7
 
 
 def play_tour(stage: PlayedStack) -> None:
-    """The README's tour: bounty 1."""
-    page = Page(README, "Take the tour by hand")
+    """The tour: bounty 1."""
+    page = Page(TOUR)
     page.take(1)  # the stack runs already
     stage.play("poster", *page.take(2))
     stage.play("solver-1", *page.take(1))
@@ -103,7 +103,7 @@ def differing(page: str, screens: Mapping[str, str]) -> dict[str, str]:
 
 def main() -> int:
     """Play everything; 1 where a page is wrong."""
-    parser = argparse.ArgumentParser(prog="guides", description="Play the README's tour and the guides.")
+    parser = argparse.ArgumentParser(prog="guides", description="Play the tour and the guides.")
     parser.add_argument("--write", action="store_true", help="put the screens that differ into the pages")
     parser.add_argument("--shell", default="/bin/bash", help="the shell that people use")
     options = parser.parse_args()

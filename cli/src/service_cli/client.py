@@ -251,8 +251,8 @@ class Client:
     # --- the Poster
 
     def check_page(self, page: bytes, *, offline: bool = False) -> "tuple[Finding, ...]":
-        """What the rules have against a page, and where a Hub is known and not ``offline`` its bounds; nothing is sent to the
-        API."""
+        """What the rules have against a page, and unless ``offline`` the bounds of a Hub that is known; nothing is sent
+        to the API."""
         from service_cli.poster.checking import review_page
 
         with self._at_work(None) as settings:
