@@ -1,15 +1,17 @@
 """``./noxw -s release``: what a release publishes, made in ``.local/release/VERSION``.
 
-    python tools/release.py [--draft] [--images FILE]
+    python tools/release.py [--draft] [--images FILE] [--mcp-name NAME]
 
-The client's wheel and sdist, the Hub's artifact with the standard JSON input that explorers take, the changelog's part
-as notes, the manifests of both overlays where ``--images`` names the pushed images by digest, and ``SHA256SUMS`` over
-all of them. The same commit makes the same bytes. Refused, unless ``--draft``: files that are not committed, a
-changelog without this version, and a commit that does not carry the tag ``vVERSION``.
+The wheels and sdists of the client and of the server for agents, that server's entry for the public registry where
+``--mcp-name`` is the name under which it may be entered there, the Hub's artifact with the standard JSON input that
+explorers take, the changelog's part as notes, the manifests of both overlays where ``--images`` names the pushed images
+by digest, and ``SHA256SUMS`` over all of them. The same commit makes the same bytes. Refused, unless ``--draft``: files
+that are not committed, a changelog without this version, and a commit that does not carry the tag ``vVERSION``.
 """
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -36,6 +38,7 @@ def main() -> int:
     parser.add_argument(
         "--images", type=Path, metavar="FILE", help="the pushed images, as ./noxw -s manifests takes them"
     )
+    parser.add_argument("--mcp-name", type=_mcp_name, metavar="NAME", help="such as io.github.OWNER/bounties")
     parser.add_argument("--to", type=Path, default=TOP / ".local/release", help="where; default .local/release")
     options = parser.parse_args()
     version = service_cli.__version__
@@ -50,7 +53,10 @@ def main() -> int:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "NOTES.md").write_text(notes, encoding="utf-8")
-    _make_client(folder)
+    for package in ("cli", "clients/mcp"):
+        _make_package(TOP / package, folder)
+    if options.mcp_name is not None:
+        (folder / "server.json").write_text(_mcp_entry(options.mcp_name, version), encoding="utf-8")
     _make_hub(folder)
     if options.images is not None:
         _make_manifests(folder, options.images.resolve())
@@ -78,11 +84,33 @@ def _require_tag(version: str) -> None:
         raise NotReady(f"this commit has no tag v{version}: git tag --sign v{version}")
 
 
-def _make_client(folder: Path) -> None:
+def _make_package(package: Path, folder: Path) -> None:
     """Wheel and sdist, dated by the commit."""
     environment = {**os.environ, "SOURCE_DATE_EPOCH": _git("log", "-1", "--format=%ct") or "0"}
     command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
-    subprocess.run(command, cwd=TOP / "cli", env=environment, check=True, capture_output=True)
+    subprocess.run(command, cwd=package, env=environment, check=True, capture_output=True)
+
+
+def _mcp_name(text: str) -> str:
+    if re.fullmatch(r"[a-zA-Z0-9.-]{3,100}/[a-zA-Z0-9._-]{1,100}", text) is None:
+        raise argparse.ArgumentTypeError("a namespace of yours, a slash and a name")
+    return text
+
+
+def _mcp_entry(name: str, version: str) -> str:
+    """The registry's entry: the package by its registry, and how it is started."""
+    package = {
+        "registryType": "pypi",
+        "identifier": "service-mcp",
+        "version": version,
+        "transport": {"type": "stdio"},
+        "environmentVariables": [
+            {"name": "SERVICE_CHAIN_ID", "description": "mainnet, staging or a chain id", "isRequired": True}
+        ],
+    }
+    description = "Bounties with sealed work and on-chain escrow: find, evaluate, audit, and take part."
+    entry = {"name": name, "description": description, "version": version, "packages": [package]}
+    return json.dumps(entry, indent=2) + "\n"
 
 
 def _make_hub(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """What a release publishes: complete, the same each time, and of a released commit only."""
 
+import json
 import re
 import subprocess
 import sys
@@ -30,7 +31,7 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("release")
     images = target / "images.yaml"
     images.write_text(yaml.safe_dump([{"name": "service-api", "newName": "registry.example/api", "digest": DIGEST}]))
-    done = release("--draft", "--to", str(target), "--images", str(images))
+    done = release("--draft", "--to", str(target), "--images", str(images), "--mcp-name", "io.github.somebody/bounties")
     assert done.returncode == 0, done.stderr
     return target / VERSION
 
@@ -47,8 +48,9 @@ def test_release__of_a_commit__lists_every_file_with_its_digest(draft: Path) -> 
 def test_release__made_again__is_the_same_to_the_byte(draft: Path, tmp_path: Path) -> None:
     assert release("--draft", "--to", str(tmp_path)).returncode == 0
     again = {each.name: each.read_bytes() for each in (tmp_path / VERSION).iterdir() if each.name != "SHA256SUMS"}
+    assert "server.json" not in again
     assert again == {name: (draft / name).read_bytes() for name in again}
-    assert len(again) == 5
+    assert len(again) == 7
 
 
 def test_wheel__of_a_release__carries_the_version_and_no_server(draft: Path) -> None:
@@ -56,6 +58,18 @@ def test_wheel__of_a_release__carries_the_version_and_no_server(draft: Path) -> 
         names = wheel.namelist()
     assert f"service_cli-{VERSION}.dist-info/METADATA" in names
     assert not [name for name in names if re.search(r"service_api|/(db|web)/", name)]
+
+
+def test_entry__of_the_server_for_agents__names_the_package_of_this_release(draft: Path) -> None:
+    entry = json.loads((draft / "server.json").read_text())
+    (package,) = entry["packages"]
+    assert (entry["name"], package["identifier"]) == ("io.github.somebody/bounties", "service-mcp")
+    assert entry["version"] == package["version"] == VERSION
+    assert (draft / f"service_mcp-{VERSION}-py3-none-any.whl").exists()
+
+
+def test_entry__by_a_name_that_is_none__is_refused(tmp_path: Path) -> None:
+    assert release("--draft", "--to", str(tmp_path), "--mcp-name", "bounties").returncode == 2
 
 
 def test_manifests__of_a_release__name_the_images_by_digest(draft: Path) -> None:

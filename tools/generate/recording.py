@@ -31,7 +31,7 @@ _EDGE: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Colours:
+class Palette:
     """Of one theme."""
 
     paper: str
@@ -41,8 +41,8 @@ class Colours:
 
 
 THEMES: Final = {
-    "light": Colours("#ffffff", "#1f2328", "#59636e", "#1a7f37"),
-    "dark": Colours("#0d1117", "#e6edf3", "#9198a1", "#3fb950"),
+    "light": Palette("#ffffff", "#1f2328", "#59636e", "#1a7f37"),
+    "dark": Palette("#0d1117", "#e6edf3", "#9198a1", "#3fb950"),
 }
 
 
@@ -59,7 +59,7 @@ def _chosen() -> list[tuple[str, Typed]]:
     return found
 
 
-def _drawn(colours: Colours) -> str:
+def _drawn(colours: Palette) -> str:
     scenes = [(caption, _lines(typed)) for caption, typed in _chosen()]
     rows = max(len(lines) for _, lines in scenes) + 3
     width, height = round(_COLUMNS * _LETTER + 2 * _EDGE), rows * _LINE + 2 * _EDGE
