@@ -3,8 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
+from typing import NoReturn
 
 import pytest
+import service_cli
+from service_cli.errors import CommandRefused
 from service_mcp.server import make_server
 
 from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
@@ -167,3 +171,34 @@ def test_claim__without_a_policy__is_sent_by_the_wallet_on_a_page_of_this_machin
         done = agent.call("carry_out", plan_id=plan["plan_id"])
     assert (done["state"] in {"recorded", "finalized"}, browser.wallet.sent) == (True, [done["tx_hash"]])
     assert stage.ledger.token.call("balanceOf", found.case.account) == before + AWARD
+
+
+def test_audits__more_than_are_permitted_at_once__are_refused_and_the_next_one_runs(
+    scene: MakeScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scene(claim, roles=frozenset(), audits_at_once=1)
+    going, goes_on = Event(), Event()
+
+    def audit(*_arguments: object) -> NoReturn:
+        going.set()
+        goes_on.wait(10)
+        raise CommandRefused("bounty_open", "It is open.", next_action="Wait.")
+
+    monkeypatch.setattr(service_cli.Client, "audit", audit)
+    agent = replace(found.agent, server=make_server(found.agent.options))
+    codes: list[object] = []
+
+    def call() -> None:
+        try:
+            agent.call("audit_bounty", bounty_id=found.bounty_id)
+        except Refused as refused:
+            codes.append(refused.code)
+
+    first = Thread(target=call)
+    first.start()
+    going.wait(10)
+    call()
+    goes_on.set()
+    first.join()
+    call()
+    assert codes == ["server_busy", "bounty_open", "bounty_open"]

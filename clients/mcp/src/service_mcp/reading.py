@@ -3,6 +3,7 @@
 import time
 from functools import cached_property
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from bounty_protocol.domain.challenge import parse_challenge
@@ -31,8 +32,9 @@ Id = Annotated[int, Field(ge=1, lt=2**63)]
 class Reading:
     """The tools, over one deployment."""
 
-    def __init__(self, client: Client, work_dir: WorkDir | None) -> None:
+    def __init__(self, client: Client, work_dir: WorkDir | None, *, audits_at_once: int = 8) -> None:
         self._client, self._work_dir = client, work_dir
+        self._audits = BoundedSemaphore(audits_at_once)
 
     @cached_property
     def deployment(self) -> "Deployment":
@@ -154,7 +156,13 @@ class Reading:
 
     def audit_bounty(self, bounty_id: Id) -> answers.Audit:
         """Compare everything that the service shows of a bounty with the chain itself."""
-        found = self._client.audit(BountyId(bounty_id))
+        if not self._audits.acquire(blocking=False):
+            message = "Other audits are under way here, and each reads the whole log of its bounty."
+            raise Refusal("server_busy", message, next_action="Call again in a minute, or run service-audit yourself.")
+        try:
+            found = self._client.audit(BountyId(bounty_id))
+        finally:
+            self._audits.release()
         by = {result: [each.title for each in found.checks if each.result == result] for result in _RESULTS}
         return answers.Audit(found.bounty_id, len(by["holds"]), by["differs"], by["not_checked"])
 

@@ -60,6 +60,7 @@ class Options:
     accounts: Mapping[Role, Address] = field(default_factory=dict)
     pages: str | None = None
     state_directory: Path | None = None
+    audits_at_once: int = 8
 
 
 class _Server(MCPServer):
@@ -85,7 +86,7 @@ def make_server(options: Options) -> MCPServer:
         return Client(options.values, options.network, state_directory=options.state_directory, **more)
 
     work_dir = None if options.work_dir is None else WorkDir.of(options.work_dir)
-    reading = Reading(client(), work_dir)
+    reading = Reading(client(), work_dir, audits_at_once=options.audits_at_once)
     server = _Server("service-mcp", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     for name in READING:
         server.add_tool(refusing(getattr(reading, name)), name=name, annotations=_READ)
