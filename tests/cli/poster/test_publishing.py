@@ -66,6 +66,23 @@ def test_publish_fund__an_honest_deployment__creates_the_bounty_once(
     assert before - balance(ledger) == ESCROW
 
 
+@pytest.mark.parametrize("is_ready", [True, False])
+def test_publish_fund__of_a_page_that_the_rules_refuse__sends_nothing_and_names_what_they_found(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path, is_ready: bool
+) -> None:
+    if is_ready:
+        assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
+        return
+    page.write_bytes(ledger.page().replace(b"It prints 1.", b"It is of high quality."))
+    refused = poster.run("poster:publish-fund", str(page), code=1).last
+    assert refused["code"] == "page_not_ready"
+    (issue,) = refused["issues"]
+    assert issue["path"] == "acceptance_criteria[0]"
+    assert str(issue["message"]).startswith("Line 9: ")
+    assert f"poster:check {page}" in str(refused["next_action"])
+    assert (rpc.sent(), api.approvals()) == (0, [])
+
+
 @pytest.mark.spec(239, 240)
 def test_publish_fund__by_a_plain_account__sends_the_authorization_that_was_signed(
     ledger: Ledger, poster: Terminal, page: Path

@@ -32,7 +32,7 @@ from service_cli.chain.transactions import most_cost, require_balance, require_m
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.poster.checking import STDIN, warn_of_issues
+from service_cli.poster.checking import STDIN, require_ready, warn_of_issues
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
 from service_cli.poster.earlier import note_file, require_no_open_one
 from service_cli.poster.events import FundedBounty, PublishedPage, after_the_end, what_became
@@ -103,6 +103,7 @@ def _fund(funding: Funding, page: bytes, path: str | None, *, yes: bool, again: 
         token = conditions.constants.token
         require_same_token(session.api, token)
         check_terms(session.chain, conditions, challenge, session.account)
+        require_ready(page, path or "-", session.chain.latest().time, conditions)
         check_tokens(session.chain, session.account, challenge, token)
         path = funding_path(session.chain, session.account)
         require_means(session.chain, session.account, CREATION_CALLS[path])
