@@ -68,7 +68,9 @@ class Ledger:
             f"---\nversion: 1\ntitle: Work {secrets.token_hex(4)}\nsummary: Something to be done.\n"
             f"escrow_amount: {escrow}\nsubmission_deadline: {self.time() + seconds}\n"
             f"judging_window_seconds: {judging}\nacceptance_criteria:\n  - It prints 1.\n"
-            "deliverables:\n  - main.py\n---\n# What is asked\n\nA program.\n"
+            "deliverables:\n  - main.py\n---\n# What is asked\n\nA program.\n\n"
+            "It is one file that runs under every supported Python without a package beside it, reads nothing,\n"
+            "prints the number one and a newline on standard output, and ends with exit code zero.\n"
         ).encode()
 
     def fund(self, page: bytes | None = None, *, seconds: int = 2_000, judging: int = 1_000) -> tuple[int, bytes]:

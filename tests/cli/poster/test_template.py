@@ -79,7 +79,8 @@ def test_check__of_a_page_that_a_review_would_refuse__warns_and_names_the_comman
         submission_deadline=terms.submission_deadline,
         judging_window_seconds=terms.judging_window_seconds,
     )
-    (poster.home / "page.md").write_bytes(ledger.page() if is_warned else ready.read_bytes())
+    unready = ledger.page().replace(b"It prints 1.", b"It is of high quality.")
+    (poster.home / "page.md").write_bytes(unready if is_warned else ready.read_bytes())
     ran = poster.run("poster:publish-fund", "--check", "page.md")
     assert ran.last["event"] == "publish_fund.checked"
     assert ("would refuse this page" in ran.words) is is_warned, ran.words

@@ -88,6 +88,15 @@ def check_page_file(
     return checked
 
 
+def require_ready(page: bytes, name: str, now: UnixSeconds, conditions: HubConditions) -> None:
+    """Refuse a page that the rules have issues with, before it is sent: its review would be charged for the same."""
+    if found := list(dict.fromkeys(find(page, now, conditions))):
+        issues = [Issue(one.field, f"Line {one.line}: {one.message}") for one in found]
+        message = f"The page has {counted(len(found), 'issue')}; its publication would be refused. Nothing was sent."
+        next_action = f"Change each line named above, then check it: service-cli poster:check {name}"
+        raise CommandRefused("page_not_ready", message, issues=issues, next_action=next_action)
+
+
 def warn_of_issues(page: bytes, name: str, now: UnixSeconds) -> None:
     """Where the rules have issues with a page that could be funded: publishing it would be refused, and be charged."""
     if count := len(list(find(page, now, None))):
