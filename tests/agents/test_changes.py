@@ -77,6 +77,8 @@ def test_plan__whose_file_is_edited__is_not_carried_out(
 ) -> None:
     """An agent with a shell can edit what the server keeps of a plan; its id is the digest of all of that."""
     found = scene(judge, policy_for(stage))
+    with pytest.raises(Refused):
+        found.agent.call("open_work", bounty_id=found.bounty_id)
     plan = found.agent.call("prepare_verdict", bounty_id=found.bounty_id, reasons="None holds: tests fail.\n")
     file = _kept(found, plan["plan_id"])
     file.write_text(json.dumps(json.loads(file.read_text()) | other))

@@ -66,7 +66,14 @@ def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stag
         "bounty_id": opening.bounty_id, "was_there": False,
     }  # fmt: skip
     judging = scene(judge, policy_for(stage))
-    plan = judging.agent.call("prepare_verdict", bounty_id=judging.bounty_id, reasons="None holds: tests fail.\n")
+    none_holds = {"bounty_id": judging.bounty_id, "reasons": "None holds: tests fail.\n"}
+    with pytest.raises(Refused) as refused:
+        judging.agent.call("prepare_verdict", **none_holds)
+    assert refused.value.code == "work_not_opened"
+    with pytest.raises(Refused) as refused:  # nobody can: the twin has no such bytes
+        judging.agent.call("open_work", bounty_id=judging.bounty_id)
+    assert refused.value.code == "submissions_not_opened"
+    plan = judging.agent.call("prepare_verdict", **none_holds)
     assert "no Submission is valid" in plan["in_words"]
     assert judging.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
 

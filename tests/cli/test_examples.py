@@ -91,7 +91,9 @@ def test_audit__of_a_bounty_that_was_served_as_it_is__holds(run: Run, auditor: T
 
 def test_page__is_checked_and_funded_once(run: Run, stage: Stage) -> None:
     case = fund(stage)
-    assert ": " in run("check_page", case.home, "page.md", code=1)  # a page of tests: the rules have much against it
+    assert run("check_page", case.home, "page.md") == ""
+    (case.home.home / "bad.md").write_text("no page\n")
+    assert "bad.md:1: document: " in run("check_page", case.home, "bad.md", code=1)
     first = run_case(run, "fund_bounty", case, "page.md")
     assert f"\n{ESCROW} base units in escrow" in first
     assert run_case(run, "fund_bounty", case, "page.md").splitlines()[-1] == first.splitlines()[-1]

@@ -113,6 +113,7 @@ class Acting:
         """Open a bounty's Submissions as a Guardian, or the winning work as its Poster, below the work dir."""
         wanted, number = BountyId(bounty_id), str(bounty_id)
         if self._signs("guardian"):
+            plans.note_tried(bounty_id)
             try:
                 found = self._client.open_submissions(wanted, self._work_dir.new(OPENED, number))
             except CommandRefused as refused:
@@ -209,8 +210,9 @@ class Acting:
         found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
         if found.doubt is not None:
             raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
-        if found.is_unopened and self._signs("guardian"):
-            message = "This work was not opened on this machine, and it would be awarded."
+        is_unopened = found.is_unopened if found.solver else not plans.was_tried(bounty_id)
+        if is_unopened and self._signs("guardian"):
+            message = "The work was not opened on this machine, and it would be judged."
             raise Refusal("work_not_opened", message, next_action="Call open_work, read it, then prepare the Verdict.")
         outcome = "that no Submission is valid" if found.solver is None else f"an award to {found.solver}"
         words = f"Record on bounty {bounty_id} {outcome}, with these reasons, as {account}."
@@ -305,7 +307,11 @@ class Acting:
                 work = self._client.submit(_bounty(request), directory, include_suspicious=allowed)
                 return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, "The work is recorded.")
             case "verdict":
-                verdict = self._client.record_verdict(_bounty(request), str(request.text), request.submission)
+                # Of what cannot be opened after a try nobody can judge more: none of it is valid.
+                unopened = request.submission is None and plans.was_tried(_bounty(request))
+                verdict = self._client.record_verdict(
+                    _bounty(request), str(request.text), request.submission, unopened=unopened
+                )
                 words = "The Verdict is recorded."
                 return self._recorded(plan_id, verdict.block_number, verdict.tx_hash, verdict.bounty_id, words)
             case "claim":

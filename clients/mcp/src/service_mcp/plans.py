@@ -103,5 +103,16 @@ def require_same(plan_id: str, request: Request, exact: Exact) -> None:
         raise Refusal("plan_changed", message, next_action="Prepare it again, and have the new plan approved.")
 
 
+def note_tried(bounty_id: int) -> None:
+    """Remember that this machine tried to open every Submission of a bounty."""
+    private_folder(_folder())
+    write(_folder() / f"{bounty_id}.tried", "")
+
+
+def was_tried(bounty_id: int) -> bool:
+    """Whether it did."""
+    return (_folder() / f"{bounty_id}.tried").exists()
+
+
 def _folder() -> Path:
     return state_directory() / "mcp" / "plans"
