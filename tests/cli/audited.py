@@ -111,11 +111,11 @@ def played(ledger: Ledger, database: Database, folder: Path) -> Iterator[Audited
         ledger.reveal(int(silent))
         body = str(folder / "reasons.md")
         Path(body).write_text("As the criteria say.\n")
-        people["guardian-1"].run("guardian:verdict", awarded, "no_valid_submission", body)
+        people["guardian-1"].run("guardian:verdict", awarded, "no_valid_submission", "--unopened", body)
         people["guardian-1"].run("guardian:verdict", awarded, "awarded", *pair, "--unopened", "--replace", body)
         people["guardian-2"].run("guardian:verdict", awarded, "awarded", *pair, "--unopened", body)
-        people["guardian-2"].run("guardian:verdict", refunded, "no_valid_submission", body)
-        people["guardian-3"].run("guardian:verdict", refunded, "no_valid_submission", body)
+        people["guardian-2"].run("guardian:verdict", refunded, "no_valid_submission", "--unopened", body)
+        people["guardian-3"].run("guardian:verdict", refunded, "no_valid_submission", "--unopened", body)
         people["solver-1"].run(
             "claim", awarded, SERVICE_CLAIMANT_PRIVATE_KEY=ledger.people.solvers[0].wallet.private_key
         )

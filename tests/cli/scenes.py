@@ -97,7 +97,7 @@ def judge(stage: Stage) -> Case:
     stage.ledger.submit(int(bounty), stage.ledger.people.solvers[0].wallet)
     stage.ledger.reveal(int(bounty))
     (home.home / "body.md").write_text("None holds.\n")
-    words = ("guardian:verdict", bounty, "no_valid_submission", "body.md")
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened", "body.md")
     return Case(home, words, "guardian_verdict.recorded", stage.ledger.people.guardians[2].address, 1)
 
 

@@ -108,7 +108,7 @@ def test_verdict__killed_anywhere__is_recorded_once(
 ) -> None:
     home, bounty = person(ledger, api, rpc, tmp_path / "guardian", "guardian-3"), str(judgeable.pop())
     (home.home / "body.md").write_text("None holds.\n")
-    words = ("guardian:verdict", bounty, "no_valid_submission", "body.md")
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened", "body.md")
     account = ledger.people.guardians[2].address
     nonce, verdicts = ledger.nonce(account), len(ledger.logs("VerdictRecorded"))
     run_killed(home, rpc, *words, method=method, forward=forward)

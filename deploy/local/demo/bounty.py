@@ -103,11 +103,11 @@ class Cast:
         )
 
     def reject(self, bounty: Funded, guardian: str, reasons: str) -> Ran:
-        """A Guardian records a no_valid_submission Verdict."""
+        """A Guardian records a no_valid_submission Verdict of work that it did not open."""
         person = self.person(guardian)
         body = person.home / f"verdict-{bounty.bounty_id}.md"
         body.write_text(reasons, encoding="utf-8")
-        return person.run("guardian:verdict", bounty.bounty_id, "no_valid_submission", str(body))
+        return person.run("guardian:verdict", bounty.bounty_id, "no_valid_submission", "--unopened", str(body))
 
     def page_address(self, bounty: Funded) -> str:
         """Where people look at a bounty."""

@@ -24,7 +24,7 @@ def judged(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, home: Path) -> tuple[str
     ledger.reveal(number)
     first = person(ledger, api, rpc, home, "guardian-1")
     (home / "why.md").write_text(REASONS)
-    ran = first.run("guardian:verdict", str(number), "no_valid_submission", "why.md")
+    ran = first.run("guardian:verdict", str(number), "no_valid_submission", "--unopened", "why.md")
     hostile = report_commitment(HOSTILE)
     api.verdicts[hostile] = HOSTILE
     for guardian, kind, named, report in (

@@ -366,7 +366,7 @@ def test_verdict__with_the_guardian_s_key__is_refused_before_anything_is_publish
 ) -> None:
     key = own_key(guardian, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
     (guardian.home / "body.md").write_text(f"As {key} says.\n")
-    words = ("guardian:verdict", judged.bounty, "no_valid_submission", "body.md")
+    words = ("guardian:verdict", judged.bounty, "no_valid_submission", "--unopened", "body.md")
     ran = guardian.run(*words, code=1)
     assert (ran.names, ran.last["code"]) == (["guardian_verdict.refused"], "secret_in_document")
     never_shown(ran, key)

@@ -70,7 +70,7 @@ def test_verdict__that_reads_back_differently__is_not_recorded(
 ) -> None:
     home = person(ledger, api, rpc, tmp_path / "second", "guardian-2")
     api.scripts["verdict_read"] = lambda _request: (200, b"another document", {})
-    words = ("guardian:verdict", judged.bounty, "no_valid_submission", verdict_body(home))
+    words = ("guardian:verdict", judged.bounty, "no_valid_submission", "--unopened", verdict_body(home))
     assert home.run(*words, code=1).last["code"] == "verdict_mismatch"
     assert rpc.sent() == 0
 
@@ -159,10 +159,15 @@ def test_verdict__on_work_never_opened_here__is_asked_for_at_a_terminal(
         assert f"guardian:open {bounty}" in str(last["next_action"])
 
 
-def test_refusal_of_all_work__without_a_terminal__is_recorded(judging: tuple[Terminal, str]) -> None:
+def test_refusal_of_work_never_opened_here__without_a_terminal__takes_an_option(
+    rpc: RpcProxy, judging: tuple[Terminal, str]
+) -> None:
     home, bounty = judging
-    ran = home.run("guardian:verdict", bounty, "no_valid_submission", verdict_body(home))
-    assert ran.last["event"] == "guardian_verdict.recorded"
+    words = ("guardian:verdict", bounty, "no_valid_submission", verdict_body(home))
+    refused = home.run(*words, code=1).last
+    assert (refused["code"], rpc.sent()) == ("work_not_opened", 0)
+    assert "--unopened" in str(refused["next_action"])
+    assert home.run(*words, "--unopened").last["event"] == "guardian_verdict.recorded"
 
 
 @pytest.mark.parametrize(
@@ -185,7 +190,7 @@ def test_reasons__that_look_like_a_mistake__are_recorded_only_as_written(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, judging: tuple[Terminal, str]
 ) -> None:
     home, bounty = judging
-    words = ("guardian:verdict", bounty, "no_valid_submission", verdict_body(home, "<p>None.</p>\n"))
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened", verdict_body(home, "<p>None.</p>\n"))
     refused = home.run(*words, code=1).last
     assert (refused["code"], rpc.sent(), api.approvals()) == ("reasons_doubtful", 0, [])
     assert home.run(*words, "--as-written").last["event"] == "guardian_verdict.recorded"
@@ -257,7 +262,7 @@ def test_verdict__while_another_waits_with_a_later_nonce__is_signed_only_after_i
     api.keep_page(page)
     ledger.submit(bounty, ledger.people.solvers[0].wallet)
     ledger.reveal(bounty)
-    words = ("guardian:verdict", str(bounty), "no_valid_submission")
+    words = ("guardian:verdict", str(bounty), "no_valid_submission", "--unopened")
     rpc.count_ahead()
     with monkeypatch.context() as patch:
         patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
@@ -299,7 +304,7 @@ def test_count_of_verdicts__that_an_endpoint_invents__changes_nothing_but_the_co
         return same if data.startswith(asked) and own not in data else result
 
     rpc.after = after
-    words = ("guardian:verdict", bounty, "no_valid_submission", verdict_body(home))
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened", verdict_body(home))
     ran = home.run(*words)
     assert ran.event("guardian_verdict.standing")["agreeing"] == 3
     assert home.run("guardian:claim-fee", bounty, code=1).last["code"] == "bounty_open"

@@ -138,7 +138,7 @@ def _of(event: HubEvent) -> str:
 
 
 def _has_verdict_before(world: World, home: Terminal) -> None:
-    words = ("guardian:verdict", world.bounties.judged, "no_valid_submission", "body.md")
+    words = ("guardian:verdict", world.bounties.judged, "no_valid_submission", "--unopened", "body.md")
     assert home.run(*words).last["event"] == "guardian_verdict.recorded"
     (home.home / "body.md").write_text("It was read once more.\n")
     world.finalize()
@@ -288,7 +288,7 @@ ACTS: Final[Mapping[str, Act]] = {
         Act(
             "award nothing",
             "guardian-1",
-            lambda world: ("guardian:verdict", world.bounties.judged, "no_valid_submission", "body.md"),
+            lambda world: ("guardian:verdict", world.bounties.judged, "no_valid_submission", "--unopened", "body.md"),
             "guardian_verdict.recorded",
             _JUDGES,
             _judged("no_valid_submission"),

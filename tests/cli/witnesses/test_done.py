@@ -34,7 +34,7 @@ def test_verdict_that_a_reorg_took_out_is_recorded_again(
     ledger.submit(number, ledger.people.solvers[0].wallet)
     ledger.reveal(number)
     (guardian.home / "why.md").write_text("None holds.\n")
-    words = ("guardian:verdict", str(number), "no_valid_submission", "why.md")
+    words = ("guardian:verdict", str(number), "no_valid_submission", "--unopened", "why.md")
     account = ledger.people.guardians[0].address
     with taken_back(ledger):
         guardian.run(*words)

@@ -205,9 +205,8 @@ def guardian_verdict(
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
     Without it, at a terminal, your editor (VISUAL, else EDITOR, else vi) opens a template made of the page's criteria.
     The draft is kept, and continued by the next run, until the Verdict is recorded. --template prints the template.
-    An award of work that was not opened on this machine, and reasons that look like a mistake, are recorded only after
-    a typed yes at a terminal, or with --unopened and --as-written. At a terminal you are asked, too, before nobody's
-    work is found valid while some was not opened here.
+    An award of work that was not opened on this machine, no award while some was not, and reasons that look like a
+    mistake are recorded only after a typed yes at a terminal, or with --unopened and --as-written.
     Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     \b
@@ -215,8 +214,8 @@ def guardian_verdict(
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, VISUAL, EDITOR
     Refuses:  a body that holds a private key, that is empty, or that is a template not filled in; an account that is
               not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
-              one; a document that reads back differently; a second Verdict without --replace; without consent an
-              award of unopened work, and reasons that are HTML or hold no word
+              one; a document that reads back differently; a second Verdict without --replace; without consent a
+              Verdict on unopened work, and reasons that are HTML or hold no word
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
               service-cli guardian:verdict 7 awarded --submission 1 --template
               service-cli guardian:verdict 7 no_valid_submission why.md --replace

@@ -53,7 +53,7 @@ from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict, VerdictCount, after_verdict
 from service_cli.guardian.opening import SubmissionChoice
-from service_cli.shell.consent import can_be_asked, require_consent
+from service_cli.shell.consent import require_consent
 from service_cli.shell.items import Field
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import moment, printable
@@ -278,9 +278,8 @@ def _confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, optio
 
 
 def _confirm_none_is_valid(chain: ChainClient, bounty_id: BountyId, options: VerdictOptions) -> None:
-    """At a terminal: a person who opened nothing is asked before nobody's work is found valid. Scripts are not: some
-    Submission may be one that nobody can open."""
-    if options.unopened or not can_be_asked():
+    """Nobody's work is found valid by accident: what was not opened may be fine, or one that nobody can open."""
+    if options.unopened:
         return
     try:
         recorded = listing(chain, None, bounty_id).submissions
@@ -298,7 +297,8 @@ def _confirm_none_is_valid(chain: ChainClient, bounty_id: BountyId, options: Ver
         "you are about to record that none is valid."
     )
     next_action = (
-        f"Open them: service-cli guardian:open {bounty_id}. If you judged them on another machine, add --unopened."
+        f"Open them: service-cli guardian:open {bounty_id}. If nobody can open them, or you judged them on another "
+        "machine, add --unopened."
     )
     refusal = CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
     require_consent(message, "record it unopened", refusal, is_given=False)
