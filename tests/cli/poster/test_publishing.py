@@ -624,6 +624,19 @@ def test_publish_fund__check__previews_costs_without_a_key(
     assert poor.last["code"] == "balance_insufficient"
 
 
+def test_check__with_a_key__looks_at_its_account_unless_another_is_named(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    words = ("poster:publish-fund", "--check", str(page))
+    assert poster.run(*words).last["event"] == "publish_fund.checked"
+    beggar = {"SERVICE_POSTER_PRIVATE_KEY": "0x" + "77" * 32}
+    refused = poster.run(*words, code=1, **beggar).last
+    assert refused["code"] == "balance_insufficient"
+    named = poster.run(*words, "--poster-address", ledger.people.poster.address, **beggar).last
+    assert named["event"] == "publish_fund.checked"
+    assert (rpc.sent(), api.server.requests) == (0, [])
+
+
 @pytest.mark.parametrize(
     ("seconds", "judging", "escrow", "field"),
     [
@@ -751,7 +764,10 @@ def test_check__of_a_page_that_was_funded__names_the_bounties(
     second = poster.run("poster:publish-fund", "--again", page_path).last["bounty_id"]
     ran = poster.run("poster:publish-fund", "--check", page_path)
     assert ran.last["funded_as"] == [first, second]
-    assert f"funded already: somebody put money behind this page as bounty {first}, {second}" in ran.words
+    assert f"funded already: this account put money behind this page as bounty {first}, {second}" in ran.words
+    keyless = Terminal(poster.home, {k: v for k, v in poster.environment.items() if "PRIVATE_KEY" not in k})
+    words = keyless.run("poster:publish-fund", "--check", page_path).words
+    assert f"funded already: somebody put money behind this page as bounty {first}, {second}" in words
     mine, other = ledger.people.poster.address, ledger.people.solvers[0].address
     assert poster.run("poster:publish-fund", "--check", "--poster-address", mine, page_path).last["funded_as"] == [
         first,
@@ -820,7 +836,7 @@ def test_confirm__with_consent_or_nobody_to_ask__goes_on(
 
 
 def test_publish_fund__again_over_a_bounty_that_ended__reports_what_became_of_it(
-    ledger: Ledger, poster: Terminal, tmp_path: Path
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, tmp_path: Path
 ) -> None:
     page = tmp_path / "page.md"
     page.write_bytes(ledger.page(seconds=1_000))
@@ -835,7 +851,14 @@ def test_publish_fund__again_over_a_bounty_that_ended__reports_what_became_of_it
     assert ran.last["event"] == "publish_fund.bounty_created"
     assert "ended without a winner: nobody submitted. The refund waits for you." in ran.words
     assert f"next: service-cli claim {number}" in ran.words
+    assert "poster:new --like PAGE NEW_PAGE" in ran.words
+    assert "--again" not in ran.words
     poster.run("claim", str(number))
     text = poster.run("poster:publish-fund", "--text", str(page)).stdout
     assert "Done." not in text
+    assert "poster:new --like PAGE NEW_PAGE" in text
+    elsewhere = person(ledger, api, rpc, tmp_path / "elsewhere", "poster")
+    refused = elsewhere.run("poster:publish-fund", str(page), code=1).last
+    assert refused["code"] == "already_funded"
+    assert "poster:new --like PAGE NEW_PAGE" in str(refused["next_action"])
     assert "The refund was claimed back." in " ".join(text.split())

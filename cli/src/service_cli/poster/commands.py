@@ -49,6 +49,7 @@ DEADLINE = Value("a deadline", _deadline, "TIME")
 JUDGING = Value("a judging time", _judging, "TIME")
 KINDS = ("general", "bug", "research", "code", "data")
 """The kinds of ``template.Kind``, which is imported only when a page is written."""
+POSTER_KEY = "SERVICE_POSTER_PRIVATE_KEY"
 
 
 @command("poster:new", "poster_new")
@@ -190,8 +191,8 @@ def poster_check(page: str, offline: bool, service: bool, network: str | None, a
 
 
 @command("poster:publish-fund", "publish_fund", api=True, sends=True)
-@click.option("--check", is_flag=True, help="Only check the page and show what funding it would cost; needs no key.")
-@click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role to check, too.")
+@click.option("--check", is_flag=True, help="Only check page and balance, and show what funding costs; needs no key.")
+@click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role to check; else the key's account.")
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
 @click.option("--again", is_flag=True, help="Fund all the same: a bounty with its own escrow beside earlier ones.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
@@ -213,11 +214,12 @@ def poster_publish_fund(
     after an interruption: it continues, and once the page is funded it shows the bounty. A page that was funded on
     another machine is refused unless --again is given; so is another page while a bounty that was funded from the same
     file, or that has the same title, is open: a typo cannot be corrected in a funded page. At a terminal you are asked
-    instead.
+    instead. A page that the rules of poster:check have issues with is refused before it is sent.
     BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
 
     \b
-    Reads:    SERVICE_POSTER_PRIVATE_KEY (required; or SERVICE_POSTER_PRIVATE_KEY_FILE)
+    Reads:    SERVICE_POSTER_PRIVATE_KEY (required; or SERVICE_POSTER_PRIVATE_KEY_FILE); with --check, where it is
+              set, to know its account
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
     Refuses:  a page that holds a private key; without --again a page that was funded on another machine, and one
@@ -235,7 +237,11 @@ def poster_publish_fund(
     if poster_address is not None and not check:
         raise argument_error("--poster-address", "goes with --check; funding is by the account of the key.")
     if check:
+        from service_cli.chain.signer import account_of
+
         settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
+        if poster_address is None and settings.environment.source(POSTER_KEY) is not None:
+            poster_address = account_of(settings, POSTER_KEY)
         check_page(settings, read_document(page), poster_address, page)
     else:
         settings = load_settings(network, api_base_url, max_cost=max_cost)

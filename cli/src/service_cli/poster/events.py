@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from bounty_protocol.shapes import OMITTED, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
@@ -53,6 +53,10 @@ class ApprovedAllowance(Event):
         yield from transaction(self.tx_hash, screen)
 
 
+ANEW: Final = "poster:new --like PAGE NEW_PAGE"
+"""The command that offers the text of a page anew, once its deadline has passed."""
+
+
 def what_became(ended: BountyEnd, *, paid: bool) -> str:
     """The end of a Poster's bounty in a sentence."""
     reason = why(ended.reason)
@@ -85,7 +89,7 @@ class FundedBounty(Event):
             yield f"Bounty {bounty_id} was funded from this page before. {what_became(ended, paid=screen.about.paid)}"
             yield from transaction(self.tx_hash, screen)
             yield following(after_the_end(bounty_id, ended, paid=screen.about.paid))
-            yield Field("Once more", "service-cli poster:publish-fund --again PAGE", whole=True)
+            yield Field("Once more", f"its deadline has passed: service-cli {ANEW}", whole=True)
             return
         if terms is None:
             yield f"{screen.good('Done.')} Bounty {bounty_id} is funded."
@@ -114,10 +118,10 @@ class ActiveGuardian:
 @dataclass(frozen=True, slots=True)
 class FundingPreview(Event):
     """With `--check`: what funding the page would fix and cost. Times are seconds, amounts smallest units of
-    `escrow_token`. `funded_as` names the bounties that exist on this page already (of `--poster-address`, else of
-    anyone); null where the client does not know at which block the Hub's log begins. `gas_cost_at_most` is in wei, at
-    the endpoint's present fees and with the most gas that the client signs; without `--poster-address` it is that of
-    the way which costs more."""
+    `escrow_token`. `funded_as` names the bounties that exist on this page already (of `--poster-address` or the
+    configured key's account, else of anyone); null where the client does not know at which block the Hub's log begins.
+    `gas_cost_at_most` is in wei, at the endpoint's present fees and with the most gas that the client signs; where no
+    account is known it is that of the way which costs more."""
 
     EVENT: ClassVar[str] = "publish_fund.checked"
     WHEN: ClassVar[str] = "with --check"

@@ -35,7 +35,7 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.poster.checking import STDIN, require_ready, warn_of_issues
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
 from service_cli.poster.earlier import note_file, require_no_open_one
-from service_cli.poster.events import FundedBounty, PublishedPage, after_the_end, what_became
+from service_cli.poster.events import ANEW, FundedBounty, PublishedPage, after_the_end, what_became
 from service_cli.poster.funding import (
     CREATION_CALLS,
     FUNDED,
@@ -92,7 +92,8 @@ def _fund(funding: Funding, page: bytes, path: str | None, *, yes: bool, again: 
     if not again:
         require_all_seen(session.chain, session.api, session.account, commitment, known)
         if known.value:
-            raise _already_funded(session.account, known.value[-1].bounty_id)
+            is_over = session.chain.latest().time >= challenge.submission_deadline
+            raise _already_funded(session.account, known.value[-1].bounty_id, is_over=is_over)
         if funding.journal.get(TERMS) is None:  # else an earlier run came past this question
             require_no_open_one(session, challenge, path)
     require_fundable(session.chain, session.api)
@@ -135,7 +136,8 @@ def _show_funded(session: ApiSession[LocalSigner], done: FundedBounty) -> None:
         if (ended := ended_as(bounty)) is not None:
             paid, named = is_paid(bounty), done.bounty_id
             say(f"bounty {named} was funded from this page before. {what_became(ended, paid=paid)}")
-            say(f"next: service-cli {after_the_end(named, ended, paid=paid)}; --again funds the page once more")
+            say(f"next: service-cli {after_the_end(named, ended, paid=paid)}")
+            say(f"the page's deadline has passed; its text is offered anew by service-cli {ANEW}")
 
 
 def check_page(settings: Settings, page: bytes, poster: Address | None, path: str | None = None) -> None:
@@ -188,10 +190,11 @@ def confirm(settings: Settings, what: str, *, yes: bool) -> None:
         )
 
 
-def _already_funded(poster: Address, bounty_id: BountyId) -> CommandRefused:
+def _already_funded(poster: Address, bounty_id: BountyId, *, is_over: bool) -> CommandRefused:
     """The Hub holds a bounty of this account on this page already."""
     message = f"{poster} has funded this page before: bounty {bounty_id}. A second escrow would be another bounty."
-    next_action = f"See service-cli bounty:show {bounty_id}; to fund the same page once more add --again."
+    once_more = f"its deadline has passed, so take its text: service-cli {ANEW}" if is_over else "add --again"
+    next_action = f"See service-cli bounty:show {bounty_id}; to fund the same page once more {once_more}."
     return CommandRefused("already_funded", message, next_action=next_action)
 
 
