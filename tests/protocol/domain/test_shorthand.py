@@ -1,5 +1,7 @@
 """Values as people write them: what is understood, and what is refused because it could mean two things."""
 
+from collections.abc import Callable
+
 import pytest
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.domain.shorthand import read_amount, read_moment, read_span
@@ -79,6 +81,14 @@ def test_moment__in_any_form__is_in_seconds_since_1970(text: str, value: int) ->
 def test_moment__that_is_none_or_names_no_zone__is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         read_moment(text, NOW)
+
+
+@pytest.mark.parametrize("read", [read_span, lambda text: read_moment(text, NOW)], ids=["span", "moment"])
+def test_time__in_m__is_refused_with_what_it_may_mean(read: Callable[[str], int]) -> None:
+    with pytest.raises(ValueError, match="m could be minutes or months: write 5 minutes"):
+        read("5m")
+    with pytest.raises(ValueError, match="(?!.*could be)3 days.* 90 minutes"):
+        read("5x")
 
 
 def test_moment__that_is_relative__needs_to_know_when_now_is() -> None:

@@ -60,7 +60,7 @@ def read_span(text: str) -> int:
     match = _SPAN.fullmatch(text)
     unit = None if match is None else _UNITS.get(match[2].lower().removesuffix("s")) or _UNITS.get(match[2].lower())
     if match is None or unit is None or int(match[1]) == 0:
-        raise ValueError("a time such as 3 days, 72 hours or 90 minutes")
+        raise ValueError(f"a time such as 3 days, 72 hours or 90 minutes{_month_or_minute(match)}")
     return _within(int(match[1]) * unit)
 
 
@@ -82,8 +82,16 @@ def read_moment(text: str, now: int | None = None) -> UnixSeconds:
             return UnixSeconds(_within(now + read_span(text)))
         except ValueError:
             pass
-    relative = " or 3 days" if now is not None else ""
-    raise ValueError(f"a moment such as 2027-01-31, 2027-01-31T18:00Z{relative}")
+    relative = ", 3 days, 12 hours or 90 minutes" if now is not None else ""
+    doubt = _month_or_minute(_SPAN.fullmatch(text)) if now is not None else ""
+    raise ValueError(f"a moment such as 2027-01-31, 2027-01-31T18:00Z{relative}{doubt}")
+
+
+def _month_or_minute(match: "re.Match[str] | None") -> str:
+    """For what is refused as ``5m``: what it may have meant."""
+    if match is None or match[2] != "m":
+        return ""
+    return f"; m could be minutes or months: write {match[1]} minutes"
 
 
 def strictly(name: str, parse: Callable[[str], T], read: Callable[[str], int]) -> Callable[[str], T]:
