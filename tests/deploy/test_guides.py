@@ -102,6 +102,7 @@ def test_shell__of_a_person__is_the_caller_s_with_that_person_s_keys_in_a_folder
             (
                 f"echo $SERVICE_{person.role.upper()}_ADDRESS",
                 *("ls", "command -v service-cli", "echo $SERVICE_OUTPUT", "echo $XDG_STATE_HOME"),
+                'cmp -s "$SERVICE_LOCAL_STACK" ../' + person.name + '.env && echo same',
                 'echo "keys=$SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY$SERVICE_OTHER_PRIVATE_KEYS_JSON"',
             )
         )
@@ -114,7 +115,7 @@ def test_shell__of_a_person__is_the_caller_s_with_that_person_s_keys_in_a_folder
         head, _, state = ran.stdout.partition("\n" + str(tmp_path))
         address, *listed, client, output = head.replace(str(tmp_path), "").split()
         assert state.splitlines()[0].endswith(f"/.state/{person.name}")
-        assert state.splitlines()[1] == "keys="
+        assert state.splitlines()[1:3] == ["same", "keys="]
         assert (address, sorted(listed), output) == (person.address, sorted([began_with, "shell"]), "text")
         assert Path(client).name == "service-cli"
     files.remove()

@@ -23,6 +23,7 @@ from bounty_protocol.errors import ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_arguments, redacting
+from service_cli.shell.local_stack import ended_stack
 from service_cli.shell.output import (
     OutputLost,
     ReaderGone,
@@ -293,6 +294,8 @@ class UnexpectedError(ServiceError):
 def _end(prefix: str, error: ServiceError) -> None:
     # What the crypto and domain packages refuse is final for these bytes; only CommandFailed may pass later.
     is_refusal = not isinstance(error, CommandFailed | UnexpectedError)
+    if isinstance(error, CommandFailed) and (next_action := ended_stack()) is not None:
+        error = CommandFailed(error.code, "The local stack of this shell has ended.", next_action=next_action)
     finish()
     if not is_text():  # there it is the text on stderr
         _emit_ending(prefix, error, is_refusal=is_refusal)
