@@ -35,9 +35,7 @@ def test_status__of_a_poster__shows_what_it_holds_and_what_waits(
     assert (shown["account"], shown["roles"]) == (account, ["poster", "claimant"])
     assert int(str(shown["balance_wei"])) > 0
     assert (str(refundable), "claim", None) in tasks_of(ran)
-    assert (won.bounty, "open", None) in tasks_of(ran)
     commands = [str(event["command"]) for event in ran.events if event["event"] == "status.task"]
-    assert f"service-cli poster:open-winning-submission {won.bounty}" in commands
     assert ran.last["tasks"] == len(commands)
     claimed = poster.run("claim", str(refundable)).last
     assert claimed["claimable_amount"] == str(ESCROW)
@@ -82,6 +80,24 @@ def test_status__of_a_guardian__shows_a_winning_key_until_it_is_delivered(
     assert (won.bounty, "deliver", None) in tasks_of(guardian.run("status"))
     guardian.run("guardian:deliver-key", won.bounty)
     assert (won.bounty, "deliver", None) not in tasks_of(guardian.run("status"))
+
+
+def test_status__of_a_poster_who_won_work__waits_for_its_key_before_it_can_be_opened(
+    api: ApiTwin, poster: Terminal, solver: Terminal, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    showing(api, won.bounty)
+    ran = poster.run("status")
+    assert (won.bounty, "open", None) not in tasks_of(ran)
+    assert running_of(ran) == [(won.bounty, "poster", "delivery", None)]
+    assert "a Guardian has to deliver the key" in " ".join(poster.run("status", "--text").stdout.split())
+    assert running_of(solver.run("status")) == []
+    guardian.run("guardian:deliver-key", won.bounty)
+    ran = poster.run("status")
+    assert (won.bounty, "open", None) in tasks_of(ran)
+    assert running_of(ran) == []
+    commands = [str(event["command"]) for event in ran.events if event["event"] == "status.task"]
+    assert f"service-cli poster:open-winning-submission {won.bounty}" in commands
 
 
 def test_status__while_deliveries_are_not_known__says_so_and_shows_the_rest(
@@ -150,17 +166,24 @@ def test_status__of_a_poster_and_a_solver__shows_what_is_running_and_until_when(
     expected = (bounty, "poster", "submissions", view.submission_deadline)
     assert expected in running_of(poster.run("status"))
     assert running_of(solver.run("status")) == [(bounty, "solver", "submissions", view.submission_deadline)]
-    assert running_of(guardian.run("status")) == []
+    sealed = running_of(guardian.run("status"))
+    assert (bounty, "guardian", "submissions", view.submission_deadline) in sealed
+    assert len(sealed) == 2
     text = poster.run("status", "--text").stdout
     assert f"{bounty}" in text[text.index("RUNNING") :]
     assert "accepts Submissions" in text
+    ledger.advance_to(view.submission_deadline)
+    assert running_of(guardian.run("status")) == [(bounty, "guardian", "reveal", view.reveal_at)]
     ledger.reveal(number)
     assert running_of(solver.run("status")) == [(bounty, "solver", "judging", view.judging_deadline)]
+    assert running_of(guardian.run("status")) == []  # from here on it waits for a Verdict
 
 
 def test_status__of_a_bounty_that_ended__is_not_running(
-    api: ApiTwin, poster: Terminal, solver: Terminal, ended: int
+    ledger: Ledger, api: ApiTwin, poster: Terminal, solver: Terminal, ended: int
 ) -> None:
     showing(api, ended)
+    assert running_of(solver.run("status")) == []
+    showing(api, ledger.ended_in_silence())
     assert running_of(poster.run("status")) == []
     assert running_of(solver.run("status")) == []

@@ -146,25 +146,27 @@ _RUNNING: Final = (
     Column("LEFT"),
     Column("UNTIL (UTC)", optional=1),
 )
-_STAGES: Final[Mapping[Step, str]] = {
+_STAGES: Final[Mapping[str, str]] = {
     "submissions": "accepts Submissions",
     "reveal": "sealed",
     "judging": "is judged",
     "settlement": "time is up: anyone settles it",
+    "delivery": "won: a Guardian has to deliver the key",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class RunningBounty(Event):
-    """An open bounty that this account funded (`poster`) or submitted to (`solver`): the step it is in by the contract,
-    and the step's end in chain time, null where only people decide."""
+    """An open bounty that this account funded (`poster`), submitted to (`solver`) or will judge (`guardian`, before the
+    reveal point): the step it is in by the contract, and the step's end in chain time, null where only people decide.
+    With the step `delivery` it was awarded, and its Poster can open the work once a Guardian has delivered the key."""
 
     EVENT: ClassVar[str] = "status.running"
     WHEN: ClassVar[str] = "one for each, by when its step ends"
     account: Address
     bounty_id: BountyId
-    role: Literal["poster", "solver"]
-    step: Step
+    role: Literal["poster", "solver", "guardian"]
+    step: Literal[Step, "delivery"]
     at: UnixSeconds | None
 
     def text(self, screen: "Screen") -> Iterator[Shown]:

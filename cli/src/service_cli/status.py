@@ -17,7 +17,7 @@ from service_cli.events import AccountStatus, Role, RunningBounty, StatusTotal, 
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
 from service_cli.shell.output import emit, remark, warn
-from service_cli.shell.progress import next_step
+from service_cli.shell.progress import Step, next_step
 from service_cli.shell.text import About, moment
 from service_cli.shell.text import wei as in_wei
 
@@ -76,7 +76,7 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     for task in tasks:
         task.show(now)
-    running = [each for account in accounts for each in bounties.running(account, now)]
+    running = [each for account in accounts for each in bounties.running(account, deliveries, now)]
     running.sort(key=lambda each: (each.at is None, each.at, each.bounty_id))
     for each in running:
         emit(each, lambda: About(now=now))
@@ -112,14 +112,20 @@ def _show_account(chain: "ChainClient", account: Address, roles: tuple[Role, ...
 
 
 class _Deliveries:
-    """Whether a Poster waits for a winning key. Only the API knows; one that cannot say is asked once."""
+    """Whether a Poster waits for a winning key. Only the API knows, and is asked once; of all where it cannot say."""
 
     def __init__(self, api: "ApiClient") -> None:
         self._api = api
         self._answers = True
+        self._owed: dict[BountyId, bool] = {}
 
     def owed(self, bounty_id: BountyId, bounty: "BountyView") -> bool:
         """False, too, where the API cannot say."""
+        if bounty_id not in self._owed:
+            self._owed[bounty_id] = self._is_owed(bounty_id, bounty)
+        return self._owed[bounty_id]
+
+    def _is_owed(self, bounty_id: BountyId, bounty: "BountyView") -> bool:
         from bounty_protocol.errors import ServiceError
 
         from service_cli.api import is_delivered
@@ -156,21 +162,31 @@ class _Bounties:
                 self._views[bounty_id] = self._chain.bounty(bounty_id)
             yield bounty_id, self._views[bounty_id]
 
-    def running(self, account: Address, now: int) -> Iterator[RunningBounty]:
-        """Open ones that it funded or submitted to, by the contract."""
-        from service_cli.chain.session import chain_errors
-
+    def running(self, account: Address, deliveries: _Deliveries, now: int) -> Iterator[RunningBounty]:
+        """What goes on without it: open ones, by the contract, and an award whose key is still to be delivered."""
         for bounty_id, bounty in self.of(account):
             if bounty.outcome is not None:
-                continue
-            with chain_errors():
-                submitted = self._chain.hub.submission(bounty_id, account) != ZERO_BYTES32
-            if account != bounty.poster and not submitted:
+                if _awaits_key(self._chain, deliveries, bounty_id, bounty, account):
+                    yield RunningBounty(account, bounty_id, "poster", "delivery", None)
                 continue
             schedule = Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
             step = next_step(schedule, now, has_submissions=bounty.has_submissions, is_final=False)
-            role: Literal["poster", "solver"] = "poster" if account == bounty.poster else "solver"
-            yield RunningBounty(account, bounty_id, role, step.step, step.at)
+            if (role := self._role(bounty_id, bounty, account, step.step)) is not None:
+                yield RunningBounty(account, bounty_id, role, step.step, step.at)
+
+    def _role(
+        self, bounty_id: BountyId, bounty: "BountyView", account: Address, step: Step
+    ) -> Literal["poster", "solver", "guardian"] | None:
+        """Its part in an open bounty; a Guardian has one here until the reveal point, and then a task."""
+        from service_cli.chain.session import chain_errors
+
+        if account == bounty.poster:
+            return "poster"
+        with chain_errors():
+            if self._chain.hub.submission(bounty_id, account) != ZERO_BYTES32:
+                return "solver"
+        sealed = step in {"submissions", "reveal"}
+        return "guardian" if sealed and account in self._chain.pinned_roster(bounty).accounts else None
 
 
 def _tasks(
@@ -210,7 +226,7 @@ def _of_bounty(
     if bounty.outcome is Outcome.AWARDED and guards and deliveries.owed(bounty_id, bounty):
         delivering = f"service-cli guardian:deliver-key {bounty_id}"
         yield Task(account, bounty_id, "deliver", "was won: its Poster waits for the key", None, delivering)
-    if bounty.outcome is Outcome.AWARDED and account == bounty.poster and not _is_opened(chain, bounty_id, bounty):
+    if _may_open(chain, bounty_id, bounty, account) and not deliveries.owed(bounty_id, bounty):
         opening = f"service-cli poster:open-winning-submission {bounty_id}"
         yield Task(account, bounty_id, "open", "was won: the work can be opened", None, opening)
 
@@ -221,6 +237,19 @@ def _for_wallet(task: Task) -> Task:
         return task
     which = str(task.bounty_id) if task.task == "claim" else "--all"
     return replace(task, command=f"service-cli claim {which} --claimant-address {task.account}")
+
+
+def _may_open(chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView", account: Address) -> bool:
+    """Whether this Poster has winning work that it did not open on this machine."""
+    is_awarded = bounty.outcome is Outcome.AWARDED
+    return is_awarded and account == bounty.poster and not _is_opened(chain, bounty_id, bounty)
+
+
+def _awaits_key(
+    chain: "ChainClient", deliveries: _Deliveries, bounty_id: BountyId, bounty: "BountyView", account: Address
+) -> bool:
+    """Whether this Poster can open the winning work only once a Guardian has delivered its key."""
+    return _may_open(chain, bounty_id, bounty, account) and deliveries.owed(bounty_id, bounty)
 
 
 def _is_opened(chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView") -> bool:
@@ -235,7 +264,8 @@ def _is_opened(chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView") 
 def status(addresses: tuple[Address, ...], network: str | None, api_base_url: str | None) -> None:
     """Show your accounts, and what waits for them in every role: judging, claiming, opening.
 
-    Open bounties that an account funded or submitted to are shown below that, each with its stage and until when.
+    Open bounties that an account funded, submitted to, or will judge once the reveal point is reached are shown below
+    that, each with its stage and until when; so is an award whose key no Guardian has delivered yet.
 
     \b
     Reads:    the keys that are configured, to know their accounts; nothing is signed
