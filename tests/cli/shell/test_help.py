@@ -52,6 +52,14 @@ def anyone(stage: Stage) -> Case:
     return Case(home, ("", stage.awarded.bounty), "", stage.ledger.people.poster.address, 0)
 
 
+def writer(stage: Stage) -> Case:
+    """A Poster whose page the rules have an issue with."""
+    case = anyone(stage)
+    page = case.home.home / "bounty_challenge.md"
+    page.write_bytes(page.read_bytes().replace(b"It prints 1.", b"It is of high quality."))
+    return case
+
+
 def keeper(stage: Stage) -> Case:
     """A Guardian at a machine without a key file."""
     return replace(scenes.heartbeat(stage), event="")
@@ -103,6 +111,7 @@ def author(stage: Stage) -> Case:
 
 READY: dict[str, Callable[[Stage], Case]] = {
     "poster:new": author,
+    "poster:check": writer,
     "poster:publish-fund": funder,
     "poster:open-winning-submission": scenes.receive,
     "solver:submit": scenes.seal,
@@ -122,7 +131,7 @@ READY: dict[str, Callable[[Stage], Case]] = {
 
 SHELL = set("|<>;&`()*")
 UNHEALTHY = {"doctor", "poster:check", "audit"}
-"""This chain lives in the past, as ``doctor`` reports: its page's deadline has passed. An audit finds that the twin has
+"""This chain lives in the past, as ``doctor`` reports; a page is checked that is not ready. An audit finds that the twin has
 no VerificationRecord."""
 
 
@@ -159,6 +168,13 @@ def test_example__of_a_command_s_help__does_what_it_says(played: Stage, name: st
         assert ran.last["event"] == whole[line]
     elif case.event and "--check" not in line and "--template" not in line and "--claimant-address" not in line:
         assert ran.last["event"] == case.event
+
+
+def test_help__of_service_audit__has_the_examples_of_that_program(shell: Terminal) -> None:
+    for ran, program in ((shell.audit("--help"), "service-audit"), (shell.run("help", "audit"), "service-cli audit")):
+        examples = ran.stdout.partition("Examples: ")[2].partition("Exit:")[0]
+        assert examples.split("\n")[0] == f"{program} 7"
+        assert ("service-cli" in examples) is (program != "service-audit")
 
 
 def test_examples__of_every_command__are_there_and_fit_a_terminal(shell: Terminal) -> None:

@@ -69,6 +69,8 @@ _ROLES = click.Choice(["poster", "guardian"])
 def _with_options(name: str, kind: type[HelpedCommand]) -> click.Command:
     """The same command under one of its two names."""
     made = command(name, "service_audit", api=True, kind=kind)(_audit)
+    if kind is AuditCommand and made.help is not None:  # its examples are typed as that program
+        made.help = made.help.replace("service-cli audit", name)
     file = click.Path(path_type=Path)
     made.params += [
         click.Option(["--bundle"], type=file, help="Also write the evidence to this new zip file."),
