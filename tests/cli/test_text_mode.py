@@ -170,6 +170,15 @@ def test_show__at_a_terminal__is_a_page_of_money_times_people_and_the_challenge(
     assert all(width(line) <= columns for line in text.splitlines() if len(line.split()) > 1 and "0x" not in line)
 
 
+def test_show__of_a_bounty_that_ended__names_who_can_claim(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, ended: int
+) -> None:
+    silent = ledger.ended_in_silence()
+    for bounty, who in ((ended, "The winner"), (silent, "The Poster")):
+        out = " ".join(poster.run("bounty:show", str(bounty), "--text").stdout.split())
+        assert f"Next {who} claims with service-cli claim {bounty}" in out
+
+
 def test_show__a_page_that_is_not_the_committed_one__is_named(ledger: Ledger, api: ApiTwin, poster: Terminal) -> None:
     bounty, page = ledger.fund(seconds=86_400)
     api.keep_page(page)

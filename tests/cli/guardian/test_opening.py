@@ -528,6 +528,19 @@ def test_open__of_both_or_of_neither__is_a_usage_error(guardian: Terminal, words
     assert guardian.run("guardian:open", "7", *words, code=2).events == ()
 
 
+def test_open__of_a_bounty_without_submissions__states_that_there_is_nothing(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal
+) -> None:
+    bounty, page = ledger.fund(seconds=100)
+    api.keep_page(page)
+    ledger.reveal(bounty)
+    ran = guardian.run("guardian:open", str(bounty))
+    assert (ran.last["opened"], ran.last["not_opened"]) == (0, 0)
+    text = " ".join(guardian.run("guardian:open", str(bounty), "--text").stdout.split())
+    assert f"Bounty {bounty} has no Submission: there is nothing to open or to judge." in text
+    assert "Done." not in text
+
+
 def test_open__of_a_bounty_before_its_reveal_point_or_by_another_account__signs_nothing(
     ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted, bounty: str
 ) -> None:

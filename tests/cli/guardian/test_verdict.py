@@ -422,6 +422,16 @@ def test_reasons__that_are_empty_or_not_filled_in__are_refused(text: str) -> Non
     assert refused.value.code == "reasons_unfinished"
 
 
+@pytest.mark.parametrize("body", [b"", b" \n\n"])
+def test_verdict__of_an_empty_file__is_refused_as_that(rpc: RpcProxy, judging: tuple[Terminal, str], body: bytes) -> None:
+    home, bounty = judging
+    (home.home / "body.md").write_bytes(body)
+    refused = home.run("guardian:verdict", bounty, "no_valid_submission", "--unopened", "body.md", code=1).last
+    assert (refused["code"], rpc.sent()) == ("reasons_unfinished", 0)
+    assert "is empty" in str(refused["message"])
+    assert "frontmatter" not in str(refused)
+
+
 def test_reasons__filled_in__are_without_the_comment_and_a_file_of_one_s_own_is_its_bytes() -> None:
     filled = EMPTY.replace("<Why this Verdict follows, in a sentence or two.>", "Nothing fits.")
     assert reasons_of(filled) == "# Bounty 7: no_valid_submission\n\n## Result\n\nNothing fits.\n"

@@ -91,6 +91,7 @@ def test_submit__of_changed_work__replaces_what_this_machine_recorded_and_says_s
     (solver.home / "work" / "main.py").write_text("print(2)\n")
     replaced = solver.run("solver:submit", "--quiet", bounty, work)
     assert f"this replaces your Submission {former}" in replaced.words
+    assert "that one no longer counts" in replaced.words
     assert replaced.last["submission_commitment"] == on_chain(ledger, bounty) != former
     assert "this replaces" not in solver.run("solver:submit", bounty, work).words
 

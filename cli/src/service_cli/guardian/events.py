@@ -187,6 +187,10 @@ class OpenedBounty(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         bounty_id, before, problems = self.bounty_id, self.opened_before, self.not_opened
+        if not (self.opened or before or problems):
+            yield f"Bounty {bounty_id} has no Submission: there is nothing to open or to judge."
+            yield following("guardian:judgeable")
+            return
         opened = counted(self.opened, "Submission")
         if before and not self.opened and not problems:
             yield f"{screen.good('Done.')} Nothing of bounty {bounty_id} is left to open; it is in {self.output_dir}."

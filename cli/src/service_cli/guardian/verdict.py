@@ -474,7 +474,11 @@ def doubt_of(text: str) -> str | None:
 
 
 def filled_in(body: bytes) -> bytes:
-    """A body from a file: exactly its bytes, unless it was begun as a template."""
+    """A body from a file: exactly its bytes, unless it was begun as a template; an empty one is refused."""
+    if not body.strip():
+        message = "There are no reasons: what was named as their file is empty."
+        next_action = "Write them as Markdown text; without a file, at a terminal, an editor opens with the criteria."
+        raise CommandRefused("reasons_unfinished", message, next_action=next_action)
     return reasons_of(body.decode("utf-8", "replace")).encode() if body.startswith(_COMMENT.encode()) else body
 
 

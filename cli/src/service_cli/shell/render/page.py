@@ -34,7 +34,7 @@ def bounty_page(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
         yield from record_items(read(VerificationRecord, detail.verification_record), screen)
     yield from _challenge(detail, page)
     yield Heading("Next")
-    yield Whole(f" service-cli {_command(detail, screen)}")
+    yield _next(detail, screen)
 
 
 def _page_of(detail: BountyDetail) -> ChallengePage | None:
@@ -64,12 +64,15 @@ def _state(detail: BountyDetail, screen: Screen) -> str:
     return f"Final, and {screen.good('awarded')} to {facts.winner.solver_address}{reason}."
 
 
-def _command(detail: BountyDetail, screen: Screen) -> str:
-    if detail.facts.outcome is not None:
-        return f"claim {detail.bounty_id}"
-    if screen.now < detail.facts.submission_deadline:
-        return f"solver:submit --check {detail.bounty_id} DIRECTORY"
-    return f"bounty:watch {detail.bounty_id}"
+def _next(detail: BountyDetail, screen: Screen) -> Item:
+    """The next command. No key is read to look at a bounty, so a claim is shown with who can make it."""
+    facts, bounty_id = detail.facts, detail.bounty_id
+    if facts.outcome is not None:
+        who = "Poster" if facts.winner is None else "winner"
+        return Field(f"The {who}", f"claims with service-cli claim {bounty_id}", whole=True)
+    if screen.now < facts.submission_deadline:
+        return Whole(f" service-cli solver:submit --check {bounty_id} DIRECTORY")
+    return Whole(f" service-cli bounty:watch {bounty_id}")
 
 
 def _money(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
