@@ -102,7 +102,7 @@ def test_shell__of_a_person__is_the_caller_s_with_that_person_s_keys_in_a_folder
             (
                 f"echo $SERVICE_{person.role.upper()}_ADDRESS",
                 *("ls", "command -v service-cli", "echo $SERVICE_OUTPUT", "echo $XDG_STATE_HOME"),
-                'cmp -s "$SERVICE_LOCAL_STACK" ../' + person.name + '.env && echo same',
+                'cmp -s "$SERVICE_LOCAL_STACK" ../' + person.name + ".env && echo same",
                 'echo "keys=$SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY$SERVICE_OTHER_PRIVATE_KEYS_JSON"',
             )
         )

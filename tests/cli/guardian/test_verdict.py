@@ -423,7 +423,9 @@ def test_reasons__that_are_empty_or_not_filled_in__are_refused(text: str) -> Non
 
 
 @pytest.mark.parametrize("body", [b"", b" \n\n"])
-def test_verdict__of_an_empty_file__is_refused_as_that(rpc: RpcProxy, judging: tuple[Terminal, str], body: bytes) -> None:
+def test_verdict__of_an_empty_file__is_refused_as_that(
+    rpc: RpcProxy, judging: tuple[Terminal, str], body: bytes
+) -> None:
     home, bounty = judging
     (home.home / "body.md").write_bytes(body)
     refused = home.run("guardian:verdict", bounty, "no_valid_submission", "--unopened", "body.md", code=1).last

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from bounty_protocol.chain.abi import hub_abi
@@ -76,9 +77,9 @@ def test_publish_fund__of_a_page_that_the_rules_refuse__sends_nothing_and_names_
     page.write_bytes(ledger.page().replace(b"It prints 1.", b"It is of high quality."))
     refused = poster.run("poster:publish-fund", str(page), code=1).last
     assert refused["code"] == "page_not_ready"
-    (issue,) = refused["issues"]
+    (issue,) = cast("list[dict[str, str]]", refused["issues"])
     assert issue["path"] == "acceptance_criteria[0]"
-    assert str(issue["message"]).startswith("Line 9: ")
+    assert issue["message"].startswith("Line 9: ")
     assert f"poster:check {page}" in str(refused["next_action"])
     assert (rpc.sent(), api.approvals()) == (0, [])
 
@@ -629,10 +630,9 @@ def test_check__with_a_key__looks_at_its_account_unless_another_is_named(
 ) -> None:
     words = ("poster:publish-fund", "--check", str(page))
     assert poster.run(*words).last["event"] == "publish_fund.checked"
-    beggar = {"SERVICE_POSTER_PRIVATE_KEY": "0x" + "77" * 32}
-    refused = poster.run(*words, code=1, **beggar).last
-    assert refused["code"] == "balance_insufficient"
-    named = poster.run(*words, "--poster-address", ledger.people.poster.address, **beggar).last
+    beggar = Terminal(poster.home, {**poster.environment, "SERVICE_POSTER_PRIVATE_KEY": "0x" + "77" * 32})
+    assert beggar.run(*words, code=1).last["code"] == "balance_insufficient"
+    named = beggar.run(*words, "--poster-address", ledger.people.poster.address).last
     assert named["event"] == "publish_fund.checked"
     assert (rpc.sent(), api.server.requests) == (0, [])
 

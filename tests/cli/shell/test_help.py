@@ -131,8 +131,8 @@ READY: dict[str, Callable[[Stage], Case]] = {
 
 SHELL = set("|<>;&`()*")
 UNHEALTHY = {"doctor", "poster:check", "audit"}
-"""This chain lives in the past, as ``doctor`` reports; a page is checked that is not ready. An audit finds that the twin has
-no VerificationRecord."""
+"""This chain lives in the past, as ``doctor`` reports; a page is checked that is not ready. An audit finds that the
+twin has no VerificationRecord."""
 
 
 def typed(case: Case, line: str, **values: str) -> Ran:

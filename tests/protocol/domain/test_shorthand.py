@@ -87,7 +87,7 @@ def test_moment__that_is_none_or_names_no_zone__is_refused(text: str) -> None:
 def test_time__in_m__is_refused_with_what_it_may_mean(read: Callable[[str], int]) -> None:
     with pytest.raises(ValueError, match="m could be minutes or months: write 5 minutes"):
         read("5m")
-    with pytest.raises(ValueError, match="(?!.*could be)3 days.* 90 minutes"):
+    with pytest.raises(ValueError, match=r"90 minutes$"):
         read("5x")
 
 

@@ -192,7 +192,7 @@ def poster_check(page: str, offline: bool, service: bool, network: str | None, a
 
 @command("poster:publish-fund", "publish_fund", api=True, sends=True)
 @click.option("--check", is_flag=True, help="Only check page and balance, and show what funding costs; needs no key.")
-@click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role to check; else the key's account.")
+@click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role; else the key's account.")
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
 @click.option("--again", is_flag=True, help="Fund all the same: a bounty with its own escrow beside earlier ones.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")

@@ -81,8 +81,8 @@ def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -
     call, commitment = submit_call(work, envelope), envelope.commitment()
     if (former := require_place(work, envelope, journal, replace=replace)) is not None:
         warn(
-            f"this replaces your Submission {former} to bounty {work.bounty_id}: that one no longer counts, and this one "
-            "counts from its own block"
+            f"this replaces your Submission {former} to bounty {work.bounty_id}: that one no longer counts, and this "
+            "one counts from its own block"
         )
     step = _step(commitment)
     signer, recorded = (
