@@ -24,6 +24,7 @@ from bounty_protocol.types import BlockNumber, BountyId
 
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of
+from service_cli.shell.local_stack import ended_stack
 from service_cli.shell.output import clock_while, say, warn
 from service_cli.shell.text import DATE_SECONDS, clock_off, printable
 
@@ -312,7 +313,8 @@ class ApiClient:
                 response = attempt()
             except _NotThere as away:
                 restart.begin()
-                if (once and away.was_sent) or not restart.has_time_for(RESTART_PAUSE_SECONDS):
+                returns = restart.has_time_for(RESTART_PAUSE_SECONDS) and ended_stack() is None
+                if (once and away.was_sent) or not returns:
                     raise
                 if not is_said:
                     again = f"it is asked again for {RESTART_SECONDS:.0f} s"

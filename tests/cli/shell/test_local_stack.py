@@ -1,6 +1,9 @@
-"""A shell that outlives its local stack: its commands report that, and what to do."""
+"""A shell that outlives its local stack: its commands report that at once, and what to do."""
 
 from pathlib import Path
+
+import pytest
+from service_cli import api as api_module
 
 from tests.cli.terminal import Terminal
 
@@ -8,22 +11,45 @@ NOWHERE = "http://127.0.0.1:9"
 """Where nothing listens."""
 
 
-def test_failure__in_the_shell_of_a_stack_that_ended__names_that_and_how_to_go_on(
-    shell: Terminal, tmp_path: Path
-) -> None:
-    file = tmp_path / "stack" / "poster.env"
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The environment file of a person of the stack."""
+    path = tmp_path / "stack" / "poster.env"
+    path.parent.mkdir()
+    path.write_text(f"SERVICE_RPC_URL='{NOWHERE}'\n")
+    return path
+
+
+@pytest.fixture
+def home(shell: Terminal, file: Path) -> Terminal:
+    """A shell of that person."""
     stack = {"SERVICE_LOCAL_STACK": str(file), "SERVICE_API_BASE_URL": NOWHERE, "SERVICE_RPC_URL": NOWHERE}
-    home = Terminal(shell.home, {**shell.environment, **stack})
-    file.parent.mkdir()
-    file.write_text(f"SERVICE_RPC_URL='{NOWHERE}'\n")
-    runs = home.run("bounty:list", code=1).last  # its stack is there, but for the API
-    assert (runs["code"], "did not answer" in str(runs["message"])) == ("api_unreachable", True)
-    for other, what in (("SERVICE_RPC_URL='http://127.0.0.1:10'\n", "Another one runs"), (None, "./noxw -s stack")):
-        if other is None:
-            file.unlink()
-        else:
-            file.write_text(other)
-        ended = home.run("bounty:list", code=1).last
-        assert (ended["code"], ended["message"]) == ("api_unreachable", "The local stack of this shell has ended.")
-        assert what in str(ended["next_action"])
-        assert f"{tmp_path}/stack/poster/shell" in str(ended["next_action"])
+    return Terminal(shell.home, {**shell.environment, **stack})
+
+
+def test_failure__in_the_shell_of_a_stack_that_runs__is_the_api_s(home: Terminal) -> None:
+    ran = home.run("bounty:list", code=1)
+    assert ran.last["code"] == "api_unreachable"
+    assert "The API at 127.0.0.1:9 did not answer" in str(ran.last["message"])
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [(None, "Start it again with ./noxw -s stack."), ("SERVICE_RPC_URL='http://127.0.0.1:10'\n", "Another one runs")],
+    ids=["ended", "another one"],
+)
+def test_failure__in_the_shell_of_a_stack_that_ended__names_that_at_once_and_how_to_go_on(
+    home: Terminal, file: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, what: str
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(api_module, "pause", waited.append)
+    monkeypatch.setattr(api_module, "RESTART_SECONDS", 5.0)
+    if text is None:
+        file.unlink()
+    else:
+        file.write_text(text)
+    ended = home.run("bounty:list", code=1).last
+    assert (ended["code"], ended["message"]) == ("api_unreachable", "The local stack of this shell has ended.")
+    assert what in str(ended["next_action"])
+    assert f"{file.with_suffix('')}/shell" in str(ended["next_action"])
+    assert waited == []
