@@ -160,6 +160,18 @@ def test_number__that_no_row_can_have__finds_none(service: Service, filters: str
     assert list(data(ask(service, f"{{ {filters} {{ id }} }}")).values()) == [[]]
 
 
+@pytest.mark.parametrize("extensions", [{}, {"clientLibrary": {"name": "@apollo/client", "version": "4.0.0"}}, None])
+def test_extensions__as_clients_send_them__change_nothing(service: Service, extensions: object) -> None:
+    body = {"query": "{ _meta { block { number } } }", "operationName": None, "extensions": extensions}
+    assert service.client.post("/subgraph", json=body).status_code == 200
+
+
+@pytest.mark.parametrize("more", [{"extensions": []}, {"extensions": "x"}, {"id": "x"}])
+def test_request__with_another_key__is_refused(service: Service, more: dict[str, object]) -> None:
+    answer = service.client.post("/subgraph", json={"query": "{ _meta { block { number } } }", **more})
+    assert (answer.status_code, error_of(answer)["code"]) == (400, "invalid_request")
+
+
 def test_operation_name_that_is_empty_names_none(service: Service) -> None:
     body = {"query": "{ _meta { block { number } } }", "operationName": ""}
     assert service.client.post("/subgraph", json=body).status_code == 200

@@ -902,6 +902,9 @@ export interface components {
         };
         /** @description One query, as GraphQL over HTTP has it. */
         GraphqlRequest: {
+            extensions?: {
+                [key: string]: unknown;
+            };
             operationName?: string | null;
             query: string;
             variables?: {

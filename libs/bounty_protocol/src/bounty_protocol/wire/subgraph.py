@@ -13,6 +13,8 @@ class GraphqlRequest:
     query: str
     variables: Annotated[dict[str, object] | None, OMITTED] = None
     operationName: str | None = None  # noqa: N815  # the name that GraphQL over HTTP gives it
+    extensions: Annotated[dict[str, object] | None, OMITTED] = None
+    """Of the client's own; nothing reads them."""
 
 
 @dataclass(frozen=True, slots=True)

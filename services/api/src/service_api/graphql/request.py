@@ -65,7 +65,8 @@ class GraphQLRequest:
 
 
 def read_request(body: bytes) -> GraphQLRequest:
-    """Read ``{"query": …, "variables": …, "operationName": …}``; 400 ``invalid_request`` for anything else."""
+    """Read ``{"query": …, "variables": …, "operationName": …, "extensions": …}``; 400 ``invalid_request`` for anything
+    else."""
     query, variables, name = _read_json(body)
     document, fragments = _kept(query) if len(query) <= MAX_KEPT_LETTERS else _checked(query)
     operation = get_operation_ast(document, name)
@@ -110,8 +111,10 @@ def _read_json(body: bytes) -> tuple[str, dict[str, Any], str | None]:
         value = json.loads(body, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         refuse("must be a JSON object with a query, its numbers within the range of a double")
-    if not isinstance(value, dict) or set(value) - {"query", "variables", "operationName"}:
-        refuse("must hold query, variables and operationName only")
+    if not isinstance(value, dict) or set(value) - {"query", "variables", "operationName", "extensions"}:
+        refuse("must hold query, variables, operationName and extensions only")
+    if not isinstance(value.get("extensions"), dict | None):  # read by nobody here: clients send theirs with each query
+        refuse("must hold extensions as an object")
     query, variables, name = value.get("query"), value.get("variables"), value.get("operationName")
     if not isinstance(query, str) or not isinstance(variables, dict | None) or not isinstance(name, str | None):
         refuse("must hold query as a string, variables as an object and operationName as a string")
