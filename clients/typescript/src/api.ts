@@ -130,6 +130,7 @@ function parsed(text: string): { code: string; message: string; issues: Issue[];
   }
 }
 
+/** Whether a value of an answer is one concern of it: a path and a message. */
 export function isIssue(value: unknown): value is Issue {
   const { path, message } = (value ?? {}) as Record<string, unknown>;
   return typeof path === "string" && typeof message === "string";
