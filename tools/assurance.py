@@ -216,6 +216,12 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "10,000 files and 1 GiB between the TypeScript client and Python, 10,000 altered files refused alike",
             "tests/clients",
         ),
+        CampaignStep(
+            "typescript-package",
+            "the TypeScript client packed by a fresh clone, installed into fresh projects: types, Node, Vite in a "
+            "browser, a server-rendering framework, each with the lowest and the newest viem",
+            (PYTHON, "-m", "tools.typescript_package"),
+        ),
         _tests(
             "pages",
             "every page in a browser, narrow and wide, light and dark; hostile pages with the policy on and off",

@@ -1,11 +1,12 @@
 """``./noxw -s release``: what a release publishes, made in ``.local/release/VERSION``.
 
-    python tools/release.py [--draft] [--images FILE]
+    python tools/release.py [--draft] [--images FILE] [--repository URL]
 
-The client's wheel and sdist, the Hub's artifact with the standard JSON input that explorers take, the changelog's part
-as notes, the manifests of both overlays where ``--images`` names the pushed images by digest, and ``SHA256SUMS`` over
-all of them. The same commit makes the same bytes. Refused, unless ``--draft``: files that are not committed, a
-changelog without this version, and a commit that does not carry the tag ``vVERSION``.
+The client's wheel and sdist, the TypeScript client's tarball for npm, the Hub's artifact with the standard JSON input
+that explorers take, the changelog's part as notes, the manifests of both overlays where ``--images`` names the pushed
+images by digest, and ``SHA256SUMS`` over all of them. The same commit makes the same bytes. Refused, unless
+``--draft``: files that are not committed, a changelog without this version, and a commit that does not carry the tag
+``vVERSION``.
 """
 
 import argparse
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Final
 
 import service_cli
+
+from tools.typescript_package import packed
 
 TOP: Final = Path(__file__).resolve().parent.parent
 UNRELEASED: Final = "Unreleased"
@@ -36,6 +39,7 @@ def main() -> int:
     parser.add_argument(
         "--images", type=Path, metavar="FILE", help="the pushed images, as ./noxw -s manifests takes them"
     )
+    parser.add_argument("--repository", metavar="URL", help="where the sources are, for the tarball: git+https://...")
     parser.add_argument("--to", type=Path, default=TOP / ".local/release", help="where; default .local/release")
     options = parser.parse_args()
     version = service_cli.__version__
@@ -51,6 +55,7 @@ def main() -> int:
     folder.mkdir(parents=True)
     (folder / "NOTES.md").write_text(notes, encoding="utf-8")
     _make_client(folder)
+    packed(folder, options.repository)
     _make_hub(folder)
     if options.images is not None:
         _make_manifests(folder, options.images.resolve())
