@@ -18,8 +18,9 @@ export {
 export type { Roster, Terms } from "./commitments.js";
 export { REFUSALS } from "./generated/refusals.js";
 export { FUNDED_QUERY, MOST_LISTED, MOST_NOTICES, RECENT_BLOCKS } from "./generated/witnesses.js";
-export { ServiceError } from "./errors.js";
-export type { ErrorDetails, Failure, Issue } from "./errors.js";
+export type { ApiCode } from "./generated/codes.js";
+export { ServiceError, hasCode } from "./errors.js";
+export type { ClientCode, ErrorCode, ErrorDetails, Failure, Issue } from "./errors.js";
 export {
   allowanceCall,
   fundingCall,

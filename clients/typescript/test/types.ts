@@ -19,7 +19,7 @@ expectTypeOf(client.answerOf<number>).toEqualTypeOf<
 expectTypeOf(client.isIssue).guards.toEqualTypeOf<types.Issue>();
 expectTypeOf(client.isIssue).parameters.toEqualTypeOf<[unknown]>();
 expectTypeOf(client.uploadCiphertext).parameters.toEqualTypeOf<
-  [types.Schemas["UploadTarget"], Blob, (AbortSignal | null)?]
+  [types.Schemas["UploadTarget"], Blob, { readonly signal?: AbortSignal }?]
 >();
 expectTypeOf(client.uploadCiphertext).returns.toEqualTypeOf<Promise<void>>();
 expectTypeOf<types.Api>().toHaveProperty("GET").toBeFunction();
@@ -123,6 +123,15 @@ expectTypeOf<types.ServiceError["issues"]>().toEqualTypeOf<readonly types.Issue[
 expectTypeOf<types.ErrorDetails["retryAfter"]>().toEqualTypeOf<number | undefined>();
 expectTypeOf<types.Failure>().extract<"age_tampered">().toEqualTypeOf<"age_tampered">();
 expectTypeOf<types.Failure>().extract<"no_failure">().toBeNever();
+expectTypeOf<types.ApiCode>().extract<"bounty_not_found" | "no_code">().toEqualTypeOf<"bounty_not_found">();
+expectTypeOf<types.ClientCode>().extract<"storage_refused" | "no_code">().toEqualTypeOf<"storage_refused">();
+expectTypeOf<types.ErrorCode>().extract<types.ApiCode>().toEqualTypeOf<types.ApiCode>();
+expectTypeOf<types.ErrorCode>().extract<types.Failure>().toEqualTypeOf<types.Failure>();
+expectTypeOf<types.ErrorCode>().extract<"time_disagrees" | "no_code">().toEqualTypeOf<"time_disagrees">();
+expectTypeOf(client.hasCode<"age_tampered">).guards.toExtend<types.ServiceError>();
+expectTypeOf(client.hasCode<"age_tampered">).guards.toHaveProperty("code").toExtend<"age_tampered">();
+// @ts-expect-error no error has this code
+client.hasCode(new Error(), "age_tampred");
 expectTypeOf<types.Issue>().toEqualTypeOf<{ readonly path: string; readonly message: string }>();
 expectTypeOf(client.REFUSALS).toEqualTypeOf<Readonly<Record<string, readonly [string, string]>>>();
 
@@ -226,7 +235,9 @@ expectTypeOf<types.Beacon>().toEqualTypeOf<{
   readonly genesisTime: number;
   readonly periodSeconds: number;
 }>();
-expectTypeOf(client.fetchBeacon).parameters.toEqualTypeOf<[number, types.Beacon, readonly string[]]>();
+expectTypeOf(client.fetchBeacon).parameters.toEqualTypeOf<
+  [number, types.Beacon, readonly string[], { readonly signal?: AbortSignal }?]
+>();
 expectTypeOf(client.fetchBeacon).returns.toEqualTypeOf<Eventually>();
 expectTypeOf(client.roundAt).toEqualTypeOf<(revealAt: number, beacon: types.Beacon) => number>();
 expectTypeOf(client.verifyBeacon).toEqualTypeOf<
@@ -260,7 +271,7 @@ expectTypeOf<types.PinnedBounty>().toEqualTypeOf<{
 
 // Sealing and opening
 expectTypeOf(client.sealSubmission).parameters.toEqualTypeOf<
-  [readonly types.ArtifactEntry[], types.SealFor, WritableStream<Uint8Array>]
+  [readonly types.ArtifactEntry[], types.SealFor, WritableStream<Uint8Array>, types.TransferOptions?]
 >();
 expectTypeOf(client.sealSubmission).returns.toEqualTypeOf<Promise<types.SealedSubmission>>();
 expectTypeOf(client.archiveStream).toEqualTypeOf<
@@ -276,8 +287,23 @@ expectTypeOf(client.openArtifact).parameters.toEqualTypeOf<
     string,
     types.Envelope,
     (entry: types.OpenedEntry) => void | Promise<void>,
-    types.ArchiveLimits?,
+    types.OpenOptions?,
   ]
+>();
+expectTypeOf<types.OpenOptions>().toEqualTypeOf<{
+  readonly limits?: types.ArchiveLimits;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: types.Progress) => void) | undefined;
+}>();
+expectTypeOf<types.Progress>().toEqualTypeOf<{ readonly done: number; readonly total: number | undefined }>();
+expectTypeOf<types.TransferOptions["signal"]>().toEqualTypeOf<AbortSignal | undefined>();
+expectTypeOf<types.TransferOptions["onProgress"]>().toEqualTypeOf<((at: types.Progress) => void) | undefined>();
+expectTypeOf(client.downloadCiphertext).toEqualTypeOf<
+  (
+    url: string,
+    envelope: Pick<types.Envelope, "ciphertext">,
+    options?: types.TransferOptions,
+  ) => ReadableStream<Uint8Array>
 >();
 expectTypeOf(client.wrapContentKey).toEqualTypeOf<(identity: string, publicKey: Hex) => string>();
 expectTypeOf(client.unwrapContentKey).toEqualTypeOf<(wrapped: string, key: string, content: Hex) => Eventually>();
