@@ -213,8 +213,8 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         _tests(
             "typescript",
-            "10,000 files and 1 GiB between the TypeScript client and Python, 10,000 altered files refused alike, 10,000 "
-            "drawn requests, terms and envelopes, each public type made any",
+            "10,000 files and 1 GiB between the TypeScript client and Python, 10,000 altered files refused alike, "
+            "10,000 drawn requests, terms and envelopes, each public type made any",
             "tests/clients",
         ),
         CampaignStep(

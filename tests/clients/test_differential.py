@@ -5,7 +5,7 @@ A campaign (``SERVICE_CAMPAIGN=full``) draws 10,000 cases, a usual run 150 of th
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pytest
@@ -163,7 +163,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, Found]:
     draw = source("typescript differential")
     vectors = json.loads((PACKAGE.parents[1] / "tests/vectors/envelope.json").read_text(encoding="utf-8"))
     accepted = [json.loads(each["envelope"]) for each in vectors["accepted"]]
-    drawn = {
+    drawn: Mapping[str, Sequence[tuple[object, object]]] = {
         "approvals": [approval(draw) for _ in range(APPROVALS)],
         "terms": [hashed(draw) for _ in range(TERMS)],
         "envelopes": [altered(draw, draw.choice(accepted)) for _ in range(ENVELOPES)],
