@@ -213,8 +213,15 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         _tests(
             "typescript",
-            "10,000 files and 1 GiB between the TypeScript client and Python, 10,000 altered files refused alike",
+            "10,000 files and 1 GiB between the TypeScript client and Python, 10,000 altered files refused alike, "
+            "10,000 drawn requests, terms and envelopes, each public type made any",
             "tests/clients",
+        ),
+        CampaignStep(
+            "typescript-package",
+            "the TypeScript client packed by a fresh clone, installed into fresh projects: types, Node, Vite in a "
+            "browser, a server-rendering framework, each with the lowest and the newest viem",
+            (PYTHON, "-m", "tools.typescript_package"),
         ),
         _tests(
             "pages",

@@ -1,12 +1,13 @@
 """``./noxw -s release``: what a release publishes, made in ``.local/release/VERSION``.
 
-    python tools/release.py [--draft] [--images FILE] [--mcp-name NAME]
+    python tools/release.py [--draft] [--images FILE] [--mcp-name NAME] [--repository URL]
 
 The wheels and sdists of the client and of the server for agents, that server's entry for the public registry where
-``--mcp-name`` is the name under which it may be entered there, the Hub's artifact with the standard JSON input that
-explorers take, the changelog's part as notes, the manifests of both overlays where ``--images`` names the pushed images
-by digest, and ``SHA256SUMS`` over all of them. The same commit makes the same bytes. Refused, unless ``--draft``: files
-that are not committed, a changelog without this version, and a commit that does not carry the tag ``vVERSION``.
+``--mcp-name`` is the name under which it may be entered there, the TypeScript client's tarball for npm, the Hub's
+artifact with the standard JSON input that explorers take, the changelog's part as notes, the manifests of both overlays
+where ``--images`` names the pushed images by digest, and ``SHA256SUMS`` over all of them. The same commit makes the
+same bytes. Refused, unless ``--draft``: files that are not committed, a changelog without this version, and a commit
+that does not carry the tag ``vVERSION``.
 """
 
 import argparse
@@ -21,6 +22,8 @@ from pathlib import Path
 from typing import Final
 
 import service_cli
+
+from tools.typescript_package import packed
 
 TOP: Final = Path(__file__).resolve().parent.parent
 UNRELEASED: Final = "Unreleased"
@@ -39,6 +42,7 @@ def main() -> int:
         "--images", type=Path, metavar="FILE", help="the pushed images, as ./noxw -s manifests takes them"
     )
     parser.add_argument("--mcp-name", type=_mcp_name, metavar="NAME", help="such as io.github.OWNER/bounties")
+    parser.add_argument("--repository", metavar="URL", help="where the sources are, for the tarball: git+https://...")
     parser.add_argument("--to", type=Path, default=TOP / ".local/release", help="where; default .local/release")
     options = parser.parse_args()
     version = service_cli.__version__
@@ -57,6 +61,7 @@ def main() -> int:
         _make_package(TOP / package, folder)
     if options.mcp_name is not None:
         (folder / "server.json").write_text(_mcp_entry(options.mcp_name, version), encoding="utf-8")
+    packed(folder, options.repository)
     _make_hub(folder)
     if options.images is not None:
         _make_manifests(folder, options.images.resolve())

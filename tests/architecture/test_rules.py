@@ -1,6 +1,7 @@
 """Rules that hold across parts, read off the tree itself."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -114,6 +115,19 @@ def test_typescript__no_module__reaches_itself_or_an_upper_folder() -> None:
     assert [
         name for name, found in modules.items() if name.startswith("src/") and any("actions/" in x for x in found)
     ] == []
+
+
+def test_pages__of_the_typescript_client__use_only_its_public_modules() -> None:
+    exports = json.loads((TOP / "clients/typescript/package.json").read_text(encoding="utf-8"))["exports"].values()
+    public = {Path(entry["default"]).stem for entry in exports if isinstance(entry, dict)}
+    used = {
+        found
+        for name, imported in modules_of_typescript().items()
+        if name.startswith("actions/")
+        for found in imported
+        if found.startswith("src/")
+    }
+    assert used <= {f"src/{name}" for name in public}
 
 
 def test_folders_of_tests__are_each_run_by_a_session_or_a_campaign() -> None:

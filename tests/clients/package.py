@@ -62,13 +62,15 @@ def built() -> Path:
 
 @cache
 def programs() -> Path:
-    """The folder with the programs of docs/typescript.md, compiled; so was ``test/use.ts``, which no one runs."""
+    """The folder with the programs of docs/typescript.md, compiled; so were ``test/use.ts`` and
+    ``test/types.ts``, which no one runs."""
     folder = built() / ".local" / f"programs-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name, text in _BLOCK.findall(PAGE.read_text(encoding="utf-8")):
         (folder / name).write_text(text, encoding="utf-8")
-    shutil.copy(PACKAGE / "test/use.ts", folder)
+    for name in ("use.ts", "types.ts"):
+        shutil.copy(PACKAGE / "test" / name, folder)
     run_node(PACKAGE / "node_modules/typescript/bin/tsc", *_STRICT, *_MODULES, *sorted(folder.glob("*.ts")))
     return folder
 

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def test_release__made_again__is_the_same_to_the_byte(draft: Path, tmp_path: Pat
     again = {each.name: each.read_bytes() for each in (tmp_path / VERSION).iterdir() if each.name != "SHA256SUMS"}
     assert "server.json" not in again
     assert again == {name: (draft / name).read_bytes() for name in again}
-    assert len(again) == 7
+    assert len(again) == 8
 
 
 def test_wheel__of_a_release__carries_the_version_and_no_server(draft: Path) -> None:
@@ -70,6 +71,25 @@ def test_entry__of_the_server_for_agents__names_the_package_of_this_release(draf
 
 def test_entry__by_a_name_that_is_none__is_refused(tmp_path: Path) -> None:
     assert release("--draft", "--to", str(tmp_path), "--mcp-name", "bounties").returncode == 2
+
+
+def test_tarball__of_a_release__names_its_sources_where_they_were_stated(draft: Path, tmp_path: Path) -> None:
+    stated = "git+https://sources.example/bounties.git"
+    assert release("--draft", "--to", str(tmp_path), "--repository", stated).returncode == 0
+    unstated, named = (package_of(folder) for folder in (draft, tmp_path / VERSION))
+    assert named["repository"] == {"type": "git", "url": stated, "directory": "clients/typescript"}
+    assert (unstated["version"], "repository" in unstated) == (VERSION, False)
+
+
+def package_of(folder: Path) -> dict[str, object]:
+    """What the tarball says of itself; it has code, types, its license and a README."""
+    with tarfile.open(folder / f"bounty-escrow-client-{VERSION}.tgz") as tarball:
+        wanted = {f"package/{name}" for name in ("LICENSE", "README.md", "dist/index.js", "dist/index.d.ts")}
+        assert wanted <= set(tarball.getnames())
+        file = tarball.extractfile("package/package.json")
+        assert file is not None
+        found: dict[str, object] = json.load(file)
+        return found
 
 
 def test_manifests__of_a_release__name_the_images_by_digest(draft: Path) -> None:

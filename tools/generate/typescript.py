@@ -20,6 +20,7 @@ from bounty_protocol.domain.hub_notice import (
     STATES,
 )
 from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
+from bounty_protocol.errors import PROBLEMS
 from local_stack.toolbox import ensure_npm_package
 from service_cli.chain.receipts import RECENT_BLOCKS
 from service_cli.poster.funding import MARGIN_SECONDS
@@ -40,6 +41,7 @@ def _contents() -> Mapping[str, bytes]:
     made = {
         "openapi.ts": _types(),
         "signed.ts": _signed(),
+        "codes.ts": _codes(),
         "hub.ts": _hub(),
         "refusals.ts": _refusals(),
         "names.ts": _names(),
@@ -67,6 +69,12 @@ def _signed() -> str:
     lines = "".join(f"  {json.dumps(operation)},\n" for operation in sorted(operations))
     comment = "/** The operations that carry a signature: method and path as in the OpenAPI document. */\n"
     return f"{_MADE}{comment}export const SIGNED_OPERATIONS: ReadonlySet<string> = new Set([\n{lines}]);\n"
+
+
+def _codes() -> str:
+    lines = "".join(f"\n  | {json.dumps(code)}" for code in sorted(PROBLEMS))
+    comment = "/** The codes with which the API refuses (docs/interface.md, Errors). */\n"
+    return f"{_MADE}{comment}export type ApiCode ={lines};\n"
 
 
 def _hub() -> str:

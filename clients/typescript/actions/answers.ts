@@ -1,8 +1,7 @@
 /** Answers of the API under their types, and held against what was derived here. */
 
-import type { Schemas } from "../src/api.js";
-import { ServiceError } from "../src/errors.js";
-import type { Issue } from "../src/errors.js";
+import { ServiceError } from "../src/acting.js";
+import type { Issue, Schemas } from "../src/acting.js";
 
 /** An answer under its name in the OpenAPI document, of which openapi-fetch makes a type with lists that are none. */
 export function typed<Name extends keyof Schemas>(_name: Name, answer: Promise<unknown>): Promise<Schemas[Name]> {

@@ -3,9 +3,8 @@
  * explained before, and signed again before each attempt.
  */
 
-import { answerOf } from "../src/api.js";
-import type { Schemas } from "../src/api.js";
-import { ServiceError } from "../src/errors.js";
+import { answerOf, ServiceError } from "../src/acting.js";
+import type { Schemas } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";

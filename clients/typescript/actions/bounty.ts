@@ -4,11 +4,9 @@
  */
 
 import type { Address, Hex } from "viem";
-import type { Issue } from "../src/errors.js";
-import { ServiceError } from "../src/errors.js";
-import type { PinnedBounty } from "../src/envelope.js";
-import { readBounty } from "../src/hub.js";
-import type { HubReader } from "../src/hub.js";
+import { readBounty, ServiceError } from "../src/acting.js";
+import type { Issue } from "../src/acting.js";
+import type { PinnedBounty } from "../src/opening.js";
 import type { Context } from "./context.js";
 import type { StatedBounty } from "./settings.js";
 
@@ -53,7 +51,7 @@ export async function readState(context: Context, stated: StatedBounty): Promise
   const id = BigInt(stated.bounty_id);
   const [view, pinned, block, claimable] = await Promise.all([
     node.readContract({ ...hub, functionName: "getBounty", args: [id] }),
-    readBounty(node as unknown as HubReader, settings.deployment, id),
+    readBounty(node, settings.deployment, id),
     node.getBlock(),
     node.readContract({ ...hub, functionName: "claimable", args: [id, account] }),
   ]);

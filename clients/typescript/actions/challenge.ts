@@ -1,9 +1,7 @@
 /** Whether the page behind a bounty states the terms that were funded. */
 
-import type { Schemas } from "../src/api.js";
-import { pageTerms } from "../src/challenge.js";
-import { commitmentOf } from "../src/commitments.js";
-import { ServiceError } from "../src/errors.js";
+import { commitmentOf, pageTerms, ServiceError } from "../src/acting.js";
+import type { Schemas } from "../src/acting.js";
 import { refuseDifferences } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 

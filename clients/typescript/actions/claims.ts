@@ -1,12 +1,13 @@
 /** What needs the Hub alone: claims of every role, settling, and a Guardian's sign of life. */
 
+import { hubCall } from "../src/acting.js";
 import type { Bounty } from "./bounty.js";
 import { AWARDED, requireFinal } from "./bounty.js";
 import type { Context } from "./context.js";
 import { finished } from "./results.js";
 import type { Offer } from "./stage.js";
 import { amount } from "./text.js";
-import { hubCall, perform } from "./transactions.js";
+import { perform } from "./transactions.js";
 import type { Step } from "./transactions.js";
 
 /** What the account can claim of a final bounty, part by part; and settling, once a bounty's time is up. */

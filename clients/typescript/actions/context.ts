@@ -2,10 +2,8 @@
 
 import { erc20Abi } from "viem";
 import type { Address } from "viem";
-import { answerOf, createApi } from "../src/api.js";
-import type { Api, Schemas } from "../src/api.js";
-import { hubAbi } from "../src/generated/hub.js";
-import type { ApprovalTypedData, BlockReader } from "../src/requests.js";
+import { answerOf, createApi, hubAbi } from "../src/acting.js";
+import type { Api, ApprovalTypedData, Schemas } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";
@@ -66,7 +64,7 @@ export async function makeContext(settings: Settings, wallet: Wallet, safe?: Add
     address: wallet.address,
     signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedData),
   };
-  const api = createApi(apiUrl, { deployment, signer, chain: node as unknown as BlockReader });
+  const api = createApi(apiUrl, { deployment, signer, chain: node });
   return {
     settings,
     wallet,

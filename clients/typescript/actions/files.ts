@@ -1,7 +1,7 @@
 /** The files of a directory that a person chose or dropped, and what in it looks as if it should not be passed on. */
 
-import type { ArtifactFile } from "../src/archive.js";
-import { ServiceError } from "../src/errors.js";
+import { ServiceError } from "../src/acting.js";
+import type { ArtifactFile } from "../src/opening.js";
 import { element, labelled } from "./dom.js";
 
 const IGNORE_FILE = ".bountyignore";

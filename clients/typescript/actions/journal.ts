@@ -4,8 +4,8 @@
  */
 
 import type { Address } from "viem";
-import { ServiceError } from "../src/errors.js";
-import type { Deployment } from "../src/requests.js";
+import { ServiceError } from "../src/acting.js";
+import type { Deployment } from "../src/acting.js";
 
 const STORE = "steps";
 

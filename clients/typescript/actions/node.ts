@@ -7,9 +7,7 @@ import { decodeFunctionResult, encodeEventTopics, encodeFunctionData } from "vie
 import { erc20Abi, parseEventLogs } from "viem";
 import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ReadContractParameters, ReadContractReturnType } from "viem";
-import { ServiceError } from "../src/errors.js";
-import { hubAbi } from "../src/generated/hub.js";
-import { RECENT_BLOCKS } from "../src/generated/witnesses.js";
+import { hubAbi, RECENT_BLOCKS, ServiceError } from "../src/acting.js";
 import { refusedBy } from "./refused.js";
 import type { Token } from "./text.js";
 import type { Wallet } from "./wallet.js";
@@ -90,14 +88,17 @@ export class Node {
     question: ReadContractParameters<abi, name, args>,
     block: "latest" | "finalized" = "latest",
   ): Promise<ReadContractReturnType<abi, name, args>> {
-    const data = encodeFunctionData(question as never);
+    const abi = question.abi as Abi;
+    const functionName: string = question.functionName;
+    const args = question.args as readonly unknown[] | undefined;
+    const data = encodeFunctionData({ abi, functionName, args: args ?? [] });
     const to = question.address as Address; // viem leaves it out for calls that deploy
     const answer = await this.#call({ to, data }, block);
     if (answer === "0x") {
       const message = `There is no contract at ${to} on the wallet's chain.`;
       throw new ServiceError("no_contract", message, { nextAction: "Check which network the wallet uses." });
     }
-    return decodeFunctionResult({ ...(question as object), data: answer } as never) as never;
+    return decodeFunctionResult({ abi, functionName, data: answer }) as ReadContractReturnType<abi, name, args>;
   }
 
   /** What an account answers to a call: `0x` where it has no code or reverts. */
@@ -188,7 +189,7 @@ export class Node {
 
   async *#events(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent> {
     const { eventName, args, token } = expected;
-    const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args } as never);
+    const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args });
     const head = await this.getBlockNumber();
     const oldest = fromBlock <= head ? fromBlock : head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
     let last = head;
@@ -214,7 +215,7 @@ export class Node {
       .map((log) => ({
         hash: log.transactionHash as Hex,
         blockNumber: BigInt(log.blockNumber ?? 0),
-        args: log.args as unknown as Readonly<Record<string, unknown>>,
+        args: log.args as Readonly<Record<string, unknown>>,
       }))
       .filter((found) => Object.entries(args).every(([name, value]) => same(found.args[name], value)));
   }

@@ -5,11 +5,8 @@
  */
 
 import { zeroAddress } from "viem";
-import { answerOf } from "../src/api.js";
-import { ServiceError } from "../src/errors.js";
-import { MOST_NOTICES } from "../src/generated/witnesses.js";
-import { NOTICE_STATES, inEffect, parseNotice, whyVoid } from "../src/notices.js";
-import type { HubNotice } from "../src/notices.js";
+import { answerOf, inEffect, MOST_NOTICES, NOTICE_STATES, parseNotice, ServiceError, whyVoid } from "../src/acting.js";
+import type { HubNotice } from "../src/acting.js";
 import { typed } from "./answers.js";
 import { repeated } from "./api.js";
 import type { Context } from "./context.js";

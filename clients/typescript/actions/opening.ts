@@ -4,10 +4,8 @@
  */
 
 import type { Hex } from "viem";
-import { answerOf } from "../src/api.js";
-import { commitmentOf } from "../src/commitments.js";
-import type { Envelope } from "../src/envelope.js";
-import { ServiceError } from "../src/errors.js";
+import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
+import type { Envelope } from "../src/opening.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { detailOf, repeated, requireBucket, signed } from "./api.js";
 import { AWARDED } from "./bounty.js";

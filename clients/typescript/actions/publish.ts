@@ -12,17 +12,25 @@
 
 import { encodeFunctionData, erc20Abi, hashTypedData, parseAbi } from "viem";
 import type { Address, Hex } from "viem";
-import { answerOf, isIssue } from "../src/api.js";
-import type { Schemas } from "../src/api.js";
-import { pageTerms } from "../src/challenge.js";
-import type { PageTerms } from "../src/challenge.js";
-import { authorizationNonce, commitmentOf, fundingSalt, guardianRosterHash } from "../src/commitments.js";
-import type { Terms } from "../src/commitments.js";
-import { ServiceError } from "../src/errors.js";
-import type { Issue } from "../src/errors.js";
-import { allowanceCall, fundingCall, fundingPath, fundingTypedData } from "../src/hub.js";
-import type { FundingPath } from "../src/hub.js";
-import { AUTHORIZATION_SECONDS, FACTS, MARGIN_SECONDS } from "../src/witnesses.js";
+import {
+  allowanceCall,
+  answerOf,
+  AUTHORIZATION_SECONDS,
+  authorizationNonce,
+  commitmentOf,
+  FACTS,
+  fundingCall,
+  fundingPath,
+  fundingSalt,
+  fundingTypedData,
+  guardianRosterHash,
+  hubCall,
+  isIssue,
+  MARGIN_SECONDS,
+  pageTerms,
+  ServiceError,
+} from "../src/acting.js";
+import type { FundingPath, Issue, PageTerms, Schemas, Terms } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { signed, statedOf } from "./api.js";
 import type { Context } from "./context.js";
@@ -32,8 +40,7 @@ import { requireNoNotice } from "./notices.js";
 import { byTransaction } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { amount, bytes, duration, moment, printable } from "./text.js";
-import { hubCall, perform } from "./transactions.js";
-import type { TypedData } from "./wallet.js";
+import { perform } from "./transactions.js";
 import { escrowsOf, hasPassed, signingTime } from "./witnesses.js";
 import type { Escrow } from "./witnesses.js";
 
@@ -475,7 +482,7 @@ async function authorized(
   stage.say("");
   await stage.confirm("Sign the escrow", factsOf(context, page, conditions, funding), "Sign with the wallet");
   stage.say("The wallet is asked to sign the transfer.");
-  const signature = await stage.until(() => wallet.signTypedData(typedData as unknown as TypedData));
+  const signature = await stage.until(() => wallet.signTypedData(typedData));
   const signedUntil = validBefore > funding.signedUntil ? validBefore : funding.signedUntil;
   const done = { ...funding, signature, signedUntil };
   await journal.put(name, done);

@@ -2,9 +2,7 @@
 
 import { decodeErrorResult } from "viem";
 import type { Hex } from "viem";
-import { ServiceError } from "../src/errors.js";
-import { hubAbi } from "../src/generated/hub.js";
-import { REFUSALS } from "../src/generated/refusals.js";
+import { hubAbi, REFUSALS, ServiceError } from "../src/acting.js";
 import { amount, duration, moment } from "./text.js";
 import type { Token } from "./text.js";
 

@@ -3,11 +3,8 @@
  * WebAssembly, and it may send nothing anywhere: the policy of its own answer says so (services/web, `policy.py`).
  */
 
-import type { ArtifactFile } from "../src/archive.js";
-import { ServiceError } from "../src/errors.js";
-import type { ErrorDetails } from "../src/errors.js";
-import { sealSubmission } from "../src/seal.js";
-import type { SealFor } from "../src/seal.js";
+import { sealSubmission, ServiceError } from "../src/sealing.js";
+import type { ArtifactFile, ErrorDetails, SealFor } from "../src/sealing.js";
 
 /** What to seal, and the file of the origin's private file system that takes the ciphertext. */
 export interface SealingOrder {
@@ -30,6 +27,12 @@ interface SyncFile {
   close(): void;
 }
 
+declare global {
+  interface FileSystemFileHandle {
+    createSyncAccessHandle(): Promise<SyncFile>;
+  }
+}
+
 const MEBIBYTE = 1024 * 1024;
 const PROGRESS_MILLISECONDS = 250;
 const report = (what: SealingReport): void => globalThis.postMessage(what);
@@ -46,7 +49,7 @@ globalThis.onmessage = async ({ data }: MessageEvent<SealingOrder>) => {
 async function seal({ files, sealFor, target }: SealingOrder): Promise<Uint8Array<ArrayBuffer>> {
   const folder = await navigator.storage.getDirectory();
   const handle = await folder.getFileHandle(target, { create: true });
-  const file = await (handle as unknown as { createSyncAccessHandle(): Promise<SyncFile> }).createSyncAccessHandle();
+  const file = await handle.createSyncAccessHandle();
   try {
     file.truncate(0);
     const { bytes } = await sealSubmission(files, sealFor, writingTo(file));

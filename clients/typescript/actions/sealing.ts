@@ -1,6 +1,6 @@
 /** Sealing as a page starts it: in a worker of its own, which ends with it. */
 
-import { ServiceError } from "../src/errors.js";
+import { ServiceError } from "../src/acting.js";
 import type { SealingOrder, SealingReport } from "./sealer.js";
 
 /** The worker's script, beside this one; the build names it. */
@@ -43,7 +43,7 @@ export async function sealInWorker(
 /** Removes sealed files whose names begin so, but one: their visit was closed too early, or other files were chosen. */
 export async function removeOthers(begin: string, kept: string): Promise<void> {
   const folder = await navigator.storage.getDirectory();
-  for await (const name of (folder as unknown as { keys(): AsyncIterable<string> }).keys()) {
+  for await (const name of folder.keys()) {
     if (name.startsWith(begin) && name !== kept) await folder.removeEntry(name).catch(() => undefined);
   }
 }

@@ -4,8 +4,8 @@
  */
 
 import type { Address, Hex } from "viem";
-import type { Beacon } from "../src/beacon.js";
-import type { Deployment } from "../src/requests.js";
+import type { Deployment } from "../src/acting.js";
+import type { Beacon } from "../src/opening.js";
 
 /** A bounty as the page states it. */
 export interface StatedBounty {

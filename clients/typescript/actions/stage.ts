@@ -1,6 +1,6 @@
 /** The part of the page in which one action happens: what it shows, and what it waits for. */
 
-import { ServiceError } from "../src/errors.js";
+import { ServiceError } from "../src/acting.js";
 import { button, element, labelled } from "./dom.js";
 import { printable } from "./text.js";
 

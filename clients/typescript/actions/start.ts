@@ -1,7 +1,7 @@
 /** The wallets of this browser, and what the connected account can do on this page. */
 
 import type { Address } from "viem";
-import { ServiceError } from "../src/errors.js";
+import { ServiceError } from "../src/acting.js";
 import { readState } from "./bounty.js";
 import { heartbeat, hubOffers } from "./claims.js";
 import type { Context } from "./context.js";

@@ -5,12 +5,9 @@
  */
 
 import type { Address, Hex } from "viem";
-import { answerOf, uploadCiphertext } from "../src/api.js";
-import type { Schemas } from "../src/api.js";
-import type { ArtifactFile } from "../src/archive.js";
-import { commitmentOf } from "../src/commitments.js";
-import type { Envelope } from "../src/envelope.js";
-import { ServiceError } from "../src/errors.js";
+import { answerOf, commitmentOf, hubCall, ServiceError, uploadCiphertext } from "../src/acting.js";
+import type { Schemas } from "../src/acting.js";
+import type { ArtifactFile, Envelope } from "../src/opening.js";
 import { refuseDifferences } from "./answers.js";
 import { detailOf, requireBucket, signed } from "./api.js";
 import type { Bounty } from "./bounty.js";
@@ -22,7 +19,7 @@ import { heedNotice } from "./notices.js";
 import { finished } from "./results.js";
 import type { Offer, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { hubCall, perform } from "./transactions.js";
+import { perform } from "./transactions.js";
 import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
 
 const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
@@ -278,7 +275,7 @@ async function prepare(context: Context, stage: Stage, envelope: Envelope, commi
       ["What it does", "stores the envelope of your work, whose commitment you record on the chain next"],
       ["Commitment of the work", commitment],
     ],
-    () => answerOf(context.api.POST(route, { params: { path }, body: envelope as never })),
+    () => answerOf(context.api.POST(route, { params: { path }, body: envelope })),
   );
   const { hubAddress } = context.settings.deployment;
   const roster = envelope.guardian_roster_hash;

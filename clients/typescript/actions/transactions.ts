@@ -4,10 +4,8 @@
  * sent again, and it is the event that counts, whichever transaction brought it (a replaced one, or a Safe's).
  */
 
-import { encodeFunctionData } from "viem";
-import type { Address, ContractFunctionArgs, ContractFunctionName, Hex } from "viem";
-import { ServiceError } from "../src/errors.js";
-import { hubAbi } from "../src/generated/hub.js";
+import type { Hex } from "viem";
+import { ServiceError } from "../src/acting.js";
 import type { Context } from "./context.js";
 import { button, element } from "./dom.js";
 import type { Call, ExpectedEvent, FoundEvent } from "./node.js";
@@ -50,17 +48,6 @@ const REPLACED =
 const SEND = "Send with the wallet";
 const SAVE = "Save it for the Safe's Transaction Builder";
 const HASH_LETTERS = 66;
-
-type Changing = ContractFunctionName<typeof hubAbi, "nonpayable">;
-
-/** A call of the Hub, encoded here. */
-export function hubCall<const name extends Changing>(
-  hubAddress: Address,
-  functionName: name,
-  args: ContractFunctionArgs<typeof hubAbi, "nonpayable", name>,
-): Call {
-  return { to: hubAddress, data: encodeFunctionData({ abi: hubAbi, functionName, args } as never) };
-}
 
 /** Does a step once, and returns the event that shows it. */
 export function perform(context: Context, stage: Stage, step: Step): Promise<FoundEvent> {

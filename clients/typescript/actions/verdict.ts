@@ -1,12 +1,8 @@
 /** A Guardian's Verdict: its reasons are published and read back before the transaction that anchors them. */
 
 import type { Address, Hex } from "viem";
-import { answerOf } from "../src/api.js";
-import type { Schemas } from "../src/api.js";
-import { commitmentOf } from "../src/commitments.js";
-import { ServiceError } from "../src/errors.js";
-import type { Deployment } from "../src/requests.js";
-import { disagreement } from "../src/witnesses.js";
+import { answerOf, commitmentOf, disagreement, hubCall, ServiceError } from "../src/acting.js";
+import type { Deployment, Schemas } from "../src/acting.js";
 import { detailOf, repeated, signed } from "./api.js";
 import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
@@ -15,7 +11,7 @@ import { element, labelled } from "./dom.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { moment } from "./text.js";
-import { hubCall, perform } from "./transactions.js";
+import { perform } from "./transactions.js";
 import { activeOf } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 
@@ -103,7 +99,7 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
       answerOf(
         api.POST("/api/written-verdicts/{report_commitment}", {
           params: { path },
-          body: document as never,
+          body: document,
           headers: { "Content-Type": "text/markdown" },
         }),
       ),

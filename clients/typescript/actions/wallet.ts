@@ -2,7 +2,7 @@
 
 import { getTypesForEIP712Domain, hashTypedData } from "viem";
 import type { Address, Hex, TypedDataDomain } from "viem";
-import { ServiceError } from "../src/errors.js";
+import { ServiceError } from "../src/acting.js";
 import { addedChain } from "./chains.js";
 import { printable } from "./text.js";
 
@@ -136,7 +136,7 @@ export class Wallet {
     const whole = { ...typedData, types: { EIP712Domain: getTypesForEIP712Domain({ domain }), ...types } };
     const text = JSON.stringify(whole, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
     const signature = hexOf(await ask(this.#provider, "eth_signTypedData_v4", [this.address, text]));
-    this.#signed = { digest: hashTypedData(typedData as never), signature };
+    this.#signed = { digest: hashTypedData(typedData), signature };
     return signature;
   }
 

@@ -4,16 +4,18 @@
  */
 
 import type { Address, Hex } from "viem";
-import { answerOf } from "../src/api.js";
-import { FUNDED_QUERY, MOST_LISTED, RECENT_BLOCKS } from "../src/generated/witnesses.js";
 import {
+  answerOf,
   disagreement,
+  FUNDED_QUERY,
   hourBegins,
   isOver,
+  MOST_LISTED,
+  RECENT_BLOCKS,
   requireClosed,
   requireRecordedDelay,
   requireRevealPoint,
-} from "../src/witnesses.js";
+} from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { detailOf, repeated, statedOf } from "./api.js";
 import { requireFinal } from "./bounty.js";
@@ -84,7 +86,7 @@ export async function escrowsOf(context: Context, stage: Stage, page: Hex): Prom
 async function listedBy({ api, account }: Context, stage: Stage, page: Hex): Promise<readonly Escrow[]> {
   const body = { query: FUNDED_QUERY, variables: { poster: account, page, first: MOST_LISTED } };
   const { data } = await repeated(stage, () =>
-    typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body: body as never }))),
+    typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))),
   );
   const rows = (data as { bounties?: unknown } | null | undefined)?.bounties;
   if (!Array.isArray(rows)) throw disagreement("unfunded", "the API answers no list", "nobody else has all of them");

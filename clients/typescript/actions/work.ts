@@ -4,17 +4,19 @@
  */
 
 import { generateX25519Identity } from "age-encryption";
-import { publicKeyOf } from "../src/age.js";
-import { tarOf } from "../src/archive.js";
-import type { ArtifactEntry } from "../src/archive.js";
-import { fetchBeacon } from "../src/beacon.js";
-import type { Beacon } from "../src/beacon.js";
-import { streamOf } from "../src/bytes.js";
-import { unwrapContentKey, wrapContentKey } from "../src/delivery.js";
-import { envelopeDifferences, parseEnvelope } from "../src/envelope.js";
-import type { Envelope } from "../src/envelope.js";
-import { ServiceError } from "../src/errors.js";
-import { openArtifact, openContentKey } from "../src/open.js";
+import {
+  archiveStream,
+  envelopeDifferences,
+  fetchBeacon,
+  openArtifact,
+  openContentKey,
+  parseEnvelope,
+  publicKeyOf,
+  ServiceError,
+  unwrapContentKey,
+  wrapContentKey,
+} from "../src/opening.js";
+import type { ArtifactEntry, Beacon, Envelope } from "../src/opening.js";
 
 export { envelopeDifferences, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
 export { generateX25519Identity as generateIdentity };
@@ -73,7 +75,7 @@ export async function openWork(
     entries.push({ path, content: await blobOf(content) });
     files.push({ path, size });
   });
-  return { files, renamed, archive: await new Response(streamOf(tarOf(entries))).blob() };
+  return { files, renamed, archive: await new Response(archiveStream(entries)).blob() };
 }
 
 /** The browser keeps what is in a Blob wherever it wants, so that little of a large file is held at a time. */

@@ -7,7 +7,7 @@ import type { Client } from "openapi-fetch";
 import { readText } from "./answers.js";
 import { canonicalJson } from "./canonical.js";
 import { ServiceError } from "./errors.js";
-import type { Issue } from "./errors.js";
+import type { ErrorDetails, Issue } from "./errors.js";
 import type { components, paths } from "./generated/openapi.js";
 import { SIGNED_OPERATIONS } from "./generated/signed.js";
 import { signRequest } from "./requests.js";
@@ -67,15 +67,16 @@ export async function answerOf<Data>(call: Promise<{ data?: Data; response: Resp
 export async function uploadCiphertext(
   target: Schemas["UploadTarget"],
   ciphertext: Blob,
-  signal: AbortSignal | null = null,
+  { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<void> {
   const { upload_url: url, upload_method: method, upload_headers: headers } = target;
   const nextAction = "Get a new upload address and try again.";
   let response: Response;
   try {
-    response = await fetch(url, { method, headers: { ...headers }, body: ciphertext, redirect: "error", signal });
-  } catch {
-    throw new ServiceError("storage_unreachable", "the storage did not take the ciphertext", { nextAction });
+    response = await fetch(url, { method, headers: { ...headers }, body: ciphertext, redirect: "error", signal: signal ?? null });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new ServiceError("storage_unreachable", "the storage did not take the ciphertext", { nextAction, cause });
   }
   await response.body?.cancel();
   if (!response.ok) {
@@ -96,9 +97,9 @@ async function answered(request: Request): Promise<Response> {
     const signal = AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MILLISECONDS)]);
     response = await fetch(new Request(request, { redirect: "error", signal }));
     text = await readText(response, MAX_ANSWER_BYTES);
-  } catch {
+  } catch (cause) {
     request.signal.throwIfAborted(); // the caller's own end of it
-    throw unavailable("the API does not answer");
+    throw unavailable("the API does not answer", { cause });
   }
   if (!response.ok) throw refusalOf(response, text);
   return new Response(text, { status: response.status, headers: response.headers });
@@ -107,7 +108,7 @@ async function answered(request: Request): Promise<Response> {
 /** The API's own error, as far as it has the shape of one. */
 function refusalOf({ status, headers }: Response, text: string): ServiceError {
   const error = parsed(text);
-  if (error === undefined) return unavailable(`the answer ${status} is not the API's`, status);
+  if (error === undefined) return unavailable(`the answer ${status} is not the API's`, { status });
   const wait = Number(headers.get("Retry-After") ?? Number.NaN);
   const retry = Number.isFinite(wait) ? { retryAfter: wait } : {};
   return new ServiceError(error.code, error.message, {
@@ -130,12 +131,15 @@ function parsed(text: string): { code: string; message: string; issues: Issue[];
   }
 }
 
+/** Whether a value of an answer is one concern of it: a path and a message. */
 export function isIssue(value: unknown): value is Issue {
   const { path, message } = (value ?? {}) as Record<string, unknown>;
   return typeof path === "string" && typeof message === "string";
 }
 
-function unavailable(message: string, status?: number): ServiceError {
-  const nextAction = "Check the base address and try again.";
-  return new ServiceError("api_unreachable", message, status === undefined ? { nextAction } : { nextAction, status });
+function unavailable(message: string, details: ErrorDetails = {}): ServiceError {
+  return new ServiceError("api_unreachable", message, {
+    nextAction: "Check the base address and try again.",
+    ...details,
+  });
 }

@@ -2,7 +2,7 @@
 
 import { takeComment } from "./binding.js";
 import type { Binding } from "./binding.js";
-import { ByteSource, chunksOf, concat, utf8 } from "./bytes.js";
+import { ByteSource, chunksOf, concat, streamOf, utf8 } from "./bytes.js";
 import type { Bytes } from "./bytes.js";
 import { refusal } from "./errors.js";
 import { inertPath } from "./inert.js";
@@ -74,6 +74,11 @@ export function arrange(entries: readonly ArtifactEntry[], limits: ArchiveLimits
   if (arranged.every((entry) => "directory" in entry)) throw archiveRefused("there is no file in it");
   const order = new Map(arranged.map((entry) => [entry.path, utf8(entry.path)]));
   return arranged.sort((left, right) => compareBytes(order.get(left.path), order.get(right.path)));
+}
+
+/** Entries as one tar archive, in their order and unchecked: to save opened work as one file. */
+export function archiveStream(entries: readonly ArtifactEntry[]): ReadableStream<Uint8Array> {
+  return streamOf(tarOf(entries));
 }
 
 /** The tar stream of arranged entries, after a comment where one is given. */

@@ -78,15 +78,22 @@ function checkPoint(type: PointType, data: Uint8Array): Uint8Array {
 
 /**
  * The signature of a round, in hex, from the first relay whose answer verifies. Raises `beacon_invalid` where every
- * answer is forged, and `beacon_unavailable` where no relay answers, or the round is not out yet.
+ * answer is forged, and `beacon_unavailable` where no relay answers, or the round is not out yet; a signal that ends it
+ * raises its reason.
  */
-export async function fetchBeacon(round: number, beacon: Beacon, relays: readonly string[]): Promise<string> {
+export async function fetchBeacon(
+  round: number,
+  beacon: Beacon,
+  relays: readonly string[],
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<string> {
   let forged = false;
   for (const relay of relays) {
     const base = relay.replace(/\/+$/, "");
     const chain = beacon.chainHash.slice(2);
     const url = `${base.endsWith(chain) ? base : `${base}/${chain}`}/public/${round}`;
-    const answer = await answerOf(url);
+    const answer = await answerOf(url, signal);
+    signal?.throwIfAborted();
     if (answer === undefined) continue;
     if (answer.round === round && verifyBeacon(round, answer.signature, beacon)) return answer.signature;
     forged = true;
@@ -95,9 +102,14 @@ export async function fetchBeacon(round: number, beacon: Beacon, relays: readonl
   throw refusal("beacon_unavailable", `no beacon relay has round ${round}`);
 }
 
-async function answerOf(url: string): Promise<{ round: unknown; signature: string } | undefined> {
+async function answerOf(
+  url: string,
+  ended?: AbortSignal,
+): Promise<{ round: unknown; signature: string } | undefined> {
   try {
-    const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS) });
+    const timeout = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
+    const signal = ended === undefined ? timeout : AbortSignal.any([ended, timeout]);
+    const response = await fetch(url, { redirect: "error", signal });
     const text = response.ok ? await readText(response, MAX_ANSWER_BYTES) : "";
     const { round, signature } = JSON.parse(text) as { round: unknown; signature: unknown };
     return { round, signature: typeof signature === "string" ? signature : "" };

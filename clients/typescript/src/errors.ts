@@ -1,5 +1,8 @@
 /** The one error of this package, with the codes of docs/formats.md and docs/interface.md. */
 
+import type { ApiCode } from "./generated/codes.js";
+import type { FACTS } from "./generated/witnesses.js";
+
 /** One concern of a refused document or request: the field, and what it must be. */
 export interface Issue {
   readonly path: string;
@@ -32,8 +35,25 @@ export type Failure =
   | "ciphertext_mismatch"
   | "delivery_wrap_invalid";
 
+/** What the client itself refuses, beside sealed data. */
+export type ClientCode =
+  | "account_not_deployed"
+  | "answer_malformed"
+  | "api_unreachable"
+  | "guardian_roster_mismatch"
+  | "storage_refused"
+  | "storage_unreachable";
+
+/**
+ * Every code of this version, to switch over: the API's, those of sealed data, those of facts on which two who vouch for
+ * them differ, and the client's own. `hasCode` narrows an error to some of them.
+ */
+export type ErrorCode = ApiCode | Failure | (typeof FACTS)[keyof typeof FACTS][1] | ClientCode;
+
 /** What else an error carries. */
 export interface ErrorDetails {
+  /** What it follows from, such as the error of `fetch`: for a log of yours. Never one of decrypted bytes or of keys. */
+  readonly cause?: unknown;
   readonly issues?: readonly Issue[];
   /** What to do next, for a person. */
   readonly nextAction?: string;
@@ -58,20 +78,29 @@ const NEXT_ACTIONS: Readonly<Record<string, string>> = {
 /** Everything that this package refuses. `message` never holds a secret, a library's message or decrypted bytes. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
-  readonly code: string;
+  /** One of ErrorCode; the API may be newer than this package, and have others. */
+  readonly code: ErrorCode | (string & Record<never, never>);
   readonly issues: readonly Issue[];
   readonly nextAction: string;
   readonly status: number | undefined;
   readonly retryAfter: number | undefined;
 
   constructor(code: string, message: string, details: ErrorDetails = {}) {
-    super(message);
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.issues = details.issues ?? [];
     this.nextAction = details.nextAction ?? NEXT_ACTIONS[code] ?? "";
     this.status = details.status;
     this.retryAfter = details.retryAfter;
   }
+}
+
+/** Whether this is a refusal with one of these codes: `if (hasCode(error, "bounty_not_found")) …`. */
+export function hasCode<const Code extends ErrorCode>(
+  error: unknown,
+  ...codes: readonly Code[]
+): error is ServiceError & { readonly code: Code } {
+  return error instanceof ServiceError && codes.some((code) => code === error.code);
 }
 
 /** A refusal of sealed data. */

@@ -1,7 +1,8 @@
 /** The Hub: what it pins for a bounty, checked, and the authorization with which a Poster funds one (docs/hub.md). */
 
 import { encodeFunctionData, parseAbi, parseEventLogs, recoverAddress } from "viem";
-import type { Address, Chain, Hex, Log, PublicClient, Transport } from "viem";
+import type { Abi, Address, Chain, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
+import type { PublicClient, Transport } from "viem";
 import { authorizationNonce, guardianRosterHash } from "./commitments.js";
 import type { Terms } from "./commitments.js";
 import type { PinnedBounty } from "./envelope.js";
@@ -157,6 +158,29 @@ export function fundingCall(hubAddress: Address, poster: Address, terms: Terms, 
 /** The call that creates and funds a bounty where the Hub may take exactly the escrow: `approve` the token before it. */
 export function allowanceCall(hubAddress: Address, terms: Terms) {
   return { address: hubAddress, abi: hubAbi, functionName: "createBounty", args: [terms] } as const;
+}
+
+/** Everything of the Hub that a transaction calls. */
+export type HubFunction = ContractFunctionName<typeof hubAbi, "nonpayable">;
+
+/** A call as a wallet sends it: to whom, and the bytes. */
+export interface EncodedCall {
+  readonly to: Address;
+  readonly data: Hex;
+}
+
+/**
+ * A call of the Hub, encoded: `hubCall(hubAddress, "claim", [7n, account])`. Its arguments are those of the ABI, amounts
+ * and ids as `bigint`. Nothing is read and nothing sent.
+ */
+export function hubCall<const name extends HubFunction>(
+  hubAddress: Address,
+  functionName: name,
+  args: ContractFunctionArgs<typeof hubAbi, "nonpayable", name>,
+): EncodedCall {
+  const abi: Abi = hubAbi;
+  const data = encodeFunctionData<Abi, string>({ abi, functionName, args: args as readonly unknown[] });
+  return { to: hubAddress, data };
 }
 
 /** The Hub's events among a receipt's logs, typed by their names; logs of other contracts are left out. */

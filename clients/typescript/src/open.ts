@@ -13,6 +13,8 @@ import type { CapsuleKeys } from "./capsule.js";
 import { ServiceError, refusal } from "./errors.js";
 import { DEFAULT_LIMITS } from "./names.js";
 import type { ArchiveLimits } from "./names.js";
+import { watched } from "./transfer.js";
+import type { TransferOptions } from "./transfer.js";
 
 /**
  * The content identity of a Submission, with one Guardian's keys and the beacon's signature of the envelope's round.
@@ -23,21 +25,26 @@ export async function openContentKey(envelope: Envelope, keys: Omit<CapsuleKeys,
   return openCapsule(capsuleOf(envelope), capsuleKeys, envelope.content_public_key, expectedBinding(envelope));
 }
 
+/** How work is opened: the most that is taken of an archive, and what is reported on the way. */
+export interface OpenOptions extends TransferOptions {
+  readonly limits?: ArchiveLimits;
+}
+
 /**
  * Opens a ciphertext with its content identity and passes on every file and directory. **Nothing that was passed on may
  * be used before this has returned**: only then the whole ciphertext was the committed one, every chunk authentic, and
  * the archive sealed for this bounty by this Solver. Bytes that are not the committed ones are always
- * `ciphertext_mismatch`, so that a bad download is never taken for a bad Submission.
+ * `ciphertext_mismatch`, so that a bad download is never taken for a bad Submission. Progress is in bytes of the ciphertext.
  */
 export async function openArtifact(
   ciphertext: ReadableStream<Uint8Array>,
   identity: string,
   envelope: Envelope,
   onEntry: (entry: OpenedEntry) => void | Promise<void>,
-  limits: ArchiveLimits = DEFAULT_LIMITS,
+  { limits = DEFAULT_LIMITS, ...watching }: OpenOptions = {},
 ): Promise<Unpacked> {
   await checkIdentity(identity, envelope.content_public_key);
-  const download = new Download(ciphertext, envelope);
+  const download = new Download(ciphertext, envelope, watching);
   try {
     const unpacked = await unpack(await plaintextOf(download.chunks, identity), onEntry, limits);
     await download.finish();
@@ -73,9 +80,9 @@ class Download {
   #byteLength = 0;
   #committed: boolean | undefined;
 
-  constructor(ciphertext: ReadableStream<Uint8Array>, envelope: Envelope) {
+  constructor(ciphertext: ReadableStream<Uint8Array>, envelope: Envelope, watching: TransferOptions) {
     this.#wanted = envelope.ciphertext;
-    this.#source = chunksOf(ciphertext);
+    this.#source = watched(chunksOf(ciphertext), this.#wanted.byte_length, watching);
     this.chunks = this.#counted();
   }
 

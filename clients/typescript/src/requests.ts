@@ -1,7 +1,7 @@
 /** Signed requests: one EIP-712 signature for exactly one request (docs/authentication.md). */
 
 import { keccak256 } from "viem";
-import type { Address, Chain, Hex, PublicClient, Transport } from "viem";
+import type { Address, Hex } from "viem";
 import { base64 } from "@scure/base";
 import { utf8 } from "./bytes.js";
 import { ServiceError } from "./errors.js";
@@ -95,8 +95,11 @@ export async function freshBlock(chain: BlockReader): Promise<FreshnessBlock> {
   return { number: block.number, hash: block.hash };
 }
 
-/** What is read of a chain to sign: viem's public client, or part of it. */
-export type BlockReader = Pick<PublicClient<Transport, Chain | undefined>, "getBlock" | "getBlockNumber">;
+/** What is read of a chain to sign: viem's public client, or anything that has these two of it. */
+export interface BlockReader {
+  getBlockNumber(options: { readonly cacheTime: number }): Promise<bigint>;
+  getBlock(options: { readonly blockNumber: bigint }): Promise<FreshnessBlock>;
+}
 
 /**
  * The Authorization header for exactly this request. It serves one attempt: sign again before every retry. What the

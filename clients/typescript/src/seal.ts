@@ -19,6 +19,8 @@ import type { Envelope, PinnedBounty } from "./envelope.js";
 import { DEFAULT_LIMITS } from "./names.js";
 import type { ArchiveLimits } from "./names.js";
 import { fastest } from "./fastest.js";
+import { watched } from "./transfer.js";
+import type { TransferOptions } from "./transfer.js";
 
 /** The bounty as the Hub pins it, the Solver, and the deployment's beacon. */
 export interface SealFor {
@@ -44,15 +46,17 @@ interface SealedArtifact {
 /**
  * Seals files for the pinned roster until the reveal point; the ciphertext goes to `sink`, which is closed. The content
  * identity exists only while this runs, so that nobody but a Guardian can open the work, the Solver included. Raises
- * `archive_refused` and `key_invalid`; the sink is then aborted.
+ * `archive_refused` and `key_invalid`; the sink is then aborted. Progress is in bytes of the archive, whose length is known
+ * only once it is sealed; a signal that ends it aborts the sink with its reason.
  */
 export async function sealSubmission(
   entries: readonly ArtifactEntry[],
   sealFor: SealFor,
   sink: WritableStream<Uint8Array>,
+  options: TransferOptions = {},
 ): Promise<SealedSubmission> {
   try {
-    return await seal(entries, sealFor, sink);
+    return await seal(entries, sealFor, sink, options);
   } catch (error) {
     await sink.abort(error).catch(() => undefined); // what was refused before anything was written leaves it open
     throw error;
@@ -63,6 +67,7 @@ async function seal(
   entries: readonly ArtifactEntry[],
   { bounty, solverAddress, beacon, limits = DEFAULT_LIMITS }: SealFor,
   sink: WritableStream<Uint8Array>,
+  options: TransferOptions,
 ): Promise<SealedSubmission> {
   const binding: Binding = {
     chainId: bounty.chainId,
@@ -74,7 +79,7 @@ async function seal(
   const contentPublicKey = await publicKeyOf(identity);
   const round = roundAt(bounty.revealAt, beacon);
   const capsule = await sealCapsule(identity, binding, bounty.encryptionKeys, round, beacon);
-  const artifact = await sealArtifact(entries, binding, identity, sink, limits);
+  const artifact = await sealArtifact(entries, binding, identity, sink, limits, options);
   const envelope: Envelope = {
     version: 2,
     mode: "drand_tlock",
@@ -106,8 +111,9 @@ async function sealArtifact(
   identity: string,
   sink: WritableStream<Uint8Array>,
   limits: ArchiveLimits,
+  options: TransferOptions,
 ): Promise<SealedArtifact> {
-  const tar = tarOf(arrange(entries, limits), bindingText(binding));
+  const tar = watched(tarOf(arrange(entries, limits), bindingText(binding)), undefined, options);
   const primitives = await fastest();
   const digest = primitives.sha256;
   let byteLength = 0;

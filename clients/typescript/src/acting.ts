@@ -1,0 +1,59 @@
+/**
+ * What reads, signs and acts, and nothing that seals or opens: `bounty-escrow-client/acting`, the API, signed requests,
+ * commitments, the Hub and its notices, and what an act rests on.
+ */
+
+export { answerOf, createApi, isIssue, uploadCiphertext } from "./api.js";
+export type { Api, Schemas, Signing } from "./api.js";
+export { pageTerms } from "./challenge.js";
+export type { PageTerms } from "./challenge.js";
+export {
+  authorizationNonce,
+  commitmentOf,
+  fundingSalt,
+  guardianRosterHash,
+  logDigest,
+  recipientsCommitment,
+} from "./commitments.js";
+export type { Roster, Terms } from "./commitments.js";
+export { REFUSALS } from "./generated/refusals.js";
+export { FUNDED_QUERY, MOST_LISTED, MOST_NOTICES, RECENT_BLOCKS } from "./generated/witnesses.js";
+export type { ApiCode } from "./generated/codes.js";
+export { ServiceError, hasCode } from "./errors.js";
+export type { ClientCode, ErrorCode, ErrorDetails, Failure, Issue } from "./errors.js";
+export {
+  allowanceCall,
+  fundingCall,
+  fundingPath,
+  fundingTypedData,
+  hubAbi,
+  hubCall,
+  hubEvents,
+  readBounty,
+} from "./hub.js";
+export type { AccountReader, EncodedCall, FundingPath, FundingTypedData } from "./hub.js";
+export type { HubFunction, HubReader, TokenDomain } from "./hub.js";
+export { NOTICE_STATES, inEffect, latestOfEach, noticeReader } from "./notices.js";
+export { noticeTypedData, parseNotice, whyVoid } from "./notices.js";
+export type { HubNotice, NoticeReader } from "./notices.js";
+export { approvalTypedData, authorizationHeader, canonicalQuery, signRequest } from "./requests.js";
+export type {
+  ApprovalTypedData,
+  BlockReader,
+  Deployment,
+  FreshnessBlock,
+  RequestSigner,
+  RequestToSign,
+} from "./requests.js";
+export {
+  AUTHORIZATION_SECONDS,
+  FACTS,
+  MARGIN_SECONDS,
+  disagreement,
+  hourBegins,
+  isOver,
+  requireClosed,
+  requireRecordedDelay,
+  requireRevealPoint,
+} from "./witnesses.js";
+export type { FactName } from "./witnesses.js";

@@ -1,0 +1,96 @@
+/** A ciphertext from a storage that may end early, answer nothing for a while, or send other bytes. */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+import { chunksOf, streamOf, toHex } from "./bytes.js";
+import type { Envelope } from "./envelope.js";
+import { ServiceError, refusal } from "./errors.js";
+import { watched } from "./transfer.js";
+import type { TransferOptions } from "./transfer.js";
+
+/** Attempts that follow each other without a byte. */
+const FRUITLESS = 3;
+
+/**
+ * The ciphertext that an envelope commits to, from the address that the API gave (`download_url`). Where the connection
+ * ends early the rest is requested by Range, and appended only if the storage answers exactly with it; a storage that
+ * begins again is read again, past the bytes that are there. After three attempts that brought nothing the stream fails
+ * with `storage_unreachable` or `storage_refused`. It ends well only if length and SHA-256 of the whole are the
+ * committed ones, and fails with `ciphertext_mismatch` otherwise. Nothing is requested before it is read.
+ */
+export function downloadCiphertext(
+  url: string,
+  { ciphertext }: Pick<Envelope, "ciphertext">,
+  options: TransferOptions = {},
+): ReadableStream<Uint8Array> {
+  return streamOf(watched(committed(url, ciphertext, options.signal), ciphertext.byte_length, options));
+}
+
+async function* committed(
+  url: string,
+  { byte_length: length, sha256: wanted }: Envelope["ciphertext"],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  const digest = sha256.create();
+  let have = 0;
+  for (let fruitless = 0; have < length; ) {
+    const before = have;
+    try {
+      for await (const piece of piecesFrom(url, have, length, signal)) {
+        have += piece.length;
+        if (have > length) throw mismatch();
+        digest.update(piece);
+        yield piece;
+      }
+      if (have === before) throw unreachable("the storage ended the ciphertext early");
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof ServiceError && error.code !== "storage_unreachable") throw error;
+      fruitless = have > before ? 0 : fruitless + 1;
+      if (fruitless === FRUITLESS) throw error;
+    }
+  }
+  if (toHex(digest.digest()) !== wanted) throw mismatch();
+}
+
+/** What one answer has from `start` on. */
+async function* piecesFrom(
+  url: string,
+  start: number,
+  length: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  let response: Response;
+  try {
+    const headers = start > 0 ? { Range: `bytes=${start}-` } : {};
+    response = await fetch(url, { headers, redirect: "error", signal: signal ?? null });
+  } catch (cause) {
+    throw unreachable("the storage does not answer", cause);
+  }
+  const { body, status } = response;
+  const isRest = status === 206 && response.headers.get("Content-Range") === `bytes ${start}-${length - 1}/${length}`;
+  if (body === null || !(status === 200 || isRest)) {
+    await body?.cancel();
+    if (status >= 500) throw unreachable(`the storage answered ${status}`);
+    if (status === 206 || status === 416) throw mismatch(); // it has another file
+    const nextAction = "Get a new download address from the API and try again.";
+    throw new ServiceError("storage_refused", `the storage answered ${status}`, { status, nextAction });
+  }
+  let skip = status === 200 ? start : 0;
+  try {
+    for await (const chunk of chunksOf(body)) {
+      const piece = chunk.subarray(Math.min(skip, chunk.length));
+      skip -= chunk.length - piece.length;
+      if (piece.length > 0) yield piece;
+    }
+  } catch (cause) {
+    throw unreachable("the storage ended the ciphertext early", cause);
+  }
+}
+
+function unreachable(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("storage_unreachable", message, { nextAction: "Try again.", cause });
+}
+
+function mismatch(): ServiceError {
+  return refusal("ciphertext_mismatch", "the storage has another ciphertext than the one the envelope commits to");
+}

@@ -1,0 +1,145 @@
+// Downloads that end early or are of another file, progress, and signals that end what takes long.
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+import { ServiceError, createApi, downloadCiphertext, fetchBeacon, hasCode, QUICKNET } from "../dist/index.js";
+import { generateIdentity, openArtifact, publicKeyOf, sealSubmission, uploadCiphertext } from "../dist/index.js";
+
+const FILE = randomBytes(200_000);
+const committed = (file = FILE, length = file.length) => ({
+  ciphertext: { byte_length: length, sha256: `0x${createHash("sha256").update(file).digest("hex")}`, storage_locator: "" },
+});
+
+let storage, url, answers, asked;
+before(async () => {
+  storage = createServer((request, response) => {
+    asked.push(request.headers.range);
+    (answers.shift() ?? hangUp)(response, Number(/\d+/.exec(request.headers.range ?? "0")[0]));
+  });
+  await new Promise((resolve) => storage.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${storage.address().port}/`;
+});
+after(() => {
+  storage.closeAllConnections();
+  storage.close();
+});
+
+const hangUp = (response) => response.destroy();
+const status = (code) => (response) => response.writeHead(code).end("no");
+/** The whole from the beginning, ended after so many bytes. */
+const whole = (upTo = FILE.length, file = FILE) => (response) => {
+  response.writeHead(200, { "Content-Length": file.length });
+  response.write(file.subarray(0, upTo), () => (upTo < file.length ? response.destroy() : response.end()));
+};
+/** The rest of what was asked for, ended at so many bytes. */
+const rest = (upTo = FILE.length, stated) => (response, start) => {
+  const range = stated ?? `bytes ${start}-${FILE.length - 1}/${FILE.length}`;
+  response.writeHead(206, { "Content-Range": range, "Content-Length": FILE.length - start });
+  response.write(FILE.subarray(start, upTo), () => (upTo < FILE.length ? response.destroy() : response.end()));
+};
+
+async function downloaded(given, envelope = committed(), options = {}) {
+  [answers, asked] = [given, []];
+  return Buffer.from(await new Response(downloadCiphertext(url, envelope, options)).arrayBuffer());
+}
+
+async function codeOf(work) {
+  try {
+    await work();
+  } catch (error) {
+    return error instanceof ServiceError ? error.code : error.name;
+  }
+  return undefined;
+}
+
+test("a download that ends early is continued by Range", async () => {
+  const found = await downloaded([whole(70_000), hangUp, rest(150_000), rest()]);
+  assert.deepEqual(found, FILE);
+  assert.deepEqual(
+    asked.map((range) => range !== undefined),
+    [false, true, true, true],
+  );
+});
+
+test("a storage that begins again is read past what is there", async () => {
+  assert.deepEqual(await downloaded([whole(70_000), whole()]), FILE);
+});
+
+test("three attempts without a byte are the last", async () => {
+  assert.equal(await codeOf(() => downloaded([])), "storage_unreachable");
+  assert.equal(asked.length, 3);
+  assert.equal(await codeOf(() => downloaded([whole(9), status(503), hangUp, status(500)])), "storage_unreachable");
+});
+
+test("what the storage refuses is not asked again", async () => {
+  assert.equal(await codeOf(() => downloaded([status(403)])), "storage_refused");
+  assert.equal(asked.length, 1);
+});
+
+test("other bytes are never the committed ones", async () => {
+  const other = Buffer.from(FILE);
+  other[199_999] ^= 1;
+  assert.equal(await codeOf(() => downloaded([whole(FILE.length, other)])), "ciphertext_mismatch");
+  assert.equal(await codeOf(() => downloaded([whole(9), whole(FILE.length, other)])), "ciphertext_mismatch");
+  assert.equal(await codeOf(() => downloaded([whole()], committed(FILE, 199_999))), "ciphertext_mismatch");
+  assert.equal(await codeOf(() => downloaded([whole(9), rest(9, "bytes 9-10/11")])), "ciphertext_mismatch");
+  assert.equal(await codeOf(() => downloaded([whole(9), status(416)])), "ciphertext_mismatch");
+});
+
+test("progress grows to the whole, and a signal ends a download with its reason", async () => {
+  const seen = [];
+  await downloaded([whole(70_000), rest()], committed(), { onProgress: ({ done, total }) => seen.push([done, total]) });
+  assert.deepEqual(seen.at(-1), [FILE.length, FILE.length]);
+  assert.deepEqual(
+    seen.map(([done]) => done),
+    seen.map(([done]) => done).sort((one, other) => one - other),
+  );
+  const controller = new AbortController();
+  const options = { signal: controller.signal, onProgress: () => controller.abort(new Error("enough")) };
+  await assert.rejects(downloaded([whole()], committed(), options), /enough/);
+});
+
+const bounty = {
+  chainId: 1,
+  hubAddress: `0x${"aa".repeat(20)}`,
+  bountyId: "7",
+  specCommitment: `0x${"22".repeat(32)}`,
+  guardianRosterHash: `0x${"11".repeat(32)}`,
+  revealAt: QUICKNET.genesisTime,
+};
+
+test("sealing reports its bytes, and a signal ends it and aborts the sink", async () => {
+  const encryptionKeys = [await publicKeyOf(await generateIdentity())];
+  const sealFor = { bounty: { ...bounty, encryptionKeys }, solverAddress: `0x${"bb".repeat(20)}`, beacon: QUICKNET };
+  const files = [{ path: "a", content: new Blob([FILE]) }];
+  const seen = [];
+  await sealSubmission(files, sealFor, new WritableStream(), { onProgress: ({ done }) => seen.push(done) });
+  assert.ok(seen.at(-1) > FILE.length && seen.length > 1);
+  const controller = new AbortController();
+  let aborted;
+  const sink = new WritableStream({ abort: (reason) => void (aborted = reason) });
+  const options = { signal: controller.signal, onProgress: () => controller.abort(new Error("enough")) };
+  await assert.rejects(sealSubmission(files, sealFor, sink, options), /enough/);
+  assert.equal(aborted?.message, "enough");
+});
+
+test("what is ended before it begins asks nobody", async () => {
+  [answers, asked] = [[], []];
+  const signal = AbortSignal.abort(new Error("enough"));
+  const target = { upload_url: url, upload_method: "PUT", upload_headers: {} };
+  await assert.rejects(uploadCiphertext(target, new Blob(["a"]), { signal }), /enough/);
+  await assert.rejects(fetchBeacon(1, QUICKNET, [url, url], { signal }), /enough/);
+  await assert.rejects(createApi(url).GET("/api/status", { signal }), /enough/);
+  await assert.rejects(openArtifact(new Blob([FILE]).stream(), await generateIdentity(), committed(), () => {}, { signal }));
+  assert.equal(asked.length, 0);
+});
+
+test("an error has its cause, and is narrowed by its code", async () => {
+  [answers, asked] = [[], []];
+  const error = await createApi(url)
+    .GET("/api/status")
+    .catch((found) => found);
+  assert.ok(hasCode(error, "bounty_not_found", "api_unreachable") && error.cause instanceof TypeError);
+  assert.ok(!hasCode(error, "bounty_not_found") && !hasCode(new Error("a"), "api_unreachable"));
+});

@@ -1,0 +1,36 @@
+"""The types of the TypeScript client: test/types.ts accepts each public name, and none that is ``any``."""
+
+import json
+import re
+
+from tests.campaign import size
+from tests.clients.package import PACKAGE, programs, run_node
+
+STEP = size(12, 1)
+"""Every how many-th public name is made ``any``; each takes a second."""
+
+
+def test_types__with_a_name_that_is_any__are_refused() -> None:
+    found = json.loads(run_node(PACKAGE / "test/planted.mjs", programs(), STEP, timeout=600))
+    assert found["planted"] == len(found["names"][::STEP]) > 7
+    assert (found["without"], found["unnoticed"]) == ([], [])
+
+
+def test_types__of_each_public_name__are_tested() -> None:
+    text = (PACKAGE / "test/types.ts").read_text(encoding="utf-8")
+    named = set(re.findall(r"\b(?:client|types)\.(\w+)", text)) | {"FACTS", "NOTICE_STATES"}
+    found = json.loads(run_node(PACKAGE / "test/planted.mjs", programs(), 1_000))
+    assert set(found["names"]) - named == set()
+
+
+def test_sources__of_pages_and_programs__assert_no_type_that_the_client_refuses() -> None:
+    folders = ("src", "actions", "test")
+    sources = [path for folder in folders for path in (PACKAGE / folder).rglob("*.ts")]
+    assert len(sources) > 60
+    doubted = re.compile(r"\bas (?:never|any)\b(?! \w)|\bas unknown as\b")
+    assert [path.name for path in sources if doubted.search(code_of(path.read_text(encoding="utf-8")))] == []
+
+
+def code_of(source: str) -> str:
+    """Without comments and texts."""
+    return re.sub(r"/\*.*?\*/|//[^\n]*|\"[^\"\n]*\"|`[^`]*`", "", source, flags=re.DOTALL)
