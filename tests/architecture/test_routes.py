@@ -70,6 +70,7 @@ WEB = dict.fromkeys(
         "GET /people/<account>/calendar.ics",
         "GET /publish",
         "GET /robots.txt",
+        "POST /publish/preview",
     ),
     "public",
 )

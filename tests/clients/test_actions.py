@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
 from bounty_protocol.types import BountyId, Bytes32, ChainId, parse_address
@@ -65,7 +66,7 @@ def in_node() -> str:
 
 
 def test_parts__that_need_no_browser__behave_as_stated(in_node: str) -> None:
-    assert "# pass 46\n# fail 0" in in_node
+    assert "# pass 59\n# fail 0" in in_node
 
 
 def test_written_verdicts__of_a_page__are_those_of_the_client(in_node: str) -> None:
@@ -81,3 +82,13 @@ def test_written_verdicts__of_a_page__are_those_of_the_client(in_node: str) -> N
         assert render_verdict(written) == document.encode()
     bodies = {parse_verdict(document.encode()).body for document in json.loads(found.group(1))}
     assert bodies == {"Every criterion holds.\n", "# Reasons\n\n---\nkind: awarded\n", "näïve ✓\n"}
+
+
+def test_page__made_of_fields__is_what_was_filled_in(in_node: str) -> None:
+    found = re.search(r"^(?:# )?page (\".*\")$", in_node, re.MULTILINE)
+    assert found is not None
+    page = parse_challenge(json.loads(found.group(1)).encode())
+    assert (page.title, page.summary) == ("A parser: quick, and exact", "Reads dates. Fails on none.")
+    assert (page.escrow_amount, page.judging_window_seconds) == (12_500_000, 259_200)
+    assert page.acceptance_criteria == ("`make test` exits with 0", 'no "quotes" are lost: # not this\u2028either')
+    assert (page.deliverables, page.contact) == (("src/parse.py",), "a@b.example")

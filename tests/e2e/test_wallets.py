@@ -133,7 +133,6 @@ def fund(
     deadline = cast.chain_time() + seconds
     path = challenge_page(folder, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title=title)
     page = opened(cast, browser, wallet, "/publish")
-    page.press("Write or choose the page")
     page.fill("Page", path.read_text(encoding="utf-8"))
     page.press("Go on")
     page.wait("Publish the page")
@@ -158,7 +157,6 @@ def fund(
     if is_interrupted:  # another visit finds the draft, and the bounty that was created
         cast.wait_for(cast.chain_time() + 2)
         page = opened(cast, browser, wallet, "/publish")
-        page.press("Write or choose the page")
         page.press("Go on")
         shown = page.wait("has its page in a moment")
         assert page.asked() == []
@@ -174,7 +172,6 @@ def to_the_escrow(cast: Cast, page: Page, folder: Path, title: str) -> None:
     """Write the page and have it published; what comes next is the escrow."""
     deadline = cast.chain_time() + LONG_SECONDS
     path = challenge_page(folder, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title=title)
-    page.press("Write or choose the page")
     page.fill("Page", path.read_text(encoding="utf-8"))
     page.press("Go on")
     page.wait("Publish the page")
@@ -188,14 +185,12 @@ def test_poster__whose_page_the_rules_refuse__sees_why_before_anything_is_signed
     path = challenge_page(tmp_path, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title="Once")
     text = path.read_text(encoding="utf-8")
     page = opened(cast, browser, "poster", "/publish")
-    page.press("Write or choose the page")
-    assert "it leaves this browser once" in page.wait("Before anything is signed")
+    assert "keeps it nowhere until you publish it" in page.wait("Before anything is signed")
     page.fill("Page", f"{text}\nThe format is TBD.\n")
     page.press("Go on")
     page.wait_alert("The service's rules find the page not ready")
     page.wait_alert("Holds the placeholder 'TBD'")
     assert page.asked() == []
-    page.press("Write or choose the page")
     page.fill("Page", text)
     page.press("Go on")
     page.wait("Publish the page")
@@ -210,7 +205,6 @@ def test_poster__while_no_page_can_be_checked__is_shown_why_and_may_go_on_to_the
     deadline = cast.chain_time() + LONG_SECONDS
     path = challenge_page(tmp_path, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title="Away")
     page = opened(cast, browser, "poster", "/publish")
-    page.press("Write or choose the page")
     page.fill("Page", path.read_text(encoding="utf-8"))
     reviewer.stop()
     try:
@@ -273,7 +267,6 @@ def test_poster__with_an_account_delegated_to_code_that_confirms_nothing__is_tol
     assert [each["method"] for each in asked] == ["eth_signTypedData_v4"] + ["eth_sendTransaction"] * 2
     closed(page)
     page = opened(cast, browser, TestWallet(person.private_key, node.url, 31_337), "/publish")
-    page.press("Write or choose the page")
     page.press("Go on")
     page.wait("has its page in a moment")
     assert page.asked() == []
@@ -299,7 +292,6 @@ def test_poster__whose_account_is_delegated_after_it_signed__waits_until_that_is
     closed(page)
     node.rpc.call("anvil_setCode", person.address, "0xef0100" + "11" * 20)
     page = opened(cast, browser, wallet, "/publish")
-    page.press("Write or choose the page")
     page.press("Go on")
     page.wait("Publish the page")
     page.press(SIGN)
@@ -362,7 +354,6 @@ def test_page__that_is_not_ready__is_refused_with_where_to_change_it_before_anyt
         number = now + int(value) if name == "submission_deadline" else value
         content = re.sub(rf"(?m)^{name}: \d+$", f"{name}: {number}", content)
     page = opened(cast, browser, "poster", "/publish")
-    page.press("Write or choose the page")
     page.fill("Page", content)
     page.press("Go on")
     page.wait_alert(text)

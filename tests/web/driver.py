@@ -125,6 +125,14 @@ class Page:
         self.press("Connect a wallet")
         self.press("Test wallet")
 
+    def presses(self) -> int:
+        """How many buttons were pressed since the last look."""
+        return int(self.do("presses"))
+
+    def overhang(self, width: int) -> int:
+        """By how many pixels the page is wider than a window of this width."""
+        return int(self.do("narrow", width=width))
+
     def text(self, selector: str = "body") -> str:
         return str(self.do("text", selector=selector))
 

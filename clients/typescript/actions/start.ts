@@ -186,6 +186,7 @@ function show(shown: HTMLElement, offers: readonly Offer[], why: string): void {
     });
     const parts = [element("h3", {}, offer.title), element("p", {}, offer.text), element("p", {}, go), stage.place];
     shown.append(element("section", { class: "action" }, ...parts));
+    if (offer.isBegun === true) go.click();
   }
 }
 

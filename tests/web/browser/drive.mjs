@@ -161,7 +161,7 @@ const commands = {
     const page = await browser.newPage();
     if (!scripts) await page.setJavaScriptEnabled(false);
     await page.setViewport({ width: 1000, height: 900 });
-    const found = { page, findings: [], requests: [], wallet: undefined };
+    const found = { page, findings: [], requests: [], presses: 0, wallet: undefined };
     if (fresh) {
       const session = await page.createCDPSession();
       await session.send('Storage.clearDataForOrigin', { origin: fresh, storageTypes: 'all' });
@@ -264,7 +264,19 @@ const commands = {
         timeout: 60_000,
       },
     );
+    found.presses += 1;
     await button.evaluate((each) => each.click());
+  },
+  /** How many buttons were pressed since the last look. */
+  async presses({ found }) {
+    const { presses } = found;
+    found.presses = 0;
+    return presses;
+  },
+  /** Gives the window this width; how much wider the page is than it. */
+  async narrow({ found, width }) {
+    await found.page.setViewport({ width, height: 900 });
+    return found.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   },
   /** Waits until the text is on the page; gives the page's text. An alert that is not wanted ends the wait. */
   async wait({ found, text, seconds = 90 }) {
@@ -334,6 +346,10 @@ const commands = {
   },
   async fill({ found, label, value }) {
     await put(found.page, label, { text: value });
+  },
+  /** What is in the field with this label. */
+  async value({ found, label }) {
+    return (await fieldOf(found.page, label)).evaluate((field) => field.value);
   },
   async choose({ found, label, option }) {
     await put(found.page, label, { option });
