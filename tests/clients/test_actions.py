@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import brotli
 import pytest
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.lifecycle import VerdictKind
@@ -15,9 +16,11 @@ from local_stack.toolbox import ensure_npm_package
 from tests.clients.package import PACKAGE, run_node
 from tools.sbom import bundled
 
-MOST_BYTES = 150_000
+MOST_BYTES = 120_000
 """Of everything that connecting and acting loads, compressed; sealing and opening are loaded on demand."""
 FOLDER = PACKAGE.parents[1] / "services/web/src/service_web/static/actions"
+MOST_SEALING = 300_000
+"""Of what sealing loads beside it, as browsers get it by https: by brotli."""
 ON_DEMAND = ("work-", "sealer-")
 """What is loaded only by an action that seals or opens."""
 
@@ -42,6 +45,8 @@ def compressed_sizes() -> tuple[int, int]:
 def test_scripts__compressed__stay_small() -> None:
     acting, loader = compressed_sizes()
     assert (acting < MOST_BYTES, loader < 1_200) == (True, True)
+    demanded = [data for name, data in contents(FOLDER).items() if name.startswith(ON_DEMAND)]
+    assert sum(len(brotli.compress(data, quality=10)) for data in demanded) < MOST_SEALING
 
 
 def test_packages__in_the_scripts__are_listed_with_their_notices_and_pins() -> None:
