@@ -74,6 +74,7 @@ WEB = dict.fromkeys(
         "GET /llms.txt",
         "GET /.well-known/api-catalog",
         "GET /.well-known/security.txt",
+        "POST /publish/preview",
     ),
     "public",
 )

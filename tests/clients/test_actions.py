@@ -5,7 +5,9 @@ import json
 import re
 from pathlib import Path
 
+import brotli
 import pytest
+from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
 from bounty_protocol.types import BountyId, Bytes32, ChainId, parse_address
@@ -14,9 +16,11 @@ from local_stack.toolbox import ensure_npm_package
 from tests.clients.package import PACKAGE, run_node
 from tools.sbom import bundled
 
-MOST_BYTES = 150_000
+MOST_BYTES = 120_000
 """Of everything that connecting and acting loads, compressed; sealing and opening are loaded on demand."""
 FOLDER = PACKAGE.parents[1] / "services/web/src/service_web/static/actions"
+MOST_SEALING = 300_000
+"""Of what sealing loads beside it, as browsers get it by https: by brotli."""
 ON_DEMAND = ("work-", "sealer-")
 """What is loaded only by an action that seals or opens."""
 
@@ -41,6 +45,8 @@ def compressed_sizes() -> tuple[int, int]:
 def test_scripts__compressed__stay_small() -> None:
     acting, loader = compressed_sizes()
     assert (acting < MOST_BYTES, loader < 1_200) == (True, True)
+    demanded = [data for name, data in contents(FOLDER).items() if name.startswith(ON_DEMAND)]
+    assert sum(len(brotli.compress(data, quality=10)) for data in demanded) < MOST_SEALING
 
 
 def test_packages__in_the_scripts__are_listed_with_their_notices_and_pins() -> None:
@@ -65,7 +71,7 @@ def in_node() -> str:
 
 
 def test_parts__that_need_no_browser__behave_as_stated(in_node: str) -> None:
-    assert "# pass 46\n# fail 0" in in_node
+    assert "# pass 59\n# fail 0" in in_node
 
 
 def test_written_verdicts__of_a_page__are_those_of_the_client(in_node: str) -> None:
@@ -81,3 +87,13 @@ def test_written_verdicts__of_a_page__are_those_of_the_client(in_node: str) -> N
         assert render_verdict(written) == document.encode()
     bodies = {parse_verdict(document.encode()).body for document in json.loads(found.group(1))}
     assert bodies == {"Every criterion holds.\n", "# Reasons\n\n---\nkind: awarded\n", "näïve ✓\n"}
+
+
+def test_page__made_of_fields__is_what_was_filled_in(in_node: str) -> None:
+    found = re.search(r"^(?:# )?page (\".*\")$", in_node, re.MULTILINE)
+    assert found is not None
+    page = parse_challenge(json.loads(found.group(1)).encode())
+    assert (page.title, page.summary) == ("A parser: quick, and exact", "Reads dates. Fails on none.")
+    assert (page.escrow_amount, page.judging_window_seconds) == (12_500_000, 259_200)
+    assert page.acceptance_criteria == ("`make test` exits with 0", 'no "quotes" are lost: # not this\u2028either')
+    assert (page.deliverables, page.contact) == (("src/parse.py",), "a@b.example")

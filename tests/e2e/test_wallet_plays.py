@@ -82,7 +82,7 @@ class Seen:
 MANY: Final = 12
 """Presses that no act needs."""
 SINGLES: Final = [
-    Play(act, (Visit((forgery,), MANY if act != "publish" else 5),)) for forgery in FORGERIES for act in forgery.acts
+    Play(act, (Visit((forgery,), MANY if act != "publish" else 4),)) for forgery in FORGERIES for act in forgery.acts
 ]
 
 
@@ -107,7 +107,7 @@ def drawn(seed: str) -> Play:
     return Play(act, tuple(visits))
 
 
-SIGNED: Final = 4
+SIGNED: Final = 3
 """Presses after which an escrow is signed, and not sent."""
 HISTORIES: Final = [
     Play("publish", (Visit((), SIGNED), Visit((forgery,), MANY)))
@@ -195,7 +195,7 @@ class Theatre:
             self._folder(), submission_deadline=deadline, judging_window_seconds=LONG, title=f"Played {self._count}"
         )
         text = path.read_text(encoding="utf-8")
-        buttons = ("Write or choose the page", GO_ON, SIGN, SEND, AGAIN)
+        buttons = (GO_ON, SIGN, SEND, AGAIN)
         act = Act("poster", "/publish", buttons, {"Page": {"text": text}}, ("Funded ", FUNDED))
         poster, commitment = self.cast.address("poster"), spec_commitment(text.encode())
 

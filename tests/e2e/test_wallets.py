@@ -133,7 +133,6 @@ def fund(
     deadline = cast.chain_time() + seconds
     path = challenge_page(folder, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title=title)
     page = opened(cast, browser, wallet, "/publish")
-    page.press("Write or choose the page")
     page.fill("Page", path.read_text(encoding="utf-8"))
     page.press("Go on")
     page.wait("Publish the page")
@@ -158,7 +157,6 @@ def fund(
     if is_interrupted:  # another visit finds the draft, and the bounty that was created
         cast.wait_for(cast.chain_time() + 2)
         page = opened(cast, browser, wallet, "/publish")
-        page.press("Write or choose the page")
         page.press("Go on")
         shown = page.wait("has its page in a moment")
         assert page.asked() == []
@@ -174,7 +172,6 @@ def to_the_escrow(cast: Cast, page: Page, folder: Path, title: str) -> None:
     """Write the page and have it published; what comes next is the escrow."""
     deadline = cast.chain_time() + LONG_SECONDS
     path = challenge_page(folder, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title=title)
-    page.press("Write or choose the page")
     page.fill("Page", path.read_text(encoding="utf-8"))
     page.press("Go on")
     page.wait("Publish the page")
@@ -188,14 +185,12 @@ def test_poster__whose_page_the_rules_refuse__sees_why_before_anything_is_signed
     path = challenge_page(tmp_path, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title="Once")
     text = path.read_text(encoding="utf-8")
     page = opened(cast, browser, "poster", "/publish")
-    page.press("Write or choose the page")
-    assert "it leaves this browser once" in page.wait("Before anything is signed")
+    assert "keeps it nowhere until you publish it" in page.wait("Before anything is signed")
     page.fill("Page", f"{text}\nThe format is TBD.\n")
     page.press("Go on")
     page.wait_alert("The service's rules find the page not ready")
     page.wait_alert("Holds the placeholder 'TBD'")
     assert page.asked() == []
-    page.press("Write or choose the page")
     page.fill("Page", text)
     page.press("Go on")
     page.wait("Publish the page")
@@ -210,7 +205,6 @@ def test_poster__while_no_page_can_be_checked__is_shown_why_and_may_go_on_to_the
     deadline = cast.chain_time() + LONG_SECONDS
     path = challenge_page(tmp_path, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title="Away")
     page = opened(cast, browser, "poster", "/publish")
-    page.press("Write or choose the page")
     page.fill("Page", path.read_text(encoding="utf-8"))
     reviewer.stop()
     try:
@@ -273,7 +267,6 @@ def test_poster__with_an_account_delegated_to_code_that_confirms_nothing__is_tol
     assert [each["method"] for each in asked] == ["eth_signTypedData_v4"] + ["eth_sendTransaction"] * 2
     closed(page)
     page = opened(cast, browser, TestWallet(person.private_key, node.url, 31_337), "/publish")
-    page.press("Write or choose the page")
     page.press("Go on")
     page.wait("has its page in a moment")
     assert page.asked() == []
@@ -299,7 +292,6 @@ def test_poster__whose_account_is_delegated_after_it_signed__waits_until_that_is
     closed(page)
     node.rpc.call("anvil_setCode", person.address, "0xef0100" + "11" * 20)
     page = opened(cast, browser, wallet, "/publish")
-    page.press("Write or choose the page")
     page.press("Go on")
     page.wait("Publish the page")
     page.press(SIGN)
@@ -327,11 +319,10 @@ def submit(cast: Cast, browser: Browser, funded: Funded, wallet: TestWallet | st
     page.press("Seal it")
     page.wait("Get an address for the upload")
     page.press(SIGN)
-    page.wait("Have the upload checked")
-    page.press(SIGN)
     page.wait("Record the Submission on the chain")
     page.press(SEND)
     page.wait("is recorded, by transaction")
+    assert page.presses() == 6 + 1  # and the second "Seal it", for what looks like a secret
     closed(page)
     solver = cast.address(wallet) if isinstance(wallet, str) else wallet.safe
     commitment = "0x" + bytes(cast.stack.hub.hub.call("getSubmission", int(funded.bounty_id), solver)).hex()
@@ -362,7 +353,6 @@ def test_page__that_is_not_ready__is_refused_with_where_to_change_it_before_anyt
         number = now + int(value) if name == "submission_deadline" else value
         content = re.sub(rf"(?m)^{name}: \d+$", f"{name}: {number}", content)
     page = opened(cast, browser, "poster", "/publish")
-    page.press("Write or choose the page")
     page.fill("Page", content)
     page.press("Go on")
     page.wait_alert(text)
@@ -412,12 +402,9 @@ def test_api__that_states_something_else__gets_nothing_on_chain(
     page.tree("Directory with the work", artifact(tmp_path))
     page.press("Go on")
     page.press("Seal it")
-    for number, (part, path, value, text) in enumerate(LIES):
+    for part, path, value, text in LIES:
         lie(api, part, path, value)
         page.press(SIGN)
-        if part == "/prepare" and LIES[number - 1][0] != part:  # it is uploaded first
-            page.wait("Have the upload checked")
-            page.press(SIGN)
         page.wait_alert(text)
         assert {each["method"] for each in page.asked()} == {"eth_signTypedData_v4"}
         assert not [request for request in page.requests() if "attacker" in request]
@@ -453,8 +440,8 @@ def test_api__that_restarts__is_waited_for_and_the_wallet_asked_again_with_the_r
     page.press(SIGN)
     page.wait("The service did not answer the request that you signed.")
     page.press(SIGN)
-    page.wait("Have the upload checked")
-    assert len(page.asked()) == 2
+    page.wait("Record the Submission on the chain")
+    assert len(page.asked()) == 3
     page.close()  # a browser reports requests without an answer
 
 
@@ -796,10 +783,12 @@ def test_bounty__judged_claimed_and_opened__with_wallets_alone(
     deliver(cast, browser, played, tmp_path)
     page = opened(cast, browser, played.poster, played.path)
     page.press("Open the winning work")
-    for title in ("Get the key of the winning work", "Read the sealed work"):
-        page.wait(title)
-        page.press(SIGN)
+    shown = page.wait("Get the key of the winning work")
+    assert "downloads a Submission as it was sealed" in shown  # the second request, explained with the first
+    page.press(SIGN)
     page.wait("Save the work")
+    assert page.presses() == 3
+    assert len(page.asked()) == 2
     assert_same_files(page.saved("Save the work"), played.work)
     closed(page)
     audited = cast.person("poster").audit(played.funded.bounty_id)
@@ -832,6 +821,7 @@ def judge(cast: Cast, browser: Browser, played: Played, name: str) -> None:
     assert f"awards Submission {played.commitment}" in shown
     page.press(SEND)
     page.wait("Your Verdict is recorded")
+    assert page.presses() == (5 if name == "guardian-1" else 7)  # two more for work that was not opened here
     closed(page)
 
 
@@ -896,16 +886,15 @@ def open_work(cast: Cast, browser: Browser, played: Played, folder: Path) -> Non
     page.press("Open work")
     page.wait("Submission to open")
     page.choose("Submission to open", played.commitment)
-    page.press("Go on")
     give_keys(cast, page, "guardian-1", folder)
     page.wait("Read the sealed work")
     page.press(SIGN)
     page.wait("Save the work")
+    assert page.presses() == 4
     assert_same_files(page.saved("Save the work"), played.work)
     (folder / "foreign.txt").write_text(Identity.generate().to_text())
     page.press("Open work")
     page.choose("Submission to open", played.commitment)
-    page.press("Go on")
     page.upload("File with your encryption keys", folder / "foreign.txt")
     page.press("Go on")
     page.wait("Read the sealed work")
@@ -918,10 +907,12 @@ def deliver(cast: Cast, browser: Browser, played: Played, folder: Path) -> None:
     page = opened(cast, browser, "guardian-2", played.path)
     page.press("Hand it over")
     secret = give_keys(cast, page, "guardian-2", folder)
-    for title in ("Read the sealed work", "Hand the winning key over"):
-        page.wait(title)
-        page.press(SIGN)
+    shown = page.wait("Read the sealed work")
+    assert "as the chain has it" in shown  # what the second signature is over
+    page.press(SIGN)
     page.wait("The winning key is handed over")
+    assert page.presses() == 4
+    assert len(page.asked()) == 2
     assert not [request for request in page.requests() if secret in request]
     closed(page)
 
@@ -947,6 +938,7 @@ def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, bro
     assert "you receive nothing" in page.wait("Function of the contract")
     page.press(SEND)
     page.wait("Settled by transaction")
+    assert page.presses() == 3
     assert "Settled by transaction" in page.text(".stage :focus")  # who acted is led to what came of it
     assert "can claim its part on this page" in page.text("#acting")
     page.wait("Not awarded")  # without a reload
@@ -961,4 +953,31 @@ def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, bro
     wait_until(lambda: "Waits to be claimed" not in page.text(MONEY), IDLE_SECONDS)  # without a reload
     assert "Paid" in page.text(MONEY)
     assert cast.token_balance(cast.address("poster")) - before == 25_000_000
+    closed(page)
+
+
+def test_wallet__of_an_earlier_page__is_connected_without_a_click_until_that_is_ended(
+    cast: Cast, browser: Browser
+) -> None:
+    url, wallet = f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3")
+    page = browser.open(url, wallet, fresh=True, remembers=True)
+    assert "Connect a wallet" in page.text("#wallet")
+    page.connect()
+    page.wait("Give a sign of life")
+    closed(page)
+    page = browser.open(url, wallet, remembers=True)
+    page.wait("Give a sign of life")
+    assert "Connect a wallet" not in page.text("#wallet")
+    assert page.asked() == []
+    page.press("Ask before connecting again")
+    closed(page)
+    page = browser.open(url, wallet, remembers=True)
+    assert page.text("#acting") == ""
+    page.connect()
+    page.wait("Give a sign of life")
+    page.wallet(hidden=True)
+    page.goto(url)  # a locked wallet shows no account, and is asked for none
+    page.do("idle")
+    assert "Connect a wallet" in page.text("#wallet")
+    assert page.text("#acting") == ""
     closed(page)

@@ -173,7 +173,7 @@ def publish(bounties: Bounties) -> Act:
     path = challenge_page(
         bounties.folder, submission_deadline=deadline, judging_window_seconds=LONG, title="Told lies about"
     )
-    buttons = ("Write or choose the page", GO_ON, SIGN, SEND)
+    buttons = (GO_ON, SIGN, SEND)
     return Act("poster", "/publish", buttons, {"Page": {"text": path.read_text(encoding="utf-8")}})
 
 

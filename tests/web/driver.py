@@ -62,19 +62,20 @@ class Browser:
         fresh: bool = False,
         fixed_lots: bool = True,
         api: tuple[str, str] | None = None,
+        remembers: bool = False,
     ) -> "Page":
         """A page at an address.
 
         All pages share what the browser keeps. A ``fresh`` one finds nothing that was kept for its origin, and with
         ``fixed_lots`` its random numbers are always the same. With ``api``, requests below the first address go to the
-        second one.
+        second one. One that ``remembers`` connects the wallet of an earlier page by itself.
         """
         self._count += 1
         page = Page(self, f"page {self._count}")
         to = None if api is None else {"from": api[0], "to": api[1]}
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(url)) if fresh else None
         given = None if wallet is None else wallet.to_json()
-        page.do("open", wallet=given, scripts=scripts, fresh=origin, fixed_lots=fixed_lots, api=to)
+        page.do("open", wallet=given, scripts=scripts, fresh=origin, fixed_lots=fixed_lots, api=to, remembers=remembers)
         page.goto(url)
         return page
 
@@ -123,7 +124,15 @@ class Page:
     def connect(self) -> None:
         """Connect the test wallet."""
         self.press("Connect a wallet")
-        self.press("Test wallet")
+        self.do("chosen")
+
+    def presses(self) -> int:
+        """How many buttons were pressed since the last look."""
+        return int(self.do("presses"))
+
+    def overhang(self, width: int) -> int:
+        """By how many pixels the page is wider than a window of this width."""
+        return int(self.do("narrow", width=width))
 
     def text(self, selector: str = "body") -> str:
         return str(self.do("text", selector=selector))

@@ -154,3 +154,26 @@ def test_setting__that_is_wrong__is_named(name: str, value: str) -> None:
 def test_storage__of_another_endpoint__is_what_the_policy_allows() -> None:
     pages = Pages(Ledger(), variables={**VARIABLES, "SERVICE_STORAGE_ENDPOINT": "http://127.0.0.1:9"})
     assert "http://127.0.0.1:9/sealed-work/" in pages.get("/publish").headers["Content-Security-Policy"]
+
+
+def test_preview__of_a_text__is_what_the_bounty_page_would_show(pages: Pages) -> None:
+    text = "# Goal\n\nA *quick* parser. <script>alert(1)</script> ![x](https://evil.example/x.png)\n"
+    answer = pages.client.post("/publish/preview", data=text, content_type="text/markdown")
+    assert answer.status_code == 200
+    assert answer.headers["Cache-Control"] == "no-store"
+    shown = answer.get_data(as_text=True)
+    assert "<em>quick</em>" in shown
+    assert "<script>alert" not in shown
+    assert "<img" not in shown
+    assert "script-src" not in answer.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "data", "status"),
+    [("text/plain", b"x", 415), ("text/markdown", b"x" * (256 * 1024 + 1), 413), ("text/markdown", b"\xff", 200)],
+)
+def test_preview__of_another_type_or_too_large__is_refused(
+    pages: Pages, content_type: str, data: bytes, status: int
+) -> None:
+    assert pages.client.post("/publish/preview", data=data, content_type=content_type).status_code == status
+    assert pages.get("/publish/preview").status_code == 405

@@ -127,7 +127,7 @@ function restarted({ api }: Context, stage: Stage): Promise<unknown> {
 /**
  * Explains a request, has it signed, and sends it. Where another signature may help, it is asked for again, and why is
  * shown above the button: also where nobody answered, once somebody does, since every request of the pages may be
- * carried out twice.
+ * carried out twice. What was explained with the request before it (`following`) is signed without another question.
  */
 export async function signed<Value>(
   context: Context,
@@ -136,6 +136,7 @@ export async function signed<Value>(
   request: string,
   facts: readonly Fact[],
   send: () => Promise<Value>,
+  isExplained = false,
 ): Promise<Value> {
   const { account, settings } = context;
   const shown: Fact[] = [
@@ -148,7 +149,7 @@ export async function signed<Value>(
   let why: readonly Fact[] = [];
   for (let wasted = 0; ; ) {
     stage.say("");
-    await stage.confirm(title, [...why, ...shown], "Sign with the wallet");
+    if (!isExplained || why.length > 0) await stage.confirm(title, [...why, ...shown], "Sign with the wallet");
     stage.say("The wallet is asked for a signature, and the request is sent.");
     try {
       return await stage.until(send);
@@ -167,6 +168,11 @@ export async function signed<Value>(
       why = [["Why again", wasAway ? AWAY : REFUSED]];
     }
   }
+}
+
+/** Facts of a request that the wallet signs right after another one, shown with that one. */
+export function following(request: string, facts: readonly Fact[]): Fact[] {
+  return [["Then the wallet asks once more", "for the signature of a second request"], ["Second request", request], ...facts];
 }
 
 /** Refuses an address outside of the deployment's bucket, whatever the API says: `storage_mismatch`. */

@@ -1,10 +1,11 @@
 /**
  * The only script that a page names: it shows times as the reader's clock has them, and loads the other scripts when
- * somebody presses the button. The stylesheet shows that button where scripts run; the class is for browsers whose
+ * somebody presses the button, or connected a wallet here before. The stylesheet shows that button where scripts run; the class is for browsers whose
  * stylesheets do not know whether they do.
  */
 
 import { improve } from "./reading.js";
+import { rememberedWallet } from "./remembered.js";
 
 const place = document.getElementById("wallet");
 const button = document.getElementById("connect");
@@ -15,14 +16,21 @@ if (switcher instanceof HTMLButtonElement) improve(switcher);
 
 if (place !== null && acting !== null && button instanceof HTMLButtonElement) {
   place.classList.add("ready");
-  button.addEventListener("click", () => void connect(place, button, acting));
+  button.addEventListener("click", () => void connect(place, button, acting, false));
+  if (rememberedWallet() !== undefined) void connect(place, button, acting, true);
 }
 
-async function connect(place: HTMLElement, button: HTMLButtonElement, acting: HTMLElement): Promise<void> {
+async function connect(
+  place: HTMLElement,
+  button: HTMLButtonElement,
+  acting: HTMLElement,
+  isAgain: boolean,
+): Promise<void> {
   button.disabled = true;
   try {
-    const { start } = await import("./start.js");
-    await start(place, acting);
+    const { start, startAgain } = await import("./start.js");
+    if (!isAgain) await start(place, acting);
+    else button.hidden = await startAgain(place, acting);
   } catch {
     acting.textContent = "The script for wallets could not be loaded. Reload the page and try again.";
   } finally {

@@ -3,6 +3,7 @@
 import { ServiceError } from "../src/acting.js";
 import type { ArtifactFile } from "../src/opening.js";
 import { element, labelled } from "./dom.js";
+import { counted } from "./text.js";
 
 const IGNORE_FILE = ".bountyignore";
 const KEY_LINE = /^(?:-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|AGE-SECRET-KEY-1)/;
@@ -17,29 +18,37 @@ const LIKE_SECRETS = [
   /^utc--/,
 ];
 
-/** A field for a directory, onto which one can be dropped, too. */
+/** A field for a directory and one for files, onto which either can be dropped, too; what was chosen last counts. */
 export class DirectoryField {
   readonly input = element("input", { type: "file", multiple: "", webkitdirectory: "" });
+  readonly #files = element("input", { type: "file", multiple: "" });
   readonly place = element("div", { class: "drop" });
+  #chosen = this.input;
   #dropped: Promise<ArtifactFile[]> | undefined;
 
   constructor() {
-    const state = element("p", { class: "muted" }, "Or drop a directory here.");
-    this.place.append(labelled("Directory with the work", this.input), state);
-    this.input.addEventListener("change", () => (this.#dropped = undefined));
+    const state = element("p", { class: "muted", role: "status" }, "Or drop files or a directory here.");
+    this.place.append(labelled("Directory with the work", this.input), labelled("Or files", this.#files), state);
+    for (const input of [this.input, this.#files]) {
+      input.addEventListener("change", () => {
+        this.#dropped = undefined;
+        this.#chosen = input;
+        state.textContent = `${counted(input.files?.length ?? 0, "file")} chosen.`;
+      });
+    }
     this.place.addEventListener("dragover", (event) => event.preventDefault());
     this.place.addEventListener("drop", (event) => {
       event.preventDefault();
       const entries = [...(event.dataTransfer?.items ?? [])].map((item) => item.webkitGetAsEntry());
       this.#dropped = dropped(entries);
-      state.textContent = "A directory was dropped.";
+      state.textContent = `${counted(entries.length, "file or directory", "files or directories")} dropped.`;
     });
   }
 
   /** The files below the directory; its own name is not part of their paths. */
   async files(): Promise<ArtifactFile[]> {
-    const found = await (this.#dropped ?? chosen(this.input.files));
-    if (found.length === 0) throw new ServiceError("nothing_chosen", "Choose a directory with at least one file.");
+    const found = await (this.#dropped ?? chosen(this.#chosen.files));
+    if (found.length === 0) throw new ServiceError("nothing_chosen", "Choose at least one file, or a directory that has one.");
     if (found.some(({ path }) => path === IGNORE_FILE)) {
       const message = `The directory has a ${IGNORE_FILE}, which this page does not follow.`;
       const nextAction = "Choose a copy without it and without what it names, or use service-cli solver:submit.";

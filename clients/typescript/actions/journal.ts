@@ -9,6 +9,9 @@ import type { Deployment } from "../src/acting.js";
 
 const STORE = "steps";
 
+/** A field whose value is kept. */
+export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+
 export class Journal {
   readonly #database: IDBDatabase;
   readonly #prefix: string;
@@ -35,7 +38,7 @@ export class Journal {
    * Fills a field with what was written in it before, by any account of this browser, and keeps what is written from now
    * on as it is typed: a reload, another account and a closed tab lose nothing of it.
    */
-  async keepWritten(name: string, field: HTMLTextAreaElement): Promise<void> {
+  async keepWritten(name: string, field: Field): Promise<void> {
     const key = this.#shared + name;
     field.value = (await this.#get<string>(key)) ?? (await this.get<string>(name)) ?? "";
     field.addEventListener("input", () => {

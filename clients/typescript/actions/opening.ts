@@ -7,12 +7,12 @@ import type { Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Envelope } from "../src/opening.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { detailOf, repeated, requireBucket, signed } from "./api.js";
+import { detailOf, following, repeated, requireBucket, signed } from "./api.js";
 import { AWARDED } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
-import type { Offer, Stage } from "./stage.js";
+import type { Fact, Offer, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { openedName, recordedOf } from "./verdict.js";
 import { finalWinner } from "./witnesses.js";
@@ -22,6 +22,7 @@ const MOST_LISTED = 200;
 const INERT =
   "Tools obey some of its names unprompted. In the archive such a part of a path is inert_…_: .git is inert_.git_. " +
   "To restore one, rename it.";
+const READING: readonly Fact[] = [["What it does", "downloads a Submission as it was sealed; it is opened in this page"]];
 const MOST_KEY_BYTES = 64 * 1024;
 const NO_KEY: Hex = `0x${"0".repeat(64)}`;
 
@@ -67,9 +68,13 @@ async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): P
   stage.say("The Submissions are looked up.");
   const recorded = await recordedOf(context, await detailOf(context, stage, bounty), bounty.id);
   stage.say("");
-  const choices = recorded.map((each) => [`Submission ${each.commitment} of ${each.solver}`, each] as const);
-  const named = await stage.choose("Submission to open", choices, "Go on");
-  const keyring = await keysOf(stage);
+  const select = element("select");
+  for (const { commitment, solver } of recorded) select.append(element("option", {}, `Submission ${commitment} of ${solver}`));
+  const [keyring, named] = await keysOf(stage, [labelled("Submission to open", select)], () => {
+    const chosen = recorded[select.selectedIndex];
+    if (chosen === undefined) throw new ServiceError("nothing_chosen", "Choose one.");
+    return chosen;
+  });
   const fetched = await fetchSubmission(context, stage, bounty, named);
   const identity = await contentKey(context, stage, bounty, fetched, keyring);
   await save(stage, bounty, named, fetched, identity);
@@ -79,8 +84,13 @@ async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): P
 async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
   const named = await finalWinner(context, stage, bounty);
   const key = await deliveryKey(context, stage);
-  const keyring = await keysOf(stage);
-  const fetched = await fetchSubmission(context, stage, bounty, named);
+  const [keyring] = await keysOf(stage, [], () => undefined);
+  const request = `POST /api/bounties/${bounty.id}/delivery/wrap`;
+  const facts: Fact[] = [
+    ["What it does", `lets the Poster ${bounty.poster} open the winning work, and nobody else`],
+    ["Sealed to", `the delivery key ${key}, as the chain has it`],
+  ];
+  const fetched = await fetchSubmission(context, stage, bounty, named, following(request, facts));
   const identity = await contentKey(context, stage, bounty, fetched, keyring);
   const { wrapContentKey } = await import("./work.js");
   const path = { bounty_id: bounty.id.toString() };
@@ -93,12 +103,10 @@ async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<
     context,
     stage,
     "Hand the winning key over",
-    `POST /api/bounties/${bounty.id}/delivery/wrap`,
-    [
-      ["What it does", `lets the Poster ${bounty.poster} open the winning work, and nobody else`],
-      ["Sealed to", `the delivery key ${key}, as the chain has it`],
-    ],
+    request,
+    facts,
     () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body })),
+    true,
   );
   stage.done(
     "The winning key is handed over.",
@@ -120,6 +128,7 @@ async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Pro
     [
       ["What it does", "has the key of the winning work sealed to a key that this page made just now"],
       ["Key of this page", own],
+      ...following(contentRequest(bounty, named), READING),
     ],
     () =>
       answerOf(
@@ -133,7 +142,7 @@ async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Pro
     ["solver_address", retrieved.solver_address, named.solver],
     ["submission_commitment", retrieved.submission_commitment, named.commitment],
   ]);
-  const fetched = await fetchSubmission(context, stage, bounty, named);
+  const fetched = await fetchSubmission(context, stage, bounty, named, [], true);
   const identity = await unwrapContentKey(retrieved.wrapped_key, fresh, fetched.envelope.content_public_key);
   await save(stage, bounty, named, fetched, identity);
 }
@@ -158,8 +167,12 @@ async function deliveryKey({ node, hub, api }: Context, stage: Stage): Promise<H
   return key;
 }
 
-/** The identities of a file that the person chooses. */
-async function keysOf(stage: Stage): Promise<string[]> {
+/** The identities of a file that the person chooses, and what is chosen beside it. */
+async function keysOf<Value>(
+  stage: Stage,
+  fields: readonly HTMLElement[],
+  read: () => Value,
+): Promise<[string[], Value]> {
   const input = element("input", { type: "file" });
   const hint =
     "Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read here and sent nowhere.";
@@ -167,19 +180,31 @@ async function keysOf(stage: Stage): Promise<string[]> {
   stage.say("");
   return stage.ask(
     "Your encryption keys",
-    [labelled("File with your encryption keys", input, hint)],
+    [...fields, labelled("File with your encryption keys", input, hint)],
     "Go on",
     async () => {
       const file = input.files?.[0];
       if (file === undefined || file.size > MOST_KEY_BYTES) {
         throw new ServiceError("nothing_chosen", "Choose the file with your encryption keys.");
       }
-      return identitiesOf(await file.text());
+      return [identitiesOf(await file.text()), read()];
     },
   );
 }
 
-async function fetchSubmission(context: Context, stage: Stage, bounty: Bounty, named: Recorded): Promise<Fetched> {
+function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
+  return `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`;
+}
+
+/** `next` is what the wallet signs right after it; `isExplained`: this was shown with the request before. */
+async function fetchSubmission(
+  context: Context,
+  stage: Stage,
+  bounty: Bounty,
+  named: Recorded,
+  next: readonly Fact[] = [],
+  isExplained = false,
+): Promise<Fetched> {
   const { envelopeDifferences, parseEnvelope } = await import("./work.js");
   const { beacon } = context.settings;
   if (beacon === undefined) throw noBeacon();
@@ -188,12 +213,13 @@ async function fetchSubmission(context: Context, stage: Stage, bounty: Bounty, n
     context,
     stage,
     "Read the sealed work",
-    `GET /api/bounties/${bounty.id}/submissions/${named.commitment}/content`,
-    [["What it does", "downloads a Submission as it was sealed; it is opened in this page"]],
+    contentRequest(bounty, named),
+    [...READING, ...next],
     () =>
       answerOf(
         context.api.GET("/api/bounties/{bounty_id}/submissions/{submission_commitment}/content", { params: { path } }),
       ),
+    isExplained,
   );
   refuseDifferences("envelope_mismatch", [["envelope", commitmentOf(content.envelope), named.commitment]]);
   const envelope = parseEnvelope(content.envelope);

@@ -25,7 +25,6 @@ import {
   fundingTypedData,
   guardianRosterHash,
   hubCall,
-  isIssue,
   MARGIN_SECONDS,
   pageTerms,
   ServiceError,
@@ -34,7 +33,10 @@ import type { FundingPath, Issue, PageTerms, Schemas, Terms } from "../src/actin
 import { refuseDifferences, typed } from "./answers.js";
 import { signed, statedOf } from "./api.js";
 import type { Context } from "./context.js";
-import { element, labelled } from "./dom.js";
+import { findingsOf } from "./checking.js";
+import { element } from "./dom.js";
+import { forgetPage, isAboutPage, writtenPage } from "./editor.js";
+import type { Outlook } from "./editor.js";
 import type { ExpectedEvent } from "./node.js";
 import { requireNoNotice } from "./notices.js";
 import { byTransaction } from "./results.js";
@@ -44,18 +46,11 @@ import { perform } from "./transactions.js";
 import { escrowsOf, hasPassed, signingTime } from "./witnesses.js";
 import type { Escrow } from "./witnesses.js";
 
-const DRAFT = "page-draft";
-const MAX_BYTES = 256 * 1024;
 const BASIS_POINTS = 10_000n;
 /** Why nothing is signed. */
 const ALLOWED =
   "by two transactions, an allowance of exactly the escrow and the bounty itself: your account has code that confirms " +
   "none of its signatures (ERC-1271), as after a delegation (EIP-7702), and the token asks that code, not your key";
-/** Where the text goes before anything is signed. */
-const LEAVES =
-  "Before anything is signed it leaves this browser once: the service checks it by its rules, and keeps it nowhere " +
-  "until you publish it.";
-const AGE_KEY = /AGE-SECRET-KEY-1/i;
 const MAINNET = 8453;
 /** Fundings of one page that are looked at for one that the token has not as spent. */
 const MOST_NUMBERS = 64n;
@@ -98,13 +93,28 @@ export function publishOffer(context: Context): Offer {
     title: "Publish and fund a challenge",
     text: "From your text to a bounty. What you write is kept in this browser until the bounty is there.",
     button: "Write or choose the page",
+    isBegun: true,
     run: (stage) => context.journal.alone("publish", () => publish(context, stage)),
   };
 }
 
 async function publish(context: Context, stage: Stage): Promise<void> {
+  const outlook = await outlookOf(context);
+  for (let refused: ServiceError | undefined; ; ) {
+    const page = await writtenPage(context, stage, outlook, refused);
+    try {
+      return await publishPage(context, stage, page);
+    } catch (error) {
+      if (!isAboutPage(error)) throw error;
+      stage.say("");
+      refused = error;
+    }
+  }
+}
+
+/** From the page's exact text to the bounty; raises what is to be corrected on it. */
+async function publishPage(context: Context, stage: Stage, page: string): Promise<void> {
   const { journal } = context;
-  const page = await written(context, stage);
   const commitment = commitmentOf(page);
   const terms = pageTerms(page);
   const name = `fund ${commitment}`;
@@ -150,15 +160,15 @@ async function publish(context: Context, stage: Stage): Promise<void> {
 
 /** Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. */
 async function reported(
-  { journal }: Context,
+  context: Context,
   stage: Stage,
   name: string,
   funding: Funding,
   id: bigint,
   text: string | readonly (Node | string)[],
 ): Promise<void> {
-  await journal.put(name, { ...funding, reported: id });
-  await journal.forgetWritten(DRAFT);
+  await context.journal.put(name, { ...funding, reported: id });
+  await forgetPage(context);
   const link = element("a", { href: `/bounties/${id}` }, `Bounty ${id}`);
   stage.done(text, element("p", {}, link, " has its page in a moment."));
 }
@@ -197,43 +207,6 @@ function nonceOf({ settings, account }: Context, terms: Terms): Hex {
   return authorizationNonce(chainId, hubAddress, account, terms);
 }
 
-/** The page's text, kept while it is written. */
-async function written({ journal }: Context, stage: Stage): Promise<string> {
-  const text = element("textarea", { rows: "20", spellcheck: "true" });
-  const file = element("input", { type: "file", accept: ".md,text/markdown,text/plain" });
-  await journal.keepWritten(DRAFT, text);
-  const read = (from: File | undefined) => {
-    if (from === undefined) return;
-    void from.text().then((found) => {
-      text.value = found;
-      text.dispatchEvent(new Event("input"));
-    });
-  };
-  file.addEventListener("change", () => read(file.files?.[0]));
-  text.addEventListener("drop", (event) => {
-    const [from] = event.dataTransfer?.files ?? [];
-    if (from === undefined) return;
-    event.preventDefault();
-    read(from);
-  });
-  const fields = [
-    labelled("File", file, "Or drop it on the field below, or write there."),
-    labelled("Page", text, `Markdown with frontmatter, exactly as it will be published. ${LEAVES}`),
-  ];
-  return stage.ask("The challenge page", fields, "Go on", async () => {
-    const page = text.value.replace(/\r\n?/g, "\n");
-    pageTerms(page);
-    if (new TextEncoder().encode(page).length > MAX_BYTES) {
-      throw new ServiceError("payload_too_large", "The page is larger than 256 KiB.", { nextAction: "Shorten it." });
-    }
-    if (AGE_KEY.test(page)) {
-      const message = "The page holds a private key, which everybody could read.";
-      throw new ServiceError("secret_in_document", message, { nextAction: "Take it out; nothing was sent." });
-    }
-    return page;
-  });
-}
-
 async function readConditions(context: Context, stage: Stage): Promise<Conditions> {
   const { node, hub, settings } = context;
   const { chainId, hubAddress } = settings.deployment;
@@ -264,6 +237,31 @@ async function readConditions(context: Context, stage: Stage): Promise<Condition
     revealDelay,
     now: timestamp,
   };
+}
+
+/** What terms come to while they are written, by the contract's fees and times; nothing of it is signed. */
+async function outlookOf({ node, hub, token }: Context): Promise<Outlook> {
+  const [fees, revealDelay] = await Promise.all([
+    node.readContract({ ...hub, functionName: "feePolicy" }),
+    node.readContract({ ...hub, functionName: "revealDelay" }),
+  ]);
+  return (escrow, deadline, window) => {
+    const facts: Fact[] = [];
+    if (escrow !== undefined) {
+      const { protocolFee, guardianFee } = feesOf(escrow, { protocolFeeBps: fees[0], guardianFeeBps: fees[1] });
+      facts.push(["You pay", `${amount(escrow, token)}, and the network's fee for one transaction`]);
+      facts.push(["The winner gets", amount(escrow - protocolFee - guardianFee, token)]);
+    }
+    if (deadline !== undefined && window !== undefined) {
+      facts.push(["If nobody wins", refundDay(BigInt(deadline) + revealDelay + BigInt(window))]);
+    }
+    return facts;
+  };
+}
+
+/** From when on, at the latest, the escrow can be claimed back. */
+function refundDay(judgingDeadline: bigint): string {
+  return `you can claim the escrow back from ${moment(judgingDeadline)} on at the latest, less the shares of Guardians who recorded a Verdict`;
 }
 
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */
@@ -323,15 +321,11 @@ async function confirmSecond(stage: Stage, known: readonly Escrow[], hidden: rea
  * Refuses a page that the service's rules have something against, before anything is signed: `page_not_ready` with all of
  * it. A check that cannot be made stops nobody who goes on, since publishing has the page reviewed.
  */
-async function requireNoFindings({ api }: Context, stage: Stage, page: string): Promise<void> {
+async function requireNoFindings(context: Context, stage: Stage, page: string): Promise<void> {
   stage.say("The service checks the page by its rules. It keeps nothing of it.");
   let issues: readonly Issue[];
   try {
-    const headers = { "Content-Type": "text/markdown" };
-    const found = await stage.until(() =>
-      typed("PageFindings", answerOf(api.POST("/api/bounty-challenge-specs/check", { body: page, headers }))),
-    );
-    issues = issuesOf(found);
+    issues = await stage.until(() => findingsOf(context, page));
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === "stopped") throw error;
     const facts: Fact[] = [
@@ -347,13 +341,6 @@ async function requireNoFindings({ api }: Context, stage: Stage, page: string): 
     issues,
     nextAction: "Nothing was signed or published. Change the page where the list points, and go on.",
   });
-}
-
-/** What an answer has found, whatever else it holds. */
-function issuesOf(found: unknown): readonly Issue[] {
-  const issues = typeof found === "object" && found !== null && "issues" in found ? found.issues : undefined;
-  if (Array.isArray(issues) && issues.every(isIssue)) return issues;
-  throw new ServiceError("api_malformed", "The service's answer to it cannot be read.");
 }
 
 /** Has the page reviewed and stored, and compares everything in the answer with what is derived here. */
@@ -655,7 +642,10 @@ function fundedTerms(commitment: Hex, page: PageTerms, conditions: Conditions, s
   };
 }
 
-function feesOf(escrow: bigint, { protocolFeeBps, guardianFeeBps }: Conditions) {
+function feesOf(
+  escrow: bigint,
+  { protocolFeeBps, guardianFeeBps }: Pick<Conditions, "protocolFeeBps" | "guardianFeeBps">,
+) {
   return {
     protocolFee: (escrow * protocolFeeBps) / BASIS_POINTS,
     guardianFee: (escrow * guardianFeeBps) / BASIS_POINTS,
@@ -685,7 +675,11 @@ function factsOf(context: Context, page: PageTerms, conditions: Conditions, fund
       "Decided by",
       `${conditions.quorum} of ${conditions.guardians.length} Guardians: ${conditions.guardians.join(", ")}`,
     ],
-    ["If nobody wins", "you claim the escrow back, less the shares of Guardians who recorded a Verdict"],
+    ["If nobody wins", refundDay(revealAt + terms.judgingWindow)],
+    [
+      "What it costs",
+      `${amount(escrowAmount, token)}, all fees of the service included, and the network's fee in ether, which the wallet shows`,
+    ],
     isAllowed === true ? ["How it is paid", ALLOWED] : ["The signature is good until", moment(validBefore)],
   ];
   const real: Fact = ["Real money", "this is the mainnet deployment"];

@@ -14,6 +14,8 @@ export interface Offer {
   readonly button: string;
   /** Whether nothing is left to do once it was done. */
   readonly isOnce?: boolean;
+  /** Whether it begins by itself, since nothing else is to be done on its page. */
+  readonly isBegun?: boolean;
   readonly run: (stage: Stage) => Promise<void>;
 }
 

@@ -9,6 +9,7 @@ import { makeContext } from "./context.js";
 import { button, element, labelled } from "./dom.js";
 import { openingOffers } from "./opening.js";
 import { publishOffer } from "./publish.js";
+import { forgetWallet, rememberWallet, rememberedWallet } from "./remembered.js";
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
 import { Stage, problem } from "./stage.js";
@@ -20,34 +21,67 @@ import { Wallet, discover } from "./wallet.js";
 import type { Announced } from "./wallet.js";
 
 const PATIENCE_MILLISECONDS = 500;
+/** A second wallet announces itself by then. */
+const SINGLE_MILLISECONDS = 200;
 /** A wallet that shows nothing by then is locked, or waits behind the window. */
 const HINT_MILLISECONDS = 2_000;
 const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
 
-/** Shows the wallets that announce themselves; the person chooses one. */
+/** Shows the wallets that announce themselves; the person chooses one. Where there is a single one, it is that. */
 export async function start(place: HTMLElement, acting: HTMLElement): Promise<void> {
   if (!isSecureContext) {
     acting.textContent = "Wallets work on pages that are read by https only.";
     return;
   }
   const settings = readSettings(place);
+  const { wallets, list, session } = choices(settings, acting);
+  await pause(wallets.length === 0 ? PATIENCE_MILLISECONDS : SINGLE_MILLISECONDS);
+  const [only] = wallets;
+  if (only === undefined) {
+    list.hidden = true;
+    session.replaceChildren(...withoutWallet());
+  } else if (wallets.length === 1 && session.childElementCount === 0) {
+    void connected(settings, only, session);
+  }
+}
+
+/** Connects the wallet of an earlier visit, where it shows its account unasked; whether it does. */
+export async function startAgain(place: HTMLElement, acting: HTMLElement): Promise<boolean> {
+  if (!isSecureContext) return false;
+  const settings = readSettings(place);
+  const { wallets, session } = choices(settings, acting);
+  const known = () => wallets.find(({ id }) => id === rememberedWallet());
+  if (known() === undefined) await pause(PATIENCE_MILLISECONDS);
+  const announced = known();
+  if (announced !== undefined) {
+    const wallet = await Wallet.connectAgain(announced, settings.deployment.chainId).catch(() => undefined);
+    if (wallet !== undefined) {
+      void connected(settings, announced, session, wallet);
+      return true;
+    }
+  }
+  acting.replaceChildren();
+  return false;
+}
+
+/** The wallets as they announce themselves, each with a button, and where the chosen one acts. */
+function choices(settings: Settings, acting: HTMLElement) {
+  const wallets: Announced[] = [];
   const list = element("p", { class: "choices" });
   const session = element("div");
   acting.replaceChildren(list, session);
-  let count = 0;
   discover((wallet) => {
-    count += 1;
-    if (count === 1) list.replaceChildren("Use ");
+    if (wallets.push(wallet) === 1) list.replaceChildren("Use ");
     list.append(
       button(wallet.name, () => void connected(settings, wallet, session)),
       " ",
     );
   });
-  await new Promise((resolve) => setTimeout(resolve, count === 0 ? PATIENCE_MILLISECONDS : 0));
-  if (count === 0) {
-    list.hidden = true;
-    session.replaceChildren(...withoutWallet());
-  }
+  return { wallets, list, session };
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** What a wallet is, and how to come by one. */
@@ -73,12 +107,18 @@ function withoutWallet(): HTMLElement[] {
 }
 
 /** Connects a wallet and shows what its account can do; again whenever account or chain change. */
-async function connected(settings: Settings, announced: Announced, session: HTMLElement): Promise<void> {
+async function connected(
+  settings: Settings,
+  announced: Announced,
+  session: HTMLElement,
+  known?: Wallet,
+): Promise<void> {
   const shown = element("div");
   session.replaceChildren(shown);
-  let wallet: Wallet | undefined;
+  let wallet = known;
   try {
-    wallet = await hinted(shown, Wallet.connect(announced, settings.deployment.chainId));
+    wallet ??= await hinted(shown, Wallet.connect(announced, settings.deployment.chainId));
+    rememberWallet(announced.id);
     const again = element("p");
     wallet.onChange(() => {
       if (!shown.isConnected) return;
@@ -93,6 +133,7 @@ async function connected(settings: Settings, announced: Announced, session: HTML
     const own = element("a", { href: `/people/${wallet.address}` }, "Its bounties, and what waits for it");
     shown.replaceChildren(
       element("p", { class: "account" }, `${wallet.name}: account ${wallet.address} on chain ${chainId}. `, own),
+      element("p", {}, forgetting()),
       again,
     );
     show(shown, ...(await offersOf(context)));
@@ -104,6 +145,16 @@ async function connected(settings: Settings, announced: Announced, session: HTML
       shown.append(element("p", {}, switching(chosen, settings, announced, session, shown)));
     }
   }
+}
+
+/** The end of connecting by itself. */
+function forgetting(): HTMLButtonElement {
+  const forget = button("Ask before connecting again", () => {
+    forgetWallet();
+    forget.replaceWith("The next page connects only when you press its button.");
+  });
+  forget.className = "plain";
+  return forget;
 }
 
 /** Waits for the wallet's account; once that takes long, says what the wallet may be waiting for. */
@@ -186,6 +237,7 @@ function show(shown: HTMLElement, offers: readonly Offer[], why: string): void {
     });
     const parts = [element("h3", {}, offer.title), element("p", {}, offer.text), element("p", {}, go), stage.place];
     shown.append(element("section", { class: "action" }, ...parts));
+    if (offer.isBegun === true) go.click();
   }
 }
 

@@ -9,7 +9,7 @@ import { answerOf, commitmentOf, hubCall, ServiceError, uploadCiphertext } from 
 import type { Schemas } from "../src/acting.js";
 import type { ArtifactFile, Envelope } from "../src/opening.js";
 import { refuseDifferences } from "./answers.js";
-import { detailOf, requireBucket, signed } from "./api.js";
+import { detailOf, following, requireBucket, signed } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import { requireSameTerms } from "./challenge.js";
 import type { Context } from "./context.js";
@@ -17,7 +17,7 @@ import { element, labelled } from "./dom.js";
 import { DirectoryField, suspicious } from "./files.js";
 import { heedNotice } from "./notices.js";
 import { finished } from "./results.js";
-import type { Offer, Stage } from "./stage.js";
+import type { Fact, Offer, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { perform } from "./transactions.js";
 import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
@@ -214,13 +214,14 @@ async function uploadAndPrepare(
 ): Promise<void> {
   let { uploaded } = sealed;
   for (;;) {
+    const isExplained = !uploaded;
     if (!uploaded) {
       await upload(context, stage, envelope, sealed);
       await note({ uploaded: true });
     }
     await requireSealed(context, envelope.reveal_policy.reveal_at);
     try {
-      await prepare(context, stage, envelope, sealed.commitment);
+      await prepare(context, stage, envelope, sealed.commitment, isExplained);
       await note({ uploaded: true, prepared: true });
       return;
     } catch (error) {
@@ -248,7 +249,10 @@ async function upload(context: Context, stage: Stage, envelope: Envelope, sealed
     stage,
     "Get an address for the upload",
     `POST /api/bounties/${bounty_id}/submissions/${solver_address}/artifact-upload-url`,
-    [["What it does", `lets this browser upload ${bytes(ciphertext.byte_length)} of sealed bytes, once`]],
+    [
+      ["What it does", `lets this browser upload ${bytes(ciphertext.byte_length)} of sealed bytes, once`],
+      ...following(prepareRequest(envelope), prepareFacts(sealed.commitment)),
+    ],
     () => answerOf(context.api.POST(route, { params: { path }, body })),
   );
   refuseDifferences("locator_mismatch", [["storage_locator", target.storage_locator, ciphertext.storage_locator]]);
@@ -262,7 +266,24 @@ async function upload(context: Context, stage: Stage, envelope: Envelope, sealed
   }
 }
 
-async function prepare(context: Context, stage: Stage, envelope: Envelope, commitment: Hex): Promise<void> {
+function prepareRequest({ bounty_id, solver_address }: Envelope): string {
+  return `POST /api/bounties/${bounty_id}/submissions/${solver_address}/prepare`;
+}
+
+function prepareFacts(commitment: Hex): Fact[] {
+  return [
+    ["What it does", "stores the envelope of your work, whose commitment you record on the chain next"],
+    ["Commitment of the work", commitment],
+  ];
+}
+
+async function prepare(
+  context: Context,
+  stage: Stage,
+  envelope: Envelope,
+  commitment: Hex,
+  isExplained: boolean,
+): Promise<void> {
   const { bounty_id, solver_address } = envelope;
   const path = { bounty_id, solver_address };
   const route = "/api/bounties/{bounty_id}/submissions/{solver_address}/prepare";
@@ -270,12 +291,10 @@ async function prepare(context: Context, stage: Stage, envelope: Envelope, commi
     context,
     stage,
     "Have the upload checked",
-    `POST /api/bounties/${bounty_id}/submissions/${solver_address}/prepare`,
-    [
-      ["What it does", "stores the envelope of your work, whose commitment you record on the chain next"],
-      ["Commitment of the work", commitment],
-    ],
+    prepareRequest(envelope),
+    prepareFacts(commitment),
     () => answerOf(context.api.POST(route, { params: { path }, body: envelope })),
+    isExplained,
   );
   const { hubAddress } = context.settings.deployment;
   const roster = envelope.guardian_roster_hash;

@@ -37,8 +37,8 @@ export function bytes(count: number): string {
   return `${(count / size).toFixed(1)} ${name}`;
 }
 
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export function counted(count: number, noun: string, many = `${noun}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? noun : many}`;
 }
 
 /** Text of strangers: what reorders or hides text is shown as a question mark. */

@@ -12,8 +12,9 @@ export interface Provider {
   on?(event: string, listener: () => void): unknown;
 }
 
-/** A wallet that announced itself. Its name is what it calls itself. */
+/** A wallet that announced itself. Its name is what it calls itself, `id` the same for programs. */
 export interface Announced {
+  readonly id: string;
   readonly name: string;
   readonly provider: Provider;
 }
@@ -43,12 +44,13 @@ export function discover(found: (wallet: Announced) => void): void {
   const seen = new Set<string>();
   addEventListener("eip6963:announceProvider", (event) => {
     const { info, provider } = (
-      event as CustomEvent<{ info?: { uuid?: unknown; name?: unknown }; provider?: Provider }>
+      event as CustomEvent<{ info?: { uuid?: unknown; name?: unknown; rdns?: unknown }; provider?: Provider }>
     ).detail;
     if (typeof info?.uuid !== "string" || typeof info.name !== "string" || provider === undefined) return;
     if (seen.has(info.uuid) || seen.size >= MOST_ANNOUNCED) return;
     seen.add(info.uuid);
-    found({ name: printable(info.name, NAME_LENGTH) || "A wallet without a name", provider });
+    const name = printable(info.name, NAME_LENGTH) || "A wallet without a name";
+    found({ id: typeof info.rdns === "string" ? info.rdns : name, name, provider });
   });
   dispatchEvent(new Event("eip6963:requestProvider"));
 }
@@ -74,13 +76,24 @@ export class Wallet {
 
   /** The account that the person chooses in the wallet. */
   static async connect(announced: Announced, chainId: number): Promise<Wallet> {
-    const accounts = await ask(announced.provider, "eth_requestAccounts");
-    const [first] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
-    if (typeof first !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(first)) {
+    const wallet = await Wallet.#first(announced, chainId, "eth_requestAccounts");
+    if (wallet === undefined) {
       throw new ServiceError("wallet_failed", "The wallet shows no account.", {
         nextAction: "Allow this page to see an account, and connect again.",
       });
     }
+    return wallet;
+  }
+
+  /** The account that the wallet shows this page without asking anybody; undefined where it shows none. */
+  static connectAgain(announced: Announced, chainId: number): Promise<Wallet | undefined> {
+    return Wallet.#first(announced, chainId, "eth_accounts");
+  }
+
+  static async #first(announced: Announced, chainId: number, method: string): Promise<Wallet | undefined> {
+    const accounts = await ask(announced.provider, method);
+    const [first] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
+    if (typeof first !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(first)) return undefined;
     return new Wallet(announced, first.toLowerCase() as Address, chainId);
   }
 

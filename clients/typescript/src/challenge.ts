@@ -21,7 +21,7 @@ export function pageTerms(page: string): PageTerms {
       "invalid_bounty_challenge",
       "The page does not begin with frontmatter between two lines of ---.",
       {
-        nextAction: "Begin with the example of docs/challenge-page.md.",
+        nextAction: "Begin it with a line of three hyphens, the terms each on a line of its own, and three hyphens again.",
       },
     );
   }

@@ -7,7 +7,7 @@ import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 const generated = ["../src/generated/hub", "../src/generated/refusals"];
-const parts = ["api", "files", "refused", "safe", "text", "verdict", "waiting", "../src/errors", "../src/hub", ...generated];
+const parts = ["api", "files", "page", "refused", "safe", "text", "verdict", "waiting", "../src/errors", "../src/hub", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -43,6 +43,81 @@ for (const plain of [
 ]) {
   test(`${plain.path} does not look like a secret`, async () => assert.deepEqual(await suspicious([plain]), []));
 }
+
+const TOKEN = { symbol: "tUSDC", decimals: 6 };
+const FILLED = {
+  title: "A parser: quick, and exact",
+  summary: " Reads dates.\nFails on  none. ",
+  escrow: "12.50",
+  deadline: "2030-01-01T00:00",
+  window: "3",
+  windowUnit: "86400",
+  criteria: '- `make test` exits with 0\n\nno "quotes" are lost: # not this\u2028either\n',
+  deliverables: "src/parse.py",
+  language: "",
+  contact: "a@b.example",
+  body: "# What\r\nText.\n\n",
+};
+
+test("a page is made of what was filled in", () => {
+  const deadline = new Date("2030-01-01T00:00").getTime() / 1000;
+  assert.equal(
+    actions.pageOf(FILLED, TOKEN),
+    `---
+version: 1
+title: "A parser: quick, and exact"
+summary: Reads dates. Fails on none.
+escrow_amount: 12500000
+submission_deadline: ${deadline}
+judging_window_seconds: 259200
+acceptance_criteria:
+  - "\`make test\` exits with 0"
+  - "no \\"quotes\\" are lost: # not this\\u2028either"
+deliverables:
+  - "src/parse.py"
+contact: "a@b.example"
+---
+# What
+Text.
+`,
+  );
+  assert.deepEqual(actions.missing(FILLED, TOKEN), []);
+});
+for (const [name, value] of [
+  ["title", " "],
+  ["escrow", "0"],
+  ["escrow", "1,000"],
+  ["escrow", "1.0000001"],
+  ["escrow", "-1"],
+  ["deadline", ""],
+  ["window", "0"],
+  ["window", "1.5"],
+  ["criteria", "\n - \n".replace("- ", "")],
+  ["body", ""],
+]) {
+  test(`${name} ${JSON.stringify(value)} is still to be filled in`, () => {
+    const found = actions.missing({ ...FILLED, [name]: value }, TOKEN);
+    assert.deepEqual(
+      found.map((issue) => actions.placed(issue, 0).field),
+      [name],
+    );
+  });
+}
+test("an issue of a list's entry stands beside the list, one of another name nowhere", () => {
+  const issue = { path: "acceptance_criteria[1]", message: "must not be empty" };
+  assert.deepEqual(actions.placed(issue, 0), { field: "criteria", text: "Entry 2: Must not be empty" });
+  const before = actions.linesBeforeText(actions.pageOf(FILLED, TOKEN));
+  const text = { path: "body", message: "Line 16: is vague" };
+  assert.deepEqual(actions.placed(text, before), { field: "body", text: "Line 2: Is vague" });
+  assert.equal(actions.placed({ path: "version", message: "m" }, 0), undefined);
+});
+test("empty fields have something in them while the others are checked", () => {
+  const empty = Object.fromEntries(Object.keys(FILLED).map((each) => [each, ""]));
+  const page = actions.pageForChecks({ ...empty, windowUnit: "86400", title: "Mine" }, TOKEN, 1_000_000);
+  assert.match(page, /^title: Mine$/m);
+  assert.match(page, /^submission_deadline: 2209600$/m);
+  assert.doesNotMatch(page, /: (0|\[\])$/m);
+});
 
 test("a Safe's file has the call as its bytes alone", () => {
   const call = { to: `0x${"ab".repeat(20)}`, data: "0x1234" };
@@ -261,4 +336,5 @@ test("reasons that are too long are refused", () => {
     code: "payload_too_large",
   });
 });
+test.after(() => console.log(`page ${JSON.stringify(actions.pageOf(FILLED, TOKEN))}`));
 test.after(() => console.log(`documents ${JSON.stringify(documents)}`));

@@ -89,6 +89,7 @@ async function answer(wallet, method, params) {
       if (wallet.locked) await new Promise((resolve) => (wallet.unlock = resolve));
     // falls through
     case 'eth_accounts':
+      if (wallet.hidden) return [];
       return [viem.getAddress(wallet.shown ?? wallet.safe?.address ?? account.address)];
     case 'eth_chainId':
       return `0x${wallet.chainId.toString(16)}`;
@@ -156,16 +157,22 @@ const commands = {
   /**
    * A page, with or without a wallet or scripts. All pages share what the browser keeps. One of a fresh origin finds
    * nothing kept there; with `fixed_lots` what it draws by lot is always the same. Requests below `api.from` go to `api.to`.
+   * One that remembers knows the wallet of an earlier page, and connects it by itself.
    */
-  async open({ page: name, wallet, scripts, fresh, fixed_lots, api }) {
+  async open({ page: name, wallet, scripts, fresh, fixed_lots, api, remembers }) {
     const page = await browser.newPage();
     if (!scripts) await page.setJavaScriptEnabled(false);
     await page.setViewport({ width: 1000, height: 900 });
-    const found = { page, findings: [], requests: [], wallet: undefined };
+    const found = { page, findings: [], requests: [], presses: 0, wallet: undefined };
     if (fresh) {
       const session = await page.createCDPSession();
       await session.send('Storage.clearDataForOrigin', { origin: fresh, storageTypes: 'all' });
       if (fixed_lots) await page.evaluateOnNewDocument(() => (crypto.getRandomValues = (array) => array.fill(7)));
+    }
+    if (!remembers) {
+      await page.evaluateOnNewDocument(() => {
+        if (location.protocol.startsWith('http')) localStorage.removeItem('bounty-escrow-wallet');
+      });
     }
     if (api) await reroute(page, api);
     page.on('console', (message) => {
@@ -220,7 +227,9 @@ const commands = {
       changes,
     );
   },
-  /** Changes how the wallet behaves: declines_to_send, silent, late, loses, forgets, lies, locked, knows, chainId, shown. */
+  /** Changes how the wallet behaves: declines_to_send, silent, late, loses, forgets, lies, locked, hidden, knows, chainId,
+   * shown.
+   */
   async wallet({ found, changes }) {
     Object.assign(found.wallet, changes);
     if (changes.locked === false) found.wallet.unlock?.();
@@ -264,7 +273,28 @@ const commands = {
         timeout: 60_000,
       },
     );
+    found.presses += 1;
     await button.evaluate((each) => each.click());
+  },
+  /** How many buttons were pressed since the last look. */
+  async presses({ found }) {
+    const { presses } = found;
+    found.presses = 0;
+    return presses;
+  },
+  /** Gives the window this width; how much wider the page is than it. */
+  async narrow({ found, width }) {
+    await found.page.setViewport({ width, height: 900 });
+    return found.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  },
+  /** Waits until the page has looked for the wallet of an earlier page, and knows of none. */
+  async idle({ found }) {
+    await found.page.waitForFunction(() => !document.querySelector('#connect').disabled, { timeout: 60_000, polling: 50 });
+  },
+  /** Waits until a wallet was chosen: the single one is without a button. */
+  async chosen({ found }) {
+    const chosen = () => document.querySelector('#acting > .choices + div')?.childElementCount > 0;
+    await found.page.waitForFunction(chosen, { timeout: 60_000, polling: 50 });
   },
   /** Waits until the text is on the page; gives the page's text. An alert that is not wanted ends the wait. */
   async wait({ found, text, seconds = 90 }) {
@@ -334,6 +364,10 @@ const commands = {
   },
   async fill({ found, label, value }) {
     await put(found.page, label, { text: value });
+  },
+  /** What is in the field with this label. */
+  async value({ found, label }) {
+    return (await fieldOf(found.page, label)).evaluate((field) => field.value);
   },
   async choose({ found, label, option }) {
     await put(found.page, label, { option });

@@ -15,6 +15,7 @@ from werkzeug.wrappers import Response as PlainResponse
 
 from service_web import formatting
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable, forwarded_for
+from service_web.compression import Compressed
 from service_web.dependencies import EXTENSION, Dependencies
 from service_web.policy import Policy
 from service_web.routes import agents, assets, beacon, calendars, drawings, feeds, pages
@@ -45,7 +46,7 @@ def make_app(dependencies: Dependencies) -> Flask:
 
     app.before_request(forward)
     install_versions(app, dependencies.clock)
-    app.wsgi_app = Policy(app.wsgi_app, dependencies.config)  # type: ignore[method-assign]
+    app.wsgi_app = Compressed(Policy(app.wsgi_app, dependencies.config))  # type: ignore[method-assign]
     return app
 
 

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Final
 
 from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
 from bounty_protocol.wire.bounties import BountyDetail
 from flask import Blueprint, Response, redirect, render_template
-from service_common.web.authentication import public, read_query
+from service_common.web.authentication import public, public_body, read_query
+from service_common.web.callers import callers
 from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
@@ -15,12 +17,15 @@ from werkzeug.wrappers import Response as PlainResponse
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.api.rows import IndexHead
 from service_web.dependencies import dependencies
+from service_web.markdown import render
 from service_web.views import bounty, filters, guardians, listing, person, status, wallets
 from service_web.views.freshness import Freshness, notices
 
 routes = Blueprint("pages", __name__)
 
 HTML: Final = "text/html"
+MAX_PREVIEW: Final = 256 * 1024
+"""Of a challenge page."""
 
 
 def page(template: str, make: Callable[[Freshness], dict[str, object]]) -> Response:
@@ -168,6 +173,19 @@ def get_publish() -> Response:
             render_template("publish.html", notices=(), wallet=_wallet(wallets.Actions.PUBLISH)), HTML, REVALIDATE
         )
     )
+
+
+@routes.post("/publish/preview")
+@public_body("text/markdown", MAX_PREVIEW)
+def preview(text: bytes) -> Response:
+    """The text of a challenge as its page would show it. Nothing of it is kept or logged."""
+    read_query(allowed=frozenset())
+    known = callers()
+    with nullcontext() if known is None else known.read():
+        shown = render(text.decode("utf-8", "replace"))
+        response = Response(render_template("preview.html", notices=(), shown=shown), mimetype=HTML)
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 @routes.get("/deployment")

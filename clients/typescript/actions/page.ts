@@ -1,0 +1,173 @@
+/** A challenge page made of what a person filled in; the format is docs/challenge-page.md. */
+
+import { parseUnits } from "viem";
+import type { Issue } from "../src/acting.js";
+import { counted } from "./text.js";
+import type { Token } from "./text.js";
+
+/** The fields of the form, as they are typed. Lists have an entry on each line. */
+export interface Filled {
+  readonly title: string;
+  readonly summary: string;
+  /** In whole tokens. */
+  readonly escrow: string;
+  /** A day and a time by the reader's clock, as a field of that kind has it. */
+  readonly deadline: string;
+  readonly window: string;
+  /** Seconds. */
+  readonly windowUnit: string;
+  readonly criteria: string;
+  readonly deliverables: string;
+  readonly language: string;
+  readonly contact: string;
+  readonly body: string;
+}
+
+/** The fields of the frontmatter, and the field of the form that each is made of. */
+export const FIELD_OF: Readonly<Record<string, keyof Filled>> = {
+  title: "title",
+  summary: "summary",
+  escrow_amount: "escrow",
+  submission_deadline: "deadline",
+  judging_window_seconds: "window",
+  acceptance_criteria: "criteria",
+  deliverables: "deliverables",
+  language: "language",
+  contact: "contact",
+  body: "body",
+};
+
+const LINE = /^Line ([0-9]+): ([\s\S]*)$/;
+const ENTRY = /^([a-z_]+)\[([0-9]{1,3})\]$/;
+/** Written as it is; everything else in quotes, which YAML reads as JSON does. */
+const PLAIN = /^[\p{L}\p{N}](?:[\p{L}\p{N} ,.()/-]*[\p{L}\p{N}.)])?$/u;
+const LINE_BREAKS = /[\u0085\u2028\u2029]/g;
+
+/** What stands in for fields that are still empty, so that the others can be checked before. */
+const STAND_INS: Filled = {
+  title: "A page that is being written",
+  summary: "What this page asks for is being written by its Poster at the moment.",
+  escrow: "25",
+  deadline: "",
+  window: "3",
+  windowUnit: "86400",
+  criteria: "`make test` exits with 0 on Python 3.11.",
+  deliverables: "src/main.py",
+  language: "",
+  contact: "",
+  body: "What is needed is described here, and how Guardians run `make test` to check it.",
+};
+const STAND_IN_SECONDS = 14 * 86_400;
+
+/** The page's exact text; raises nothing: `missing` names what it cannot be made of. */
+export function pageOf(filled: Filled, token: Token): string {
+  const escrow = escrowOf(filled.escrow, token) ?? 0n;
+  const deadline = deadlineOf(filled.deadline) ?? 0;
+  const lines = [
+    "version: 1",
+    `title: ${scalar(filled.title)}`,
+    `summary: ${scalar(filled.summary)}`,
+    `escrow_amount: ${escrow}`,
+    `submission_deadline: ${deadline}`,
+    `judging_window_seconds: ${windowOf(filled) ?? 0}`,
+    ...list("acceptance_criteria", filled.criteria),
+    ...list("deliverables", filled.deliverables),
+    ...(["language", "contact"] as const).flatMap((name) =>
+      filled[name].trim() === "" ? [] : [`${name}: ${scalar(filled[name])}`],
+    ),
+  ];
+  return `---\n${lines.join("\n")}\n---\n${filled.body.replace(/\r\n?/g, "\n").trimEnd()}\n`;
+}
+
+/** The same page with something in every empty field. */
+export function pageForChecks(filled: Filled, token: Token, now: number): string {
+  const stated = Object.entries(filled).filter(([, value]) => (value as string).trim() !== "");
+  const whole = { ...STAND_INS, ...Object.fromEntries(stated) } as Filled;
+  const text = pageOf({ ...whole, escrow: escrowOf(whole.escrow, token) === undefined ? "25" : whole.escrow }, token);
+  if (deadlineOf(whole.deadline) !== undefined) return text;
+  return text.replace(/^submission_deadline: 0$/m, `submission_deadline: ${now + STAND_IN_SECONDS}`);
+}
+
+/** What is still to be filled in, under the names of the frontmatter. */
+export function missing(filled: Filled, token: Token): Issue[] {
+  const empty = (name: keyof Filled) => filled[name].trim() === "";
+  const all: [boolean, string, string][] = [
+    [empty("title"), "title", "Write in one line what is to be made."],
+    [empty("summary"), "summary", "Write in two or three sentences what it does and for whom."],
+    [escrowOf(filled.escrow, token) === undefined, "escrow_amount", escrowHint(token)],
+    [deadlineOf(filled.deadline) === undefined, "submission_deadline", "Choose a day and a time."],
+    [windowOf(filled) === undefined, "judging_window_seconds", "Write a whole number above 0."],
+    [empty("criteria"), "acceptance_criteria", "Write at least one check that two people would decide the same way."],
+    [empty("deliverables"), "deliverables", "Name at least one file or thing that the work contains."],
+    [empty("body"), "body", "Write what is needed and why, what exists already, and how it will be judged."],
+  ];
+  return all.filter(([isWrong]) => isWrong).map(([, path, message]) => ({ path, message }));
+}
+
+/** Smallest units of an amount in tokens, with a point before its decimals; undefined for anything else, and for none. */
+export function escrowOf(text: string, { decimals }: Token): bigint | undefined {
+  const found = /^([0-9]{1,30})(?:\.([0-9]{1,30}))?$/.exec(text.trim());
+  if (found === null || (found[2]?.length ?? 0) > decimals) return undefined;
+  const units = parseUnits(text.trim(), decimals);
+  return units > 0n ? units : undefined;
+}
+
+function escrowHint({ symbol, decimals }: Token): string {
+  return `Write an amount in ${symbol} such as 25 or 12.50, with at most ${counted(decimals, "decimal")} and no commas.`;
+}
+
+/** Seconds since 1970 of a day and a time by the reader's clock. */
+export function deadlineOf(text: string): number | undefined {
+  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}/.test(text)) return undefined;
+  const seconds = Math.floor(new Date(text).getTime() / 1_000);
+  return Number.isSafeInteger(seconds) && seconds > 0 ? seconds : undefined;
+}
+
+export function windowOf({ window, windowUnit }: Filled): number | undefined {
+  const seconds = /^[0-9]{1,9}$/.test(window.trim()) ? Number(window) * Number(windowUnit) : 0;
+  return Number.isSafeInteger(seconds) && seconds > 0 ? seconds : undefined;
+}
+
+/**
+ * The field of the form in which an issue is to be corrected, and what it shows there; undefined where there is none. Lines
+ * are counted from the first one of the text, before which the page has `linesBefore`.
+ */
+export function placed(
+  { path, message }: Issue,
+  linesBefore: number,
+): { readonly field: keyof Filled; readonly text: string } | undefined {
+  const entry = ENTRY.exec(path);
+  const field = FIELD_OF[entry?.[1] ?? path];
+  if (field === undefined) return undefined;
+  const [, line, said = message] = LINE.exec(message) ?? [];
+  const text = `${said.charAt(0).toUpperCase()}${said.slice(1)}`;
+  if (entry !== null) return { field, text: `Entry ${Number(entry[2]) + 1}: ${text}` };
+  return { field, text: field === "body" && line !== undefined ? `Line ${Number(line) - linesBefore}: ${text}` : text };
+}
+
+/** How many lines of a page come before its text. */
+export function linesBeforeText(page: string): number {
+  return /^---\n[\s\S]*?\n---\n/.exec(page)?.[0].match(/\n/g)?.length ?? 0;
+}
+
+/** The entries of a list, each without the spaces and the dash around it that people type. */
+export function entriesOf(text: string): string[] {
+  return text
+    .split(/\r\n?|\n/)
+    .map((line) => line.trim().replace(/^[-*] /, "").trim())
+    .filter((line) => line !== "");
+}
+
+function list(name: string, text: string): string[] {
+  const entries = entriesOf(text);
+  return entries.length === 0 ? [`${name}: []`] : [`${name}:`, ...entries.map((entry) => `  - ${quoted(entry)}`)];
+}
+
+function scalar(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return PLAIN.test(line) ? line : quoted(line);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(LINE_BREAKS, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

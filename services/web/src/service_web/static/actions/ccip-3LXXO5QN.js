@@ -1,1 +1,0 @@
-import{O as a,P as b,Q as c,R as d}from"./chunk-OTNGSEKH.js";import"./chunk-2HMZUUYX.js";import"./chunk-SQE76S5B.js";export{d as ccipRequest,c as offchainLookup,b as offchainLookupAbiItem,a as offchainLookupSignature};

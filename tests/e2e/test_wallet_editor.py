@@ -1,0 +1,108 @@
+"""A challenge page that is written on the page itself, from the first letter to the bounty."""
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from bounty_protocol.domain.challenge import parse_challenge
+from demo.bounty import Cast
+from demo.examples import EXAMPLES
+
+from tests.e2e.wallet_acts import GO_ON, SEND, SIGN
+from tests.web.driver import Browser, Page, TestWallet, browsing
+
+SECONDS = 7_200
+EXAMPLE = parse_challenge((EXAMPLES / "bounty_challenge.md").read_bytes())
+SHOTS = os.environ.get("SERVICE_SHOTS")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browsing(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+def opened(cast: Cast, browser: Browser, *, fresh: bool) -> Page:
+    person = cast.stack.people.by_name()["poster"]
+    wallet = TestWallet(person.wallet.private_key, cast.stack.anvil.url, 31_337)
+    page = browser.open(f"{cast.stack.pages_url}/publish", wallet, fresh=fresh, fixed_lots=False)
+    page.connect()
+    page.wait("How the page is written")
+    return page
+
+
+def write(page: Page, deadline: int, **changed: str) -> None:
+    """Fill in everything but the language and the contact; the browser's clock has UTC."""
+    fields = {
+        "Title": "Written in fields",
+        "Summary": EXAMPLE.summary,
+        "Escrow in tUSDC": "25",
+        "Deadline": f"{datetime.fromtimestamp(deadline, UTC):%Y-%m-%dT%H:%M}",
+        "Judging window": "2",
+        "Acceptance criteria": "\n".join(EXAMPLE.acceptance_criteria),
+        "Deliverables": "\n".join(EXAMPLE.deliverables),
+        "Text": EXAMPLE.body,
+    }
+    for label, value in (fields | changed).items():
+        page.fill(label, value)
+
+
+def shot(page: Page, name: str) -> None:
+    if SHOTS:
+        page.do("shot", path=f"{SHOTS}/{name}.png")
+
+
+def test_page__written_in_fields__is_checked_beside_them_and_becomes_a_bounty(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, fresh=True)
+    page.do("timezone", zone="UTC")
+    deadline = cast.chain_time() // 60 * 60 + SECONDS
+    write(page, deadline, Text=f"{EXAMPLE.body}\nThe format is TBD.\n")
+    line = EXAMPLE.body.rstrip().count("\n") + 3
+    page.wait(f"Line {line}: Holds the placeholder 'TBD'")
+    shown = page.wait("The winner gets")
+    assert "you can claim the escrow back from" in shown
+    page.press("Show a preview")
+    page.wait("The format is TBD.")
+    page.check()
+    for width in (1280, 360):
+        assert page.overhang(width) == 0
+        shot(page, f"editor-{width}")
+    page.press(GO_ON)
+    page.wait_alert("The service's rules find the page not ready to be published. 1 remark below")
+    assert page.asked() == []
+    shot(page, "editor-refused")
+    page.fill("Text", EXAMPLE.body)
+    page.presses()
+    page.press(GO_ON)
+    page.wait("Publish the page")
+    page.press(SIGN)
+    shown = page.wait("Sign the escrow")
+    assert "and the network's fee in ether, which the wallet shows" in shown
+    assert "you can claim the escrow back from" in shown
+    page.press(SIGN)
+    page.wait("Create the bounty")
+    page.press(SEND)
+    shown = page.wait("has its page in a moment")
+    assert page.presses() == 4
+    assert [each["method"] for each in page.asked()] == ["eth_signTypedData_v4"] * 2 + ["eth_sendTransaction"]
+    number = shown.rpartition("Bounty ")[2].split()[0]
+    view = cast.stack.hub.hub.call("getBounty", int(number))
+    assert int(view[3]) == deadline
+    assert page.findings() == []
+    page.close()
+
+
+def test_page__half_written__is_there_after_a_reload_and_names_what_is_missing(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, fresh=True)
+    page.fill("Title", "Half of it")
+    page.press(GO_ON)
+    page.wait_alert("Something is still to be filled in. 7 remarks below")
+    assert "Choose a day and a time." in page.text()
+    page.close()
+    page = opened(cast, browser, fresh=False)
+    assert page.do("value", label="Title") == "Half of it"
+    page.press(GO_ON)
+    page.wait_alert("Something is still to be filled in. 7 remarks below")
+    assert page.findings() == []
+    page.close()
