@@ -26,6 +26,7 @@ from bounty_protocol.types import BlockNumber, BountyId, Bytes32, TokenAmount
 from bounty_protocol.wire.bounties import Block, BountyItem
 from bounty_protocol.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
 from bounty_protocol.wire.values import Finality
+from local_stack.toolbox import find_npm
 from mcp import Client, StdioServerParameters
 from service_cli.api import api_of
 from service_cli.library import settings_of
@@ -119,10 +120,7 @@ def _tokens(report: Report) -> None:
 
 def _count(text: str) -> int:
     if not (COUNTER / "node_modules/gpt-tokenizer").exists():
-        npm = shutil.which("npm")
-        if npm is None:
-            raise RuntimeError("counting tokens takes npm")
-        subprocess.run([npm, "ci", "--silent", "--ignore-scripts"], cwd=COUNTER, check=True)
+        subprocess.run([*find_npm(), "ci", "--silent", "--ignore-scripts"], cwd=COUNTER, check=True)
     node = shutil.which("node") or "node"
     ran = subprocess.run(
         [node, "tokens.mjs"], cwd=COUNTER, input=text, capture_output=True, text=True, check=True, env=dict(os.environ)

