@@ -180,7 +180,7 @@ CASES = {
     "a binding twice in the archive": Case("archive_malformed", EVIDENCE, archived("{}", "{}")),
     "a binding in another spelling in the capsule": Case("capsule_malformed", EVIDENCE, capsule=holding("{} ")),
     "a binding in another spelling in the archive": Case("archive_malformed", EVIDENCE, archived("{} "), version=1),
-    "other Guardians": Case("capsule_not_for_this_key", "no stanza in it opens", capsule=strangers),
+    "other Guardians": Case("capsule_not_for_this_key", "no key of this keyring fits", capsule=strangers),
 }
 
 

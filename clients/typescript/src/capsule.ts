@@ -156,7 +156,7 @@ async function openInner(inner: Uint8Array, { keyring, rosterSize }: CapsuleKeys
     if (error.code === "age_no_matching_key") {
       throw refusal(
         "capsule_not_for_this_key",
-        "the capsule opened, but no stanza in it opens with a key of this keyring",
+        "no key of this keyring fits what was sealed for the Guardians; there may be older keys",
       );
     }
     if (error.code === "age_recipients_refused") {

@@ -34,7 +34,7 @@ def test_forget__of_a_bounty_that_ended__removes_what_was_written_and_names_it(
     assert not (opened.home / "identity.age").exists()
     assert (opened.home / "mine.txt").exists()
     again = opened.run("guardian:forget", won.bounty)
-    assert (again.events, "no opened work" in again.words) == ((), True)
+    assert (again.events, "nothing opened for bounty" in again.words) == ((), True)
 
 
 def test_forget__of_work_that_was_changed__keeps_what_is_not_as_it_was_written(
@@ -108,7 +108,7 @@ def test_forget__while_a_run_still_writes__is_refused_and_removes_it_once_that_h
     ran = opened.run("guardian:forget", won.bounty)
     assert sum(int(str(event["file_count"])) for event in ran.events) == 1
     assert not half.exists()
-    assert "no opened work" in opened.run("guardian:forget", won.bounty).words
+    assert "nothing opened for bounty" in opened.run("guardian:forget", won.bounty).words
 
 
 def test_forget__of_work_that_was_kept__names_it_each_time_until_it_is_gone(opened: Terminal, won: Submitted) -> None:
@@ -118,4 +118,4 @@ def test_forget__of_work_that_was_kept__names_it_each_time_until_it_is_gone(open
         assert str(notes) in str(opened.run("guardian:forget", won.bounty).events)
     notes.unlink()
     opened.run("guardian:forget", won.bounty)
-    assert "no opened work" in opened.run("guardian:forget", won.bounty).words
+    assert "nothing opened for bounty" in opened.run("guardian:forget", won.bounty).words

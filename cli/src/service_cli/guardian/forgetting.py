@@ -191,7 +191,7 @@ def forget(settings: Settings, bounty_id: BountyId) -> None:
             removed = Removed(int(gone), (), () if gone else (part.path,))
             _report(bounty_id, (part.solver, part.commitment), Place.begun(part.path), removed)
     if not found:
-        say(f"no opened work of bounty {bounty_id} is known on this machine; what earlier releases opened never is")
+        say(f"nothing opened for bounty {bounty_id} is recorded here (older releases kept no record)")
     if refused:
         issues = [Issue(_end_of(path), "is still there") for path in refused[:50]]
         message = f"{len(refused)} files or directories of opened work could not be removed."

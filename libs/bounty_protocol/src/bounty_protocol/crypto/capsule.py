@@ -132,7 +132,7 @@ def _open_inner(inner: bytes, keyring: Sequence[Identity], roster_size: int) -> 
         return age.decrypt_bytes(inner, keyring, recipients=roster_size)
     except SealedDataError as error:
         if error.failure is Failure.AGE_NO_MATCHING_KEY:
-            message = "the capsule opened, but no stanza in it opens with a key of this keyring"
+            message = "no key of this keyring fits what was sealed for the Guardians; there may be older keys"
             raise SealedDataError(Failure.CAPSULE_NOT_FOR_THIS_KEY, message) from None
         if error.failure is Failure.AGE_RECIPIENTS_REFUSED:
             message = f"the capsule is not sealed to the roster, one X25519 stanza per Guardian: {error.message}"

@@ -86,7 +86,7 @@ class Chronicle:
         return self._entry(row.bounty_id, f"claim:{row.kind}:{row.recipient}", title, text, row.time)
 
     def decided(self, row: BountyRow, judged_at: UnixSeconds | None) -> Entry:
-        """A bounty ended. When somebody settled it, the index does not state: not before its time was up."""
+        """A bounty ended. The index does not say when an unjudged one was settled: not before its judging deadline."""
         text = (
             gettext("Awarded to %(winner)s.", winner=row.winner_solver_address)
             if row.outcome is Outcome.AWARDED
