@@ -71,3 +71,13 @@ def test_call__that_fails__is_over(library: Library) -> None:
         raise ZeroDivisionError
     library.called.set()
     assert library.is_free_in_a_child()
+
+
+def test_call__that_forks_itself__waits_for_nobody(library: Library) -> None:
+    def forks() -> bool:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if library.lock.acquire(timeout=0.5) else 1)
+        return os.waitpid(child, 0)[1] == 0
+
+    assert BoundedCall(forks).begin().result(2.0)

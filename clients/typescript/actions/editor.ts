@@ -146,7 +146,21 @@ class Editor {
   }
 
   get #filled(): Filled {
-    return Object.fromEntries(NAMES.map((name) => [name, this.#fields[name].value])) as unknown as Filled;
+    const { title, summary, escrow, deadline, window, windowUnit, criteria, deliverables, language, contact, body } =
+      this.#fields;
+    return {
+      title: title.value,
+      summary: summary.value,
+      escrow: escrow.value,
+      deadline: deadline.value,
+      window: window.value,
+      windowUnit: windowUnit.value,
+      criteria: criteria.value,
+      deliverables: deliverables.value,
+      language: language.value,
+      contact: contact.value,
+      body: body.value,
+    };
   }
 
   /** The same text for the same fields, also where the reader's clock has another zone since. */

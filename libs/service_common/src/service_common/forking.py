@@ -9,10 +9,16 @@ but no longer than ``MOST_SECONDS``, since a call that takes longer waits for a 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Condition
+from threading import Condition, local
 from typing import Final
 
 MOST_SECONDS: Final = 5.0
+
+
+class _Own(local):
+    """How many of the calls under way are this thread's."""
+
+    count = 0
 
 
 class _Calls:
@@ -21,32 +27,37 @@ class _Calls:
     def __init__(self) -> None:
         self._changed = Condition()
         self._under_way = 0
+        self._own = _Own()
 
     @contextmanager
     def one(self) -> Iterator[None]:
         with self._changed:
             self._under_way += 1
+        self._own.count += 1
         try:
             yield
         finally:
+            self._own.count -= 1
             with self._changed:
                 self._under_way -= 1
                 self._changed.notify_all()
 
     def before_fork(self) -> None:
-        """Wait until none is under way, those included that begin meanwhile: one may wait for another one's answer."""
+        """Wait until no other thread's is under way, also of those that begin meanwhile: one may wait for the answer of
+        another one."""
         self._changed.acquire()
-        self._changed.wait_for(lambda: self._under_way == 0, MOST_SECONDS)
+        own = self._own.count  # a check may fork by itself
+        self._changed.wait_for(lambda: self._under_way <= own, MOST_SECONDS)
 
     def after_fork(self) -> None:
         self._changed.release()
 
     def in_child(self) -> None:
-        self._changed, self._under_way = Condition(), 0  # the threads that called are not here
+        self._changed, self._under_way = Condition(), self._own.count  # no other thread is here
 
 
 _CALLS: Final = _Calls()
 os.register_at_fork(before=_CALLS.before_fork, after_in_parent=_CALLS.after_fork, after_in_child=_CALLS.in_child)
 
 no_fork_during = _CALLS.one
-"""Around calls into libraries that a forked child calls, too, in a thread that does not fork itself."""
+"""Around calls into libraries that a forked child calls, too."""
