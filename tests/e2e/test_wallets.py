@@ -899,7 +899,7 @@ def open_work(cast: Cast, browser: Browser, played: Played, folder: Path) -> Non
     page.press("Go on")
     page.wait("Read the sealed work")
     page.press(SIGN)
-    page.wait_alert("opens with a key of this keyring")
+    page.wait_alert("no key of this keyring fits what was sealed for the Guardians")
     closed(page)
 
 
