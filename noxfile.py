@@ -36,7 +36,8 @@ PACKAGES = [
 ]
 AGENTS = ["clients/mcp"]
 """What only checks and the agents' demo install: its dependencies are many."""
-IMAGES = [each.removeprefix("services/") for each in PACKAGES if each.startswith("services/")]
+IMAGES = [*(each for each in PACKAGES if each.startswith("services/")), "clients/mcp"]
+"""The folders that have an image: the services, and the reading tools for agents."""
 LOCK = "requirements/constraints.txt"
 UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
@@ -94,6 +95,11 @@ def check(session: nox.Session) -> None:
     """Every check, as CI runs it; arguments after -- name single ones."""
     make(session, TESTS)
     session.run(sys.executable, "tools/run_checks.py", *(session.posargs or CHECKS), external=True)
+
+
+def name_of(folder: str) -> str:
+    """The name of an image, and of the file of its pins."""
+    return folder.rpartition("/")[2]
 
 
 @nox.session
@@ -347,7 +353,7 @@ def lock(session: nox.Session) -> None:
     own.write_text("".join(f"-e ./{package}\n" for package in PACKAGES))
     tested_packages = [*AGENTS, *(f"services/{service}{extra}" for service, extra in extras.items())]
     tested.write_text("".join(f"-e ./{package}\n" for package in tested_packages))
-    own_names = ["bounty-protocol", *(f"service-{name}" for name in ("common", *IMAGES, "cli", "mcp"))]
+    own_names = ["bounty-protocol", *(f"service-{name}" for name in ("common", *map(name_of, IMAGES), "cli"))]
     hidden = [word for name in own_names for word in ("--no-emit-package", name)]
     try:
         everything = [
@@ -367,11 +373,11 @@ def lock(session: nox.Session) -> None:
         session.run(*pinned, *by_agents, "-o", "requirements/agents.txt")
         for name in ("lint", "npm"):
             session.run(*pinned, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
-        for service in IMAGES:
-            own_service = f"services/{service}{extras.get(service, '')}"
-            own_packages = ("libs/bounty_protocol", "libs/service_common", own_service)
+        for folder in IMAGES:
+            libraries = ("libs/bounty_protocol", "libs/service_common") if folder.startswith("services/") else ()
+            own_packages = (*libraries, f"{folder}{extras.get(name_of(folder), '')}")
             image.write_text("".join(f"-e ./{package}\n" for package in own_packages))
-            session.run(*pinned, "requirements/.image.in", "-o", f"requirements/images/{service}.txt")
+            session.run(*pinned, "requirements/.image.in", "-o", f"requirements/images/{name_of(folder)}.txt")
         session.run(*pinned, "requirements/build.in", "-o", "requirements/images/build.txt")
     finally:
         for scratch in (own, tested, agents, image):

@@ -41,7 +41,8 @@ from local_stack.process import StackError, StopRule
 from local_stack.runtime import Runtime
 from local_stack.stack import Stack, StackSettings, running_stack
 
-from tools.images import NOT_RUN, SERVICES, TOP, NoBuilder, UnexpectedImage, build, buildah, debian, make_base, require
+from tools.image_folders import SERVICES, TOP
+from tools.images import NOT_RUN, NoBuilder, UnexpectedImage, build, buildah, debian, make_base, require
 from tools.stand_ins import SUITE, full_name, make_stand_ins
 
 SOURCE: Final = TOP / "deploy/compose"

@@ -1,6 +1,6 @@
 """``./noxw -s images``: build the image of every service and run it as its pod does.
 
-    python tools/images.py [SERVICE ...]
+    python tools/images.py [IMAGE ...]
 
 Builds with buildah from ``deploy/images/Dockerfile``. The base is a stand-in, under the name of the real one: Debian
 12 with its own Python, made by mmdebstrap, since this needs no registry of images. Then, for each service: a second
@@ -15,22 +15,24 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
 from local_stack.stack import Stack, StackSettings, running_stack
 
 from tools import container
+from tools.image_folders import FOLDERS, SERVICES, TOP
 
-TOP: Final = Path(__file__).resolve().parent.parent
 WORK: Final = TOP / ".local/image-builds"
-SERVICES: Final = sorted(each.parent.name for each in (TOP / "services").glob("*/pyproject.toml"))
 SUITE: Final = "bookworm"
 PACKAGES: Final = "python3,python3-venv,ca-certificates,libstdc++6"
 """The last one is in the real base because its package manager needs it."""
@@ -109,13 +111,13 @@ class Image:
 def main() -> int:
     """Build, look inside, stop, run."""
     parser = argparse.ArgumentParser(prog="images", description=__doc__)
-    parser.add_argument("services", nargs="*", default=SERVICES, help="which; default all, and a stack of them")
-    services = parser.parse_args().services
+    parser.add_argument("images", nargs="*", default=list(FOLDERS), help="which; default all, and a stack of them")
+    names = parser.parse_args().images
     try:
         require()
         make_base()
         with _clean():
-            images = [build(service) for service in services]
+            images = [build(name) for name in names]
             for image in images:
                 _check_rebuild(image)
                 _mount(image)
@@ -124,8 +126,10 @@ def main() -> int:
                 _look_inside(image)
                 _report(f"{image.service}: {image.megabytes()} MB, built in {image.seconds:.0f} s, {image.digest[:12]}")
             sizes = ", ".join(f"{image.service} {image.megabytes()}" for image in images)
-            if set(services) == set(SERVICES):
-                _run_stack(images)
+            if "mcp" in names:
+                _serve_agents(next(image for image in images if image.service == "mcp"))
+            if set(names) == set(FOLDERS):
+                _run_stack([image for image in images if image.service in SERVICES])
     except NoBuilder as reason:
         print(f"not run: {reason}")
         return NOT_RUN
@@ -199,7 +203,8 @@ def build(service: str) -> Image:
     started, name = time.monotonic(), f"localhost/service-{service}"
     common = ("--isolation", "chroot", "--no-cache", "--timestamp", "0", "--pull-never")
     file = ("--file", "deploy/images/Dockerfile", "--build-arg", f"SERVICE={service}")
-    digest = buildah("build", *common, *file, "--tag", name, ".").splitlines()[-1]
+    folder = ("--build-arg", f"FOLDER={FOLDERS[service]}")
+    digest = buildah("build", *common, *file, *folder, "--tag", name, ".").splitlines()[-1]
     return Image(service, digest, time.monotonic() - started)
 
 
@@ -231,7 +236,7 @@ def _clean() -> Iterator[None]:
             for started in state.iterdir():
                 subprocess.run([runtime, "--root", str(state), "delete", "--force", started.name], check=False)
         buildah("rm", "--all")
-        for folder in (WORK / service for service in SERVICES):
+        for folder in (WORK / name for name in FOLDERS):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -251,6 +256,46 @@ def _look_inside(image: Image) -> None:
     if found != _EXPECTED:
         differs = {name: value for name, value in found.items() if _EXPECTED[name] != value}
         raise UnexpectedImage(f"{image.service}: {differs}")
+
+
+def _serve_agents(image: Image) -> None:
+    """The reading tools over HTTP, for a chain that cannot be reached: they answer for their health, and end."""
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{chosen.getsockname()[1]}"
+    nowhere = dict.fromkeys(("SERVICE_RPC_URL", "SERVICE_API_BASE_URL"), "http://127.0.0.1:1")
+    account = "0x" + 20 * "11"
+    environment = {
+        **nowhere, "SERVICE_CHAIN_ID": "staging", "SERVICE_HUB_ADDRESS": account,
+        "SERVICE_ESCROW_TOKEN_ADDRESS": account, "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "3600",
+        "SERVICE_PUBLIC_HOST": "bounties.example",
+    }  # fmt: skip
+    command = [sys.executable, str(TOP / "tools/container.py"), str(image.folder), "--http", address]
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        if not _answers(f"http://{address}/healthz", process):
+            process.kill()
+            raise UnexpectedImage(f"mcp does not serve: {process.communicate()[1][-2000:]}")
+        started = time.monotonic()
+        process.terminate()
+        process.wait(STOP_SECONDS)
+        _report(f"mcp ended {time.monotonic() - started:.1f} s after SIGTERM")
+    except subprocess.TimeoutExpired:
+        raise UnexpectedImage(f"mcp did not end {STOP_SECONDS:.0f} s after SIGTERM") from None
+    finally:
+        process.kill()
+
+
+def _answers(url: str, process: subprocess.Popen[str]) -> bool:
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # our own address
+                return bool(answer.status == HTTPStatus.OK)
+        except OSError:
+            if process.poll() is not None:
+                return False
+            time.sleep(0.1)
+    return False
 
 
 def _run_stack(images: list[Image]) -> None:

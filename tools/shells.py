@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.cli.shell.typed import typed
-from tools.images import NOT_RUN, TOP
+from tools.image_folders import TOP
+from tools.images import NOT_RUN
 
 FOLDER: Final = TOP / ".local/shells"
 PACKAGES: Final = ("zsh", "zsh-common", "fish", "fish-common", "libpcre2-32-0")

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Makes the environment of one service: what its image holds, and nothing else.
 #
-#     install.sh SERVICE PREFIX       SERVICE is api, indexer, reviewer, delivery or web
+#     install.sh FOLDER PREFIX        FOLDER is services/api, services/web and so on, or clients/mcp
 #
 # Run from the top of the repository with uv and Python 3.11 or newer on the path. Packages come as wheels with the
 # hashes of requirements/images, our own are built here without an index. The same sources make the same bytes, in the
 # same PREFIX by the same Python. The Dockerfile and the tests run this same file.
 set -eu
-service=$1
+folder=$1
+service=${folder##*/}
 prefix=$2
 built=$(mktemp -d)
 trap 'rm -rf "$built"' EXIT
@@ -17,7 +18,9 @@ uv pip sync --quiet --python "$prefix/bin/python" --require-hashes --no-build "r
 
 uv venv --quiet --python "${PYTHON:-python3}" "$built/venv"
 uv pip sync --quiet --python "$built/venv/bin/python" --require-hashes --no-build requirements/images/build.txt
-for package in libs/bounty_protocol libs/service_common "services/$service"; do
+# What is below clients carries its own copy of what it uses.
+case $folder in clients/*) libraries= ;; *) libraries="libs/bounty_protocol libs/service_common" ;; esac
+for package in $libraries "$folder"; do
     (cd "$package" && "$built/venv/bin/python" -m hatchling build --target wheel --directory "$built/dist" >/dev/null)
 done
 uv pip install --quiet --python "$prefix/bin/python" --no-deps --no-index "$built"/dist/*.whl

@@ -3,18 +3,20 @@
 import asyncio
 import json
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
+import click
 import pytest
 import urllib3
 import uvicorn
 from mcp import Client as McpClient
 from mcp import StdioServerParameters
-from service_mcp.http import make_app
+from service_mcp.http import make_app, with_endpoints
 from service_mcp.server import READING, Options
 
 from tests.cli.ledger import ESCROW
@@ -44,8 +46,6 @@ def test_stdio__with_roles__has_their_tools_and_read_only_wins(stage: Stage, mod
 
 
 def test_stdio__prints_nothing_but_the_protocol_on_stdout(stage: Stage) -> None:
-    import subprocess
-
     parameters = started(stage)
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
@@ -71,8 +71,6 @@ def test_stdio__prints_nothing_but_the_protocol_on_stdout(stage: Stage) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_command__with_what_cannot_be__ends_with_a_sentence(stage: Stage, arguments: list[str], words: str) -> None:
-    import subprocess
-
     parameters = started(stage)
     ran = subprocess.run(
         [parameters.command, *arguments], env=parameters.env, cwd=parameters.cwd, capture_output=True, text=True,
@@ -83,14 +81,16 @@ def test_command__with_what_cannot_be__ends_with_a_sentence(stage: Stage, argume
 
 
 @contextmanager
-def served(stage: Stage, calls: int = 10_000) -> Iterator[str]:
+def served(stage: Stage, calls: int = 10_000, hops: int = 0) -> Iterator[str]:
     """The application over HTTP, for requests that name this host."""
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         port = chosen.getsockname()[1]
     options = Options(dict(stage.home("poster").environment), roles=frozenset({"poster"}))
     server = uvicorn.Server(
-        uvicorn.Config(make_app(options, ["127.0.0.1"], calls), "127.0.0.1", port, log_level="error", lifespan="on")
+        uvicorn.Config(
+            make_app(options, ["127.0.0.1"], calls, hops), "127.0.0.1", port, log_level="error", lifespan="on"
+        )
     )
     thread = Thread(target=server.run, daemon=True)
     thread.start()
@@ -134,3 +134,46 @@ def test_http__with_a_body_that_is_too_long__is_refused(stage: Stage) -> None:
     with served(stage) as url:
         answer = urllib3.request("POST", url, body=b" " * 600_000, headers=headers, retries=False)
     assert answer.status == 413
+
+
+def test_http__behind_proxies__has_a_budget_for_whom_the_outermost_own_one_saw(stage: Stage) -> None:
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+    def status(url: str, forwarded: str | None) -> int:
+        named = {} if forwarded is None else {"X-Forwarded-For": forwarded}
+        return urllib3.request("POST", url, body=hello, headers={**headers, **named}, retries=False).status
+
+    with served(stage, calls=2, hops=1) as url:
+        one = [status(url, f"{written}, 198.51.100.1") for written in ("203.0.113.1", "203.0.113.2", "203.0.113.3")]
+        assert one == [200, 200, 429], "what a caller wrote itself gives it no further budget"
+        assert status(url, "198.51.100.2") == 200
+        assert [status(url, None) for _ in range(3)] == [200, 200, 429], "past the proxies: the peer's"
+
+
+def test_http__asked_for_its_health__answers_by_any_name_and_without_a_budget(stage: Stage) -> None:
+    with served(stage, calls=1) as url:
+        health = url.replace("/mcp", "/healthz")
+        answers = [urllib3.request("GET", health, headers={"Host": "10.1.2.3:8080"}, retries=False) for _ in range(3)]
+    assert [(each.status, each.json()) for each in answers] == [(200, {"status": "ok"})] * 3
+
+
+def test_endpoints__of_a_file__are_the_first_one_and_all(tmp_path: Path) -> None:
+    file = tmp_path / "urls"
+    file.write_text("https://one.example/key, https://two.example\n")
+    found = with_endpoints({"SERVICE_RPC_URLS_FILE": str(file)})
+    assert found["SERVICE_RPC_URL"] == "https://one.example/key"
+    assert found["SERVICE_RPC_URLS"] == "https://one.example/key,https://two.example"
+    assert with_endpoints({"SERVICE_RPC_URL": "https://own.example"}) == {"SERVICE_RPC_URL": "https://own.example"}
+    for path in (tmp_path / "gone", tmp_path):
+        with pytest.raises(click.BadParameter, match="endpoint"):
+            with_endpoints({"SERVICE_RPC_URLS_FILE": str(path)})
+
+
+def test_http__of_a_deployment_that_is_not_known__does_not_start(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [PROGRAM, "--http", "127.0.0.1:8000", "--network", "84532"], env={"HOME": str(tmp_path)}, cwd=tmp_path,
+        capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "SERVICE_HUB_ADDRESS" in ran.stderr

@@ -20,18 +20,20 @@ import pytest
 from local_stack.stack import StackSettings, running_stack
 
 from tests.campaign import FULL, source
-from tools.images import SERVICES
+from tools.image_folders import FOLDERS, SERVICES
 
 from .conftest import REPOSITORY
 
-TRIED = SERVICES if FULL else ("delivery", source("images").choice([each for each in SERVICES if each != "delivery"]))
-OWN = {"bounty-protocol"} | {f"service-{name}" for name in ("common", "cli", *SERVICES)}
+TRIED = (
+    tuple(FOLDERS) if FULL else ("delivery", source("images").choice([each for each in FOLDERS if each != "delivery"]))
+)
+OWN = {"bounty-protocol"} | {f"service-{name}" for name in ("common", "cli", *FOLDERS)}
 NOT_IN_ANY = {"pip", "setuptools", "nox", "uv", "pytest", "hypothesis", "mypy", "ruff", "hatchling", "pyrage"}
 ONLY_IN = {
     "google-cloud-storage": {"api"},
     "graphql-core": {"api"},
     "openai": {"reviewer"},
-    "eth-account": {"indexer"},
+    "eth-account": {"indexer", "mcp"},
     "nh3": {"web"},
     "pillow": {"web"},
 }
@@ -63,7 +65,7 @@ def install(service: str, prefix: Path) -> None:
     """As the Dockerfile does it."""
     path = f"{REPOSITORY / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     assert shutil.which("uv", path=path), "uv comes with noxw"
-    command = [str(REPOSITORY / "deploy/images/install.sh"), service, str(prefix)]
+    command = [str(REPOSITORY / "deploy/images/install.sh"), FOLDERS[service], str(prefix)]
     # As noxfile.py does: whom the system trusts.
     environment = {**os.environ, "PATH": path, "PYTHON": sys.executable, "UV_SYSTEM_CERTS": "1"}
     subprocess.run(command, cwd=REPOSITORY, env=environment, check=True, capture_output=True, timeout=300)
@@ -83,7 +85,7 @@ def files_of(prefix: Path) -> dict[str, str]:
 def digest(service: str) -> str:
     """Of everything an image is made of."""
     found = hashlib.sha256(str(REPOSITORY).encode() + sys.version.encode())
-    for name in ("deploy/images", "requirements/images", "libs", f"services/{service}"):
+    for name in ("deploy/images", "requirements/images", "libs", "cli/src", FOLDERS[service]):
         for file in sorted((REPOSITORY / name).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
                 found.update(str(file.relative_to(REPOSITORY)).encode() + file.read_bytes())
@@ -98,7 +100,8 @@ def installed(prefix: Path) -> set[str]:
 @pytest.mark.parametrize("service", TRIED)
 def test_image__of_a_service__holds_its_own_packages_and_no_tool(images: dict[str, Path], service: str) -> None:
     found = installed(images[service])
-    assert found & OWN == {"bounty-protocol", "service-common", f"service-{service}"}
+    libraries = {"bounty-protocol", "service-common"} if service in SERVICES else set()
+    assert found & OWN == {*libraries, f"service-{service}"}
     assert found & NOT_IN_ANY == set()
     assert {name for name, where in ONLY_IN.items() if name in found and service not in where} == set()
 
@@ -133,14 +136,17 @@ def test_image__made_again__is_the_same_to_the_byte_and_has_its_bytecode(tmp_pat
 @pytest.mark.parametrize("service", TRIED)
 def test_image__started_without_configuration__says_what_is_missing(images: dict[str, Path], service: str) -> None:
     program = images[service] / "bin" / f"service-{service}"
-    process, missing = ("serve", "SERVICE_API_URL") if service == "web" else ("worker", "SERVICE_DATABASE_URL")
-    done = subprocess.run([program, process], env={}, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2
-    assert f"{missing} is not set" in done.stderr
+    words, missing = {
+        "web": (["serve"], "SERVICE_API_URL is not set"),
+        "mcp": (["--http", "127.0.0.1:8080"], "SERVICE_HUB_ADDRESS"),
+    }.get(service, (["worker"], "SERVICE_DATABASE_URL is not set"))
+    done = subprocess.run([program, *words], env={}, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == (1 if service == "mcp" else 2)
+    assert missing in done.stderr
 
 
 def test_stack__of_what_the_images_hold__is_ready(images: dict[str, Path]) -> None:
-    programs = {f"service-{service}": prefix / "bin" for service, prefix in images.items()}
+    programs = {f"service-{service}": prefix / "bin" for service, prefix in images.items() if service in SERVICES}
     with running_stack(StackSettings(programs=programs)) as stack:
         for name, running in stack.services.items():
             assert running.is_ready(), name
@@ -164,7 +170,7 @@ def test_dockerfile__runs_the_tried_script_and_nobody_as_root() -> None:
     stages = [place for place, (word, _) in enumerate(found) if word == "FROM"]
     assert [rest.split()[0] for word, rest in found if word == "FROM"] == ["${PYTHON_IMAGE}"] * 2
     build, last = found[stages[0] : stages[1]], found[stages[1] :]
-    assert ("RUN", 'deploy/images/install.sh "${SERVICE}" /opt/service') in build
+    assert ("RUN", 'deploy/images/install.sh "${FOLDER}" /opt/service') in build
     assert ("USER", "10001:10001") in last
     assert last.index(("USER", "10001:10001")) > max(i for i, (word, _) in enumerate(last) if word == "RUN")
     assert not any("apt" in rest for _, rest in last)
@@ -176,7 +182,7 @@ def test_dockerfile__runs_the_tried_script_and_nobody_as_root() -> None:
 
 @pytest.mark.parametrize("service", TRIED)
 def test_image__of_a_service__starts_its_one_program(images: dict[str, Path], service: str) -> None:
-    entry = tomllib.loads((REPOSITORY / f"services/{service}/pyproject.toml").read_text())["project"]["scripts"]
+    entry = tomllib.loads((REPOSITORY / FOLDERS[service] / "pyproject.toml").read_text())["project"]["scripts"]
     assert [str((images[service] / "bin/service").readlink())] == list(entry)
 
 
@@ -184,7 +190,7 @@ def test_image__of_a_service__starts_its_one_program(images: dict[str, Path], se
 def test_dockerfile__for_a_service__copies_only_what_the_ignore_file_lets_in(service: str) -> None:
     allowed = re.findall(r"^!(\S+)$", (REPOSITORY / ".dockerignore").read_text(), flags=re.MULTILINE)
     copied = [
-        rest.split()[0].replace("${SERVICE}", service)
+        rest.split()[0].replace("${FOLDER}", FOLDERS[service])
         for word, rest in steps()
         if word == "COPY" and "--from" not in rest
     ]
@@ -198,7 +204,7 @@ def pins(file: Path) -> dict[str, str]:
     return dict(re.findall(r"^([a-z0-9._-]+)==([^\s;]+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE))
 
 
-@pytest.mark.parametrize("name", [*SERVICES, "build"])
+@pytest.mark.parametrize("name", [*FOLDERS, "build"])
 def test_pins__of_an_image__are_the_tested_ones_with_hashes(name: str) -> None:
     file = REPOSITORY / f"requirements/images/{name}.txt"
     tested, wanted = pins(REPOSITORY / "requirements/constraints.txt"), pins(file)
@@ -211,9 +217,9 @@ def test_pins__of_an_image__are_the_tested_ones_with_hashes(name: str) -> None:
 
 @pytest.mark.parametrize("service", TRIED)
 def test_pins__of_an_image__cover_what_its_packages_declare(service: str) -> None:
-    own = tomllib.loads((REPOSITORY / f"services/{service}/pyproject.toml").read_text())["project"]["dependencies"]
+    own = tomllib.loads((REPOSITORY / FOLDERS[service] / "pyproject.toml").read_text())["project"]["dependencies"]
     declared = [*own]
-    for name in ("bounty_protocol", "service_common"):
+    for name in ("bounty_protocol", "service_common") if service in SERVICES else ():
         library = tomllib.loads((REPOSITORY / f"libs/{name}/pyproject.toml").read_text())["project"]
         declared += library["dependencies"]
         extras = re.search(rf"{name.replace('_', '-')}\[(.*?)\]", " ".join(own))

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from service_mcp.policy import ROLES, Policy, Role
 from service_mcp.server import Options, make_server
 
 READ_ONLY = "SERVICE_MCP_READ_ONLY"
+PUBLIC_HOST = "SERVICE_PUBLIC_HOST"
 
 
 @click.command("service-mcp", context_settings={"max_content_width": 100})
@@ -27,7 +29,20 @@ READ_ONLY = "SERVICE_MCP_READ_ONLY"
 @click.option("--account", "accounts", multiple=True, metavar="ROLE=0x…", help="An account whose key is in a wallet.")
 @click.option("--pages", help="Where the service's pages are, for a Poster's or a Guardian's wallet.")
 @click.option("--http", "address", metavar="HOST:PORT", help="Serve the reading tools to anybody, without keys.")
-@click.option("--allow-host", "hosts", multiple=True, help="With --http: a Host that requests may name; often.")
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    help=f"With --http: a Host that requests may name; often. Else {PUBLIC_HOST}.",
+)
+@click.option(
+    "--forwarded-hops",
+    "hops",
+    type=click.IntRange(0, 9),
+    default=0,
+    envvar="SERVICE_FORWARDED_HOPS",
+    help="With --http: own proxies in front, each adding to X-Forwarded-For; also SERVICE_FORWARDED_HOPS.",
+)
 def main(
     network: str | None,
     roles: tuple[Role, ...],
@@ -38,6 +53,7 @@ def main(
     pages: str | None,
     address: str | None,
     hosts: tuple[str, ...],
+    hops: int,
 ) -> None:
     """Serve the Bounty Escrow Service to agents over the Model Context Protocol.
 
@@ -50,9 +66,11 @@ def main(
     acts = frozenset() if read_only or os.environ.get(READ_ONLY, "") not in {"", "0"} else frozenset(roles)
     try:
         if address is not None:
-            from service_mcp.http import serve
+            from service_mcp.http import serve, with_endpoints
 
-            serve(_options_without_keys(network), address, hosts)
+            public = os.environ.get(PUBLIC_HOST, "").partition(":")[0]
+            named = hosts or ((public,) if public else ())
+            serve(Options(with_endpoints(_without_keys(os.environ)), network), address, named, hops)
             return
         if acts and work_dir is None:
             raise click.UsageError("--role takes --work-dir: the one directory that files may leave from.")
@@ -64,9 +82,8 @@ def main(
         sys.exit(1)
 
 
-def _options_without_keys(network: str | None) -> Options:
-    values = {name: value for name, value in os.environ.items() if "PRIVATE_KEY" not in name}
-    return Options(values, network)
+def _without_keys(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if "PRIVATE_KEY" not in name}
 
 
 def _account(text: str) -> tuple[Role, Address]:
