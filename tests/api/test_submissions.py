@@ -22,7 +22,8 @@ from service_api.app import make_app
 from service_api.usecases import ciphertexts
 from service_common.db import app as t
 from service_common.db import hub_index as h
-from service_common.db.engine import DatabaseUnavailable, reading, writing
+from service_common.db.engine import reading, writing
+from service_common.db.errors import DatabaseUnavailable
 from service_common.web.hub_witness import HubWitness
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import OperationalError

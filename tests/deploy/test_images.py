@@ -36,6 +36,8 @@ ONLY_IN = {
     "eth-account": {"indexer", "mcp"},
     "nh3": {"web"},
     "pillow": {"web"},
+    "sqlalchemy": {"api", "delivery", "indexer", "reviewer"},
+    "psycopg": {"api", "delivery", "indexer", "reviewer"},
 }
 LISTING = """
 import importlib.metadata, json

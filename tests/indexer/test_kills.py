@@ -21,7 +21,8 @@ from local_stack.accounts import make_people
 from local_stack.hub import RosterEntry, deploy_hub
 from local_stack.process import Child, minimal_environment
 from local_stack.runtime import Runtime, running
-from service_common.db.engine import DatabaseUnavailable, make_engine
+from service_common.db.engine import make_engine
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import read_head
 from service_common.jobs.queues import connect
 from service_indexer.follower import advance

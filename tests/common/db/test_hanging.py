@@ -12,7 +12,8 @@ from local_stack.postgres import PostgresServer
 from local_stack.process import Child
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from service_common.db import engine as module
-from service_common.db.engine import DatabaseUnavailable, check_database, make_engine
+from service_common.db.engine import check_database, make_engine
+from service_common.db.errors import DatabaseUnavailable
 from service_common.jobs.queues import connect
 from sqlalchemy import text
 from structlog.testing import capture_logs

@@ -12,7 +12,7 @@ from redis import Redis
 from rq.executions import Execution
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
-from service_common.db.engine import DatabaseUnavailable
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.jobs.once import SIGN_SECONDS, enqueue_once, find_pending, give_sign, remove_ended
 from service_common.jobs.periodic import Periodic, enqueue_due, left_to_the_next

@@ -8,7 +8,7 @@ from prometheus_client import Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.counters import counter_by
-from service_common.db.engine import DatabaseUnavailable
+from service_common.db.errors import DatabaseUnavailable
 from service_common.reviews import OUTCOMES
 from sqlalchemy import Engine
 

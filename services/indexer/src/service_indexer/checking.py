@@ -14,7 +14,8 @@ from typing import Final
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.types import BlockNumber
 from redis.exceptions import RedisError
-from service_common.db.engine import DatabaseUnavailable, engine_of_job
+from service_common.db.engine import engine_of_job
+from service_common.db.errors import DatabaseUnavailable
 from service_common.jobs.queues import connect
 from service_common.log import get_logger
 from sqlalchemy import Engine

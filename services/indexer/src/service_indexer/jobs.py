@@ -20,7 +20,8 @@ from bounty_protocol.types import BlockNumber
 from redis import Redis
 from redis.exceptions import RedisError
 from rq import get_current_job
-from service_common.db.engine import DatabaseUnavailable, make_engine, reading
+from service_common.db.engine import make_engine, reading
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import read_head
 from service_common.jobs.queues import check_message, connect
 from service_common.jobs.worker import must_stop

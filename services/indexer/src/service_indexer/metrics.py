@@ -10,7 +10,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from redis import Redis
 from service_common.db import hub_index as t
-from service_common.db.engine import DatabaseUnavailable, reading
+from service_common.db.engine import reading
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import Head, read_head
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select
 

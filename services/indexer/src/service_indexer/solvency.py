@@ -13,7 +13,8 @@ from bounty_protocol.types import BlockNumber
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.chain.settings import ChainSettings
-from service_common.db.engine import DatabaseUnavailable, reading
+from service_common.db.engine import reading
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import read_head, read_totals
 from sqlalchemy import Engine
 

@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, Opera
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
 from service_common.traces import port as traces
 
@@ -27,10 +28,6 @@ ANSWER_SECONDS: Final = STATEMENT_TIMEOUT_MS / 1000 + 2
 """How long the client waits by its own clock: a server that hangs cannot keep the statement's limit."""
 
 log = get_logger(__name__)
-
-
-class DatabaseUnavailable(Exception):
-    """The database cannot be reached, refuses new connections, or did not answer in time."""
 
 
 class _DiscreetConnection(psycopg.Connection[Any]):

@@ -20,7 +20,8 @@ from bounty_protocol.types import Address, BountyId, ChainId
 from sqlalchemy import Connection, Engine
 
 from service_common.chain.settings import ChainSettings
-from service_common.db.engine import DatabaseUnavailable, reading
+from service_common.db.engine import reading
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import (
     Head,
     read_bounty,

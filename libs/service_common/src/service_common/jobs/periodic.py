@@ -15,7 +15,7 @@ from bounty_protocol.errors import ServiceError
 from redis import Redis
 from redis.exceptions import RedisError
 
-from service_common.db.engine import DatabaseUnavailable
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.forking import no_fork_during
 from service_common.jobs.once import enqueue_once

@@ -16,7 +16,7 @@ from flask import Flask, Response, jsonify
 from prometheus_client import Counter
 from werkzeug.exceptions import HTTPException
 
-from service_common.db.engine import DatabaseUnavailable
+from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
 from service_common.traces import port as traces
 

@@ -12,7 +12,7 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id, parse_bytes32
 from bounty_protocol.wire.submissions import PreparedSubmission, SubmissionContent, UploadTarget, UploadTargetRequest
 from flask import Response, jsonify
-from service_common.db.engine import DatabaseUnavailable
+from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
 from service_common.web.authentication import read_query, signed
 from service_common.web.operations import Routes, described

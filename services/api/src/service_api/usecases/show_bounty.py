@@ -12,7 +12,8 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId
 from bounty_protocol.wire.bounties import BountyDetail, ChallengeTerms, RecordError
 from bounty_protocol.wire.errors import error_body
-from service_common.db.engine import DatabaseUnavailable, single
+from service_common.db.engine import single
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import no_such_bounty, require_pinned, unreadable
 from service_common.db.hub_reads import Head
 

@@ -15,7 +15,8 @@ from bounty_protocol.wire.deployment import (
 )
 from bounty_protocol.wire.values import IndexState
 from service_common.db import hub_index as t
-from service_common.db.engine import DatabaseUnavailable, reading
+from service_common.db.engine import reading
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import MAX_LAG_SECONDS
 from service_common.db.hub_reads import (
     Head,

@@ -19,7 +19,8 @@ from bounty_protocol.types import Bytes32, to_bytes
 from bounty_protocol.wire.bounties import RecordError
 from bounty_protocol.wire.values import JsonObject, RecordFailure
 from service_common.db import app as t
-from service_common.db.engine import DatabaseUnavailable, writing
+from service_common.db.engine import writing
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import Head, read_bounty_logs, read_latest_verdicts
 from service_common.log import get_logger

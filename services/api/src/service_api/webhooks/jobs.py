@@ -17,7 +17,8 @@ from bounty_protocol.types import ChainId
 from redis import Redis
 from redis.exceptions import RedisError
 from rq import get_current_job
-from service_common.db.engine import DatabaseUnavailable, make_engine
+from service_common.db.engine import make_engine
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.locks import try_chain_lock
 from service_common.forking import no_fork_during
 from service_common.jobs.once import enqueue_once

@@ -10,7 +10,8 @@ from prometheus_client import Counter
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.counters import counter_by
-from service_common.db.engine import DatabaseUnavailable, reading
+from service_common.db.engine import reading
+from service_common.db.errors import DatabaseUnavailable
 from sqlalchemy import Engine, case, func, select
 
 from service_api.webhooks import tables as t
