@@ -309,3 +309,53 @@ def test_verdict__of_the_subgraph__has_its_report_commitment(service: Service) -
     query = "query ($id: String!) { bounties(where: {bounty_id: $id}) { verdicts { report_commitment } } }"
     (bounty,) = data(ask(service, query, id=str(bounty_id)))["bounties"]
     assert bounty["verdicts"] == [{"report_commitment": "0x" + report.hex()}]
+
+
+QUERY = {"query": "{ bounties { id } }"}
+WRONG = {"query": "{ nothing }"}
+GRAPHQL = "application/graphql-response+json"
+
+
+@pytest.mark.parametrize(
+    ("accept", "media_type"),
+    [
+        (None, "application/json"),
+        ("*/*", "application/json"),
+        ("text/html", "application/json"),
+        ("application/json", "application/json"),
+        (GRAPHQL, GRAPHQL),
+        (f"{GRAPHQL},application/json;q=0.9", GRAPHQL),
+        (f"{GRAPHQL}, application/graphql+json, application/json, text/event-stream, multipart/mixed", GRAPHQL),
+        (f"application/json, {GRAPHQL};q=0.5", "application/json"),
+        (f"application/json, {GRAPHQL};q=0", "application/json"),
+    ],
+)
+def test_media_type__of_an_answer_or_a_refusal__is_the_one_that_was_asked_for(
+    service: Service, accept: str | None, media_type: str
+) -> None:
+    headers = {} if accept is None else {"Accept": accept}
+    for query, status in ((QUERY, 200), (WRONG, 400)):
+        answer = service.client.post("/subgraph", json=query, headers=headers)
+        assert (answer.status_code, answer.mimetype) == (status, media_type)
+
+
+def test_refusal__of_each_media_type__has_the_error_that_graphql_clients_show(service: Service) -> None:
+    plain = service.client.post("/subgraph", json=WRONG).json
+    graphql = service.client.post("/subgraph", json=WRONG, headers={"Accept": GRAPHQL}).json
+    assert plain is not None
+    assert set(plain) == {"error", "errors"}
+    assert graphql == {"errors": plain["errors"]}, "nobody reads a key there that the specification does not have"
+    (error,) = plain["errors"]
+    assert error["message"] == "The GraphQL request cannot be run. Cannot query field 'nothing' on type 'Query'."
+    known = {name: value for name, value in plain["error"].items() if name != "message"}
+    assert error["extensions"] == known
+
+
+def test_refusal__before_a_query_is_read__has_the_same_form(service: Service) -> None:
+    headers = {"Accept": GRAPHQL, "Content-Type": "text/plain"}
+    answer = service.client.post("/subgraph", data="{}", headers=headers)
+    assert (answer.status_code, answer.mimetype) == (415, GRAPHQL)
+    assert answer.json is not None
+    assert answer.json["errors"][0]["extensions"]["code"] == "unsupported_media_type"
+    there = service.client.get("/subgraph/schema.graphql?a=1", headers=headers)
+    assert there.mimetype == "application/json", "of this route alone"

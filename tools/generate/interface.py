@@ -25,7 +25,8 @@ def _row(operation: Operation) -> str:
 def _answer(operation: Operation) -> str:
     """The keys of its answer, or the media type of one that is no object of a known shape."""
     status = min(each for each in operation.described["responses"] if each.startswith("2"))
-    ((media_type, content),) = operation.described["responses"][status]["content"].items()
+    # The last is what a request gets that names none.
+    media_type, content = list(operation.described["responses"][status]["content"].items())[-1]
     schema: Json = content.get("schema", {})
     if reference := schema.get("$ref"):
         schema = openapi_document()["components"]["schemas"][reference.rpartition("/")[2]]

@@ -900,16 +900,40 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description An error as GraphQL clients show it. */
+        GraphqlError: {
+            extensions: components["schemas"]["GraphqlExtensions"];
+            /** @description For a person. */
+            message: string;
+        };
+        /** @description What the API's errors have beside their message. */
+        GraphqlExtensions: {
+            /** @description Machine-readable. */
+            code: string;
+            issues: components["schemas"]["Issue"][];
+            /** @description The suggested next step. */
+            next_action: string;
+            retry_not_before?: components["schemas"]["Timestamp"];
+        };
+        /** @description The same as plain JSON, which has the error in the API's own form, too. */
+        GraphqlJsonRefusal: {
+            error: components["schemas"]["ErrorBody"];
+            errors: components["schemas"]["GraphqlError"][];
+        };
+        /** @description The answer to a query that failed. */
+        GraphqlRefusal: {
+            errors: components["schemas"]["GraphqlError"][];
+        };
         /** @description One query, as GraphQL over HTTP has it. */
         GraphqlRequest: {
             extensions?: {
                 [key: string]: unknown;
-            };
+            } | null;
             operationName?: string | null;
             query: string;
             variables?: {
                 [key: string]: unknown;
-            };
+            } | null;
         };
         /** @description One published version, members in the Hub's order (accounts ascending). */
         GuardianRoster: {
@@ -4727,6 +4751,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/graphql-response+json": components["schemas"]["GraphqlAnswer"];
                     "application/json": components["schemas"]["GraphqlAnswer"];
                 };
             };
@@ -4740,7 +4765,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/graphql-response+json": components["schemas"]["GraphqlRefusal"];
+                    "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
@@ -4753,7 +4779,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/graphql-response+json": components["schemas"]["GraphqlRefusal"];
+                    "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
@@ -4766,7 +4793,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/graphql-response+json": components["schemas"]["GraphqlRefusal"];
+                    "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
             /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
@@ -4780,7 +4808,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/graphql-response+json": components["schemas"]["GraphqlRefusal"];
+                    "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
@@ -4793,7 +4822,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/graphql-response+json": components["schemas"]["GraphqlRefusal"];
+                    "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
             /**
@@ -4810,7 +4840,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Error"];
+                    "application/graphql-response+json": components["schemas"]["GraphqlRefusal"];
+                    "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
         };

@@ -25,6 +25,11 @@ class Error:
 
     error: ErrorBody
 
+    @staticmethod
+    def of(error: ErrorBody) -> "Error":
+        """With this error."""
+        return Error(error)
+
 
 def error_body(error: ServiceError) -> ErrorBody:
     """The body of an error."""

@@ -8,19 +8,21 @@ the signature is proven and in the order that the interface states.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 
 from apispec.ext.marshmallow import MarshmallowPlugin
 from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from bounty_protocol.auth.header import SCHEME
 from bounty_protocol.errors import PROBLEMS
+from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, Bytes32
-from bounty_protocol.wire.errors import Error
+from bounty_protocol.wire.errors import Error, ErrorBody
 from bounty_protocol.wire.values import VALUES, WebhookId
 from flask_smorest import Api, Blueprint
 from marshmallow import Schema, fields
 
+from service_common.web.problems import PLAIN, Refusals
 from service_common.web.schemas import ShapeSchema, ValueField, name_of, schema_of
 
 V = TypeVar("V", bound=Callable[..., object])
@@ -61,18 +63,25 @@ class Description:
     query: type | None = None
     body: type | None = None
     example: object = None
+    refusals: Refusals = field(default_factory=lambda: PLAIN)
 
 
 def described(
-    *errors: str, query: type | None = None, body: type | None = None, example: object = None
+    *errors: str,
+    query: type | None = None,
+    body: type | None = None,
+    example: object = None,
+    refusals: Refusals = PLAIN,
 ) -> Callable[[V], V]:
     """The error codes that the view can answer, its query and its body, with an example of it.
 
-    Codes that follow from how the view is let in are not named again.
+    Codes that follow from how the view is let in are not named again. ``refusals`` are the shapes of its errors by
+    their media types, which its answers then have, too.
     """
 
     def decorate(view: V) -> V:
-        view.description = Description(errors, query, body, example)  # type: ignore[attr-defined]
+        view.description = Description(errors, query, body, example, refusals)  # type: ignore[attr-defined]
+        view.refusals = refusals  # type: ignore[attr-defined]
         return view
 
     return decorate
@@ -91,6 +100,7 @@ class Routes(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
         note = super().response(status_code, _schema(shape), **more)
 
         def decorate(view: V) -> V:
+            vars(view)["shown"] = shape
             vars(view)["answered"] = (*getattr(view, "answered", ()), (status_code, versioned))
             return _noted(view, note(view))
 
@@ -129,7 +139,7 @@ class DocumentedApi(Api):  # type: ignore[misc]
             kind = "integer" if name == "Retry-After" else "string"
             self.spec.components.header(name, {"description": text, "schema": {"type": kind}})
         for name, code in (("RouteNotFound", "route_not_found"), ("MethodNotAllowed", "method_not_allowed")):
-            self.spec.components.response(name, _error_answer([code], counted=False))
+            self.spec.components.response(name, _error_answer([code], PLAIN, counted=False))
 
 
 def _noted(view: V, wrapper: Callable[..., object]) -> V:
@@ -160,7 +170,8 @@ def _operation(view: Callable[..., object], method: str, path: str) -> Json:
     operation: Json = {
         "operationId": operation_id(method, path),
         "security": [{_SIGNATURE: []}] if access == "signed" else [],
-        "responses": _answers(view, counted) | _error_answers(codes, counted),
+        "responses": _answers(view, counted, description.refusals)
+        | _error_answers(codes, description.refusals, counted),
         "parameters": _parameters(view, description),
     }
     if body_type:
@@ -180,27 +191,30 @@ def _parameters(view: Callable[..., object], description: Description) -> list[J
     return found
 
 
-def _answers(view: Callable[..., object], counted: bool) -> dict[int, Json]:
+def _answers(view: Callable[..., object], counted: bool, refusals: Refusals) -> dict[int, Json]:
     answers: dict[int, Json] = {}
+    _, *further = refusals
     answered: tuple[tuple[int, bool], ...] = getattr(view, "answered", ())
     created = any(status == 201 for status, _ in answered)
     for status, versioned in answered:
         names = (*(("ETag",) if versioned else ()), *(_BUDGET_HEADERS if counted else ()))
         text = "Stored for the first time." if status == 201 else "It was there already." if created else "Done."
         answers[status] = {"description": text, "headers": _headers(*names)}
+        if further:
+            answers[status]["content"] = {each: {"schema": _ref(name_of(vars(view)["shown"]))} for each in further}
         if versioned:
             answers[304] = {"description": "The version of If-None-Match is the newest.", "headers": _headers(*names)}
     return answers
 
 
-def _error_answers(codes: Mapping[str, None], counted: bool) -> dict[int, Json]:
+def _error_answers(codes: Mapping[str, None], refusals: Refusals, counted: bool) -> dict[int, Json]:
     by_status: dict[int, list[str]] = {}
     for code in codes:
         by_status.setdefault(PROBLEMS[code].status, []).append(code)
-    return {status: _error_answer(named, counted) for status, named in sorted(by_status.items())}
+    return {status: _error_answer(named, refusals, counted) for status, named in sorted(by_status.items())}
 
 
-def _error_answer(codes: list[str], counted: bool) -> Json:
+def _error_answer(codes: list[str], refusals: Refusals, counted: bool) -> Json:
     status = PROBLEMS[codes[0]].status
     names = (
         *(("WWW-Authenticate",) if status == 401 else ()),
@@ -212,17 +226,17 @@ def _error_answer(codes: list[str], counted: bool) -> Json:
         "description": "\n".join(f"`{code}`: {PROBLEMS[code].next_action}" for code in codes),
         "headers": _headers(*names),
         "content": {
-            "application/json": {
-                "schema": schema_of(Error),
-                "examples": {code: {"value": _example(code)} for code in codes},
+            media_type: {
+                "schema": schema_of(shape),
+                "examples": {code: {"value": to_json(shape.of(_example(code)))} for code in codes},
             }
+            for media_type, shape in refusals.items()
         },
     }
 
 
-def _example(code: str) -> Json:
-    problem = PROBLEMS[code]
-    return {"error": {"code": code, "message": "...", "issues": [], "next_action": problem.next_action}}
+def _example(code: str) -> ErrorBody:
+    return ErrorBody(code, "...", (), PROBLEMS[code].next_action)
 
 
 def _headers(*names: str) -> Json:

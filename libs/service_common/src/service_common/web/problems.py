@@ -1,18 +1,20 @@
 """One place that turns every error into the error envelope.
 
-For any error the body is ``{"error": {code, message, issues, next_action}}`` with the status of its code. Every 503 and
+For any error the body is ``{"error": {code, message, issues, next_action}}`` with the status of its code, unless its
+view states other shapes (``described``). Every 503 and
 429 carries Retry-After, every 401 the scheme it requires (RFC 9110, 11.6.1). An unknown error is an opaque 500 outside
 and whole in the log, under the correlation id that the answer's ``X-Correlation-Id`` names.
 """
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Protocol
 
 from bounty_protocol.auth.header import SCHEME
 from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
 from bounty_protocol.shapes import to_json
-from bounty_protocol.wire.errors import Error, error_body
-from flask import Flask, Response, jsonify
+from bounty_protocol.wire.errors import Error, ErrorBody, error_body
+from flask import Flask, Response, current_app, json, request
 from prometheus_client import Counter
 from werkzeug.exceptions import HTTPException
 
@@ -34,16 +36,44 @@ _BY_STATUS = {
 }
 
 
+class ErrorShape(Protocol):
+    """A shape of the body of an error."""
+
+    @staticmethod
+    def of(error: ErrorBody) -> Any:
+        """The shape that states this error."""
+
+
+Refusals = Mapping[str, type[ErrorShape]]
+"""The shapes of a view's errors by their media types; the first is that of a request which names none."""
+PLAIN: Final[Refusals] = {"application/json": Error}
+
+
+def negotiated(offered: Iterable[str]) -> str:
+    """The media type of an answer: the first that is offered, unless the request names another and likes it as well."""
+    first, *others = offered
+    accepted = request.accept_mimetypes
+    named = [value for value, quality in accepted if quality > 0]
+    return next((each for each in others if each in named and accepted[each] >= accepted[first]), first)
+
+
 def envelope(error: ServiceError) -> dict[str, object]:
-    """The body of one error."""
+    """The body of one error, where no view has a shape of its own."""
     return to_json(Error(error_body(error)))
+
+
+def _refusal(error: ServiceError) -> Response:
+    view = current_app.view_functions.get(request.endpoint or "")
+    refusals: Refusals = getattr(view, "refusals", PLAIN)
+    media_type = negotiated(refusals)
+    return Response(json.dumps(to_json(refusals[media_type].of(error_body(error)))), mimetype=media_type)
 
 
 def render_problem(error: ServiceError) -> Response:
     """The envelope of one error, with its status and headers; counted by its code."""
     ERRORS.labels(error.code).inc()
     traces.note({"error.type": error.code})
-    response = jsonify(envelope(error))
+    response = _refusal(error)
     response.status_code = error.status
     if error.status in {429, 503} or error.retry_after is not None:
         response.headers["Retry-After"] = str(error.retry_after or DEFAULT_RETRY_AFTER_SECONDS)

@@ -4,6 +4,8 @@ import json
 from html import escape
 from typing import Any
 
+from bounty_protocol.errors import PROBLEMS
+
 Json = dict[str, Any]
 
 _STYLE = (
@@ -74,10 +76,11 @@ def _content(what: str, described: Json) -> str:
 
 def _errors(responses: Json) -> str:
     return "".join(
-        f"<tr><td>{status}<td><code>{code}</code><td>{escape(example['value']['error']['next_action'])}"
+        f"<tr><td>{status}<td><code>{code}</code><td>{escape(PROBLEMS[code].next_action)}"
         for status, answer in sorted(responses.items())
-        for content in answer.get("content", {}).values()
-        for code, example in content.get("examples", {}).items()
+        for code in dict.fromkeys(
+            code for content in answer.get("content", {}).values() for code in content.get("examples", {})
+        )
     )
 
 

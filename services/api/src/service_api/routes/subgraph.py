@@ -4,17 +4,26 @@ from typing import Final
 
 import orjson
 from bounty_protocol.shapes import to_json
-from bounty_protocol.wire.subgraph import GraphqlAnswer, GraphqlRequest
+from bounty_protocol.wire.subgraph import (
+    MEDIA_TYPE,
+    GraphqlAnswer,
+    GraphqlJsonRefusal,
+    GraphqlRefusal,
+    GraphqlRequest,
+)
 from flask import Response
 from graphql import print_schema
 from service_common.web.authentication import public, public_json, read_query
 from service_common.web.operations import Routes, described
+from service_common.web.problems import Refusals, negotiated
 
 from service_api.dependencies import dependencies
 from service_api.graphql.execute import WAIT_SECONDS, execute_request
 from service_api.graphql.request import MAX_REQUEST_BYTES
 from service_api.graphql.schema import make_schema
 
+REFUSALS: Final[Refusals] = {"application/json": GraphqlJsonRefusal, MEDIA_TYPE: GraphqlRefusal}
+"""What a refused query is answered by its media type."""
 QUERY_SECONDS: Final = 0.02
 """Processor time of a query that counts as one."""
 
@@ -30,6 +39,7 @@ routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQ
         "query": "query ($n: Int!) { bounties(first: $n) { id } _meta { block { number } } }",
         "variables": {"n": 2},
     },
+    refusals=REFUSALS,
 )
 @public_json(MAX_REQUEST_BYTES)
 def post_subgraph(body: bytes) -> Response:
@@ -41,7 +51,7 @@ def post_subgraph(body: bytes) -> Response:
     ):
         read_query(allowed=frozenset())
         # The encoder of the standard library keeps every other thread waiting for 10 ms while it writes 2 MiB.
-        return Response(orjson.dumps(to_json(execute_request(deps, body))), mimetype="application/json")
+        return Response(orjson.dumps(to_json(execute_request(deps, body))), mimetype=negotiated(REFUSALS))
 
 
 @routes.route("/subgraph/schema.graphql", methods=["GET"])
