@@ -346,7 +346,7 @@ def lock(session: nox.Session) -> None:
         "--generate-hashes", "--no-header", "--no-annotate", "--override", "requirements/overrides.txt",
         *session.posargs,
     ]  # fmt: skip
-    for name in ("nox", "assurance"):
+    for name in ("nox", "assurance", "graphql"):
         session.run(*compile_, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
     extras = {"reviewer": "[openai]"}
     own, tested, agents, image = (TOP / f"requirements/.{name}.in" for name in ("own", "tested", "agents", "image"))

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 from bounty_protocol.types import ChainId
-from graphql import build_client_schema, get_introspection_query, print_schema
+from graphql import GraphQLObjectType, build_client_schema, get_introspection_query, print_schema
 from service_api.graphql.rows import Fetch, RequestLimits
 from service_api.graphql.schema import make_schema
 from sqlalchemy import Connection, func, select, text
@@ -359,3 +359,35 @@ def test_refusal__before_a_query_is_read__has_the_same_form(service: Service) ->
     assert answer.json["errors"][0]["extensions"]["code"] == "unsupported_media_type"
     there = service.client.get("/subgraph/schema.graphql?a=1", headers=headers)
     assert there.mimetype == "application/json", "of this route alone"
+
+
+def test_schema__of_every_type_and_field__describes_it(service: Service) -> None:  # noqa: ARG001  # the endpoint's
+    schema, undescribed = make_schema(), []
+    for name, kind in schema.type_map.items():
+        if name.startswith("__") or name in {"String", "Boolean", "Int", "Float", "ID"}:
+            continue
+        undescribed += [] if kind.description else [name]
+        if isinstance(kind, GraphQLObjectType):
+            for field, definition in kind.fields.items():
+                undescribed += [] if definition.description else [f"{name}.{field}"]
+                undescribed += [f"{name}.{field}({key})" for key, each in definition.args.items() if not each.description]
+    assert undescribed == []
+
+
+def test_fields__that_every_row_has__are_never_null_and_the_others_may_be() -> None:
+    printed = print_schema(make_schema())
+    for line in ("status: BountyStatus!", "outcome: Outcome\n", "title: String\n", "effective_from: Integer!"):
+        assert f"  {line}" in printed
+    assert "kind: VerdictKind!" in printed
+    assert "kind: AmountKind!" in printed
+    assert "  status_in: [String!]" in printed, "filters keep strings for a release"
+
+
+def test_query__of_the_former_release__with_strings_for_few_values__is_answered(service: Service) -> None:
+    service.world.create()
+    service.world.finalize()
+    query = """query ($status: String, $kinds: [String!]) {
+        bounties(where: {status: $status, outcome_not: "awarded"}) { status outcome settlement_reason }
+        verdicts(where: {kind_in: $kinds}) { kind } }"""
+    answer = data(ask(service, query, status="open", kinds=["awarded", "no_valid_submission"]))
+    assert {bounty["status"] for bounty in answer["bounties"]} <= {"open"}

@@ -2,17 +2,25 @@
 
 Field names are the public snake_case ones; amounts are decimal strings, times and block numbers integers.
 ``submissions`` and ``verdicts`` show the current ones (a Solver's active Submission, a Guardian's latest Verdict).
+Whether a field may be null follows from what its column is made of.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from enum import StrEnum
+from typing import Any, Final
 
-from bounty_protocol.domain.lifecycle import HubEnum, Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.lifecycle import BountyStatus, HubEnum, Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.money import AmountKind
 from service_common.db import hub_index as t
 from service_common.db.app import challenge_summaries
 from sqlalchemy import (
+    Case,
+    Column,
     ColumnElement,
+    FromClause,
     Integer,
+    Join,
     Numeric,
     Select,
     Subquery,
@@ -27,10 +35,61 @@ from sqlalchemy import (
     select,
     tuple_,
 )
+from sqlalchemy.sql.functions import FunctionElement, coalesce
 
 AMOUNT, NUMBER, TEXT = "BigInt", "Integer", "String"
 _NO_FIELDS: Final = {"id", "log_index", "open_id", "final_id", "outcome_number", "reason_number"}
 """Columns of rows that are no fields."""
+
+
+NOTES: Final[Mapping[str, str]] = {
+    "id": "Names this row in its list, and in the field of a single one.",
+    "bounty_id": "The bounty's number, a decimal string: it may be more than a number of JavaScript holds.",
+    "block_number": "The block of the event.",
+    "block_hash": "The hash of that block.",
+    "tx_hash": "The transaction of the event.",
+    "time": "The time of that block, in seconds.",
+    "poster_address": "The account that created and funded it.",
+    "spec_commitment": "The keccak256 digest of the page's bytes.",
+    "escrow_amount": "All that the Poster funded, in base units of the token.",
+    "award_amount": "What a winner gets: the escrow without both fees.",
+    "submission_deadline": "Submissions count before this moment, in seconds.",
+    "reveal_at": "From when on Submissions can be opened, in seconds.",
+    "judging_deadline": "Verdicts count before this moment, in seconds.",
+    "protocol_fee": "Its part for the protocol, in base units.",
+    "guardian_fee": "Its part for all Guardians with a Verdict together, in base units.",
+    "protocol_fee_recipient": "The account that the protocol's fee is for.",
+    "authorization_nonce": "Of the token's authorization by which it was funded.",
+    "outcome": "How it ended; null while it is open.",
+    "settlement_reason": "Why it ended so.",
+    "winner_solver_address": "The account that the award is for.",
+    "winner_submission_commitment": "The commitment of the winning Submission.",
+    "refund": "What the Poster gets back, in base units.",
+    "guardian_fee_each": "What each Guardian with a Verdict gets, in base units; null where there is none.",
+    "settled_at": "The time of the transaction that ended it, in seconds.",
+    "settlement_tx_hash": "The transaction that ended it.",
+    "title": "The page's, a stranger's text; null where no page is here that hashes to the commitment.",
+    "summary": "The page's, a stranger's text; null where no page is here that hashes to the commitment.",
+    "solver_address": "The Solver's account.",
+    "submission_commitment": "The commitment of the Submission.",
+    "guardian_address": "The Guardian's account.",
+    "kind": "One of few values.",
+    "report_commitment": "The keccak256 digest of the written Verdict.",
+    "version": "Versions count from 1.",
+    "guardian_roster_hash": "Over the members and their keys, as the Hub has it.",
+    "quorum": "How many agreeing Verdicts decide.",
+    "effective_from": "From when on it is current, in seconds, unless the next one was published before.",
+    "position": "The member's place, from 0.",
+    "encryption_public_key": "What Submissions are sealed to for this Guardian.",
+    "recipient": "The account that was paid.",
+    "amount": "In base units of the token.",
+    "delivery_public_key": "What keys of winning work are wrapped for.",
+    "submissions": "The active Submissions.",
+    "verdicts": "The latest Verdict of each Guardian.",
+    "claims": "What was pulled of the escrow.",
+    "members": "The Guardians of this version.",
+}
+"""What a field is, wherever it is; ``Entity.notes`` has what is different in one place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +98,35 @@ class Entity:
 
     ``children`` maps a list field to an entity and the column both share. ``key`` names the columns of ``rows`` that
     its ``id`` is made of. ``conditions`` has another form of "a field has this value", of columns for which the
-    database has an index or statistics. ``notes`` are descriptions of fields that their names do not explain.
+    database has an index or statistics. ``values`` are the fields with few values, ``about`` and ``notes`` the
+    descriptions of the type and of its own fields.
     """
 
     name: str
     plural: str
+    about: str
     rows: Subquery
     key: tuple[str, ...]
     children: dict[str, tuple[str, str]] = field(default_factory=dict)
     conditions: dict[tuple[str, str], ColumnElement[bool]] = field(default_factory=dict)
-    notes: dict[str, str] = field(default_factory=dict)
+    values: Mapping[str, type[StrEnum]] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
     fields: dict[str, str] = field(init=False)
     """The type of each, by its column's."""
+    nullable: frozenset[str] = field(init=False)
+    """Those that a row may lack."""
 
     def __post_init__(self) -> None:
         shown = [c for c in self.rows.c if c.name not in _NO_FIELDS]
         object.__setattr__(self, "fields", {column.name: _type_of(column) for column in shown})
+        query: Any = self.rows.element
+        outer = frozenset(table for joined in query.get_final_froms() for table in _outer_tables(joined))
+        lacking = {str(c.name) for c in query.selected_columns if _may_be_null(c, outer)}
+        object.__setattr__(self, "nullable", frozenset(lacking & set(self.fields)))
+
+    def note(self, name: str) -> str:
+        """The description of a field."""
+        return self.notes.get(name) or NOTES[name]
 
 
 def _type_of(column: ColumnElement[object]) -> str:
@@ -63,6 +135,30 @@ def _type_of(column: ColumnElement[object]) -> str:
     if isinstance(column.type, Numeric):
         return AMOUNT
     return NUMBER if isinstance(column.type, Integer) else TEXT
+
+
+def _outer_tables(joined: FromClause) -> Iterator[FromClause]:
+    """The tables of a join that need not have a row for each of its rows."""
+    if isinstance(joined, Join):
+        if joined.isouter:
+            yield joined.right
+        yield from _outer_tables(joined.left)
+
+
+def _may_be_null(column: Any, outer: frozenset[FromClause]) -> bool:
+    """Whether an expression can have no value; of a choice by a value, every value of the Hub's is named."""
+    if isinstance(column, Column):
+        return bool(column.nullable) or column.table in outer
+    if isinstance(column, coalesce):
+        return all(_may_be_null(each, outer) for each in column.clauses)
+    if isinstance(column, FunctionElement):
+        return True
+    if isinstance(column, Case):
+        if column.value is not None:
+            return _may_be_null(column.value, outer)
+        results = (column.else_, *(result for _, result in column.whens))
+        return any(each is None or _may_be_null(each, outer) for each in results)
+    return any(_may_be_null(each, outer) for each in column.get_children())
 
 
 def _id(*columns: ColumnElement[int] | ColumnElement[str]) -> ColumnElement[str]:
@@ -246,6 +342,7 @@ ENTITIES: Final = {
         Entity(
             "Bounty",
             "bounties",
+            "One bounty: its terms, which never change, and how it ended where it has.",
             _BOUNTY,
             ("bounty_id",),
             {
@@ -259,31 +356,40 @@ ENTITIES: Final = {
                 **_by_number("outcome", _BOUNTY.c.outcome_number, Outcome),
                 **_by_number("settlement_reason", _BOUNTY.c.reason_number, SettlementReason),
             },
+            {"status": BountyStatus, "outcome": Outcome, "settlement_reason": SettlementReason},
             {
                 "status": "open, or final from the transaction that ended it, whatever the reason.",
                 "settlement_reason": "judged: a quorum decided the outcome. no_submissions, guardians_silent and "
                 "quorum_not_reached end in no_valid_submission, which no quorum decided.",
+                "guardian_roster_hash": "Of the roster that the bounty pins.",
+                "roster_version": "The version of the roster that the bounty pins.",
             },
         ),
         Entity(
             "Submission",
             "submissions",
+            "A Solver's active Submission, the newest of that account.",
             _submissions().subquery("submission"),
             ("bounty_id", "solver_address"),
         ),
         Entity(
             "Verdict",
             "verdicts",
+            "A Guardian's latest Verdict on a bounty; a later one replaces it until the bounty is final.",
             _verdicts().subquery("verdict"),
             ("bounty_id", "guardian_address"),
+            values={"kind": VerdictKind},
             notes={
                 "kind": "A Verdict of awarded names the outcome where that is the award of this Submission; one of "
-                "no_valid_submission wherever that is the outcome, also where no quorum was reached."
+                "no_valid_submission wherever that is the outcome, also where no quorum was reached.",
+                "solver_address": "Of the Submission that is to be awarded.",
+                "submission_commitment": "Of the Submission that is to be awarded.",
             },
         ),
         Entity(
             "GuardianRoster",
             "guardian_rosters",
+            "A published version of the roster. A bounty pins the one that is current when it is created.",
             _rosters().subquery("roster"),
             ("version",),
             {"members": ("RosterMember", "version")},
@@ -291,24 +397,30 @@ ENTITIES: Final = {
         Entity(
             "RosterMember",
             "roster_members",
+            "One Guardian of a version of the roster.",
             _members().subquery("member"),
             ("version", "position"),
         ),
         Entity(
             "Claim",
             "claims",
+            "An amount that an entitled account pulled.",
             _claims().subquery("claim"),
             ("block_number", "log_index"),
+            values={"kind": AmountKind},
+            notes={"kind": "Whose entitlement it was."},
         ),
         Entity(
             "DeliveryKey",
             "delivery_keys",
+            "A published public key of the delivery service.",
             _delivery_keys().subquery("delivery_key"),
             ("block_number", "log_index"),
         ),
         Entity(
             "DeliveryKeyWithdrawal",
             "delivery_key_withdrawals",
+            "A public key of the delivery service that was withdrawn at once.",
             _delivery_key_withdrawals().subquery("delivery_key_withdrawal"),
             ("block_number", "log_index"),
         ),

@@ -8,6 +8,7 @@ with ``_not``, ``_gt``, ``_gte``, ``_lt``, ``_lte``, ``_in``. Resolvers read row
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from enum import StrEnum
 from functools import cache
 from typing import Any, Final, cast
 
@@ -58,11 +59,22 @@ def _integer(value: object) -> int:
 
 
 BIG_INT: Final = GraphQLScalarType(
-    "BigInt", serialize=_decimal_text, parse_value=_amount, description=f"A decimal string up to {MAX_UINT256}."
+    "BigInt",
+    serialize=_decimal_text,
+    parse_value=_amount,
+    description=f"A decimal string up to {MAX_UINT256}: in TypeScript and Python a string.",
 )
-INTEGER: Final = GraphQLScalarType("Integer", serialize=int, parse_value=_integer, description="A whole 64-bit number.")
+INTEGER: Final = GraphQLScalarType(
+    "Integer",
+    serialize=int,
+    parse_value=_integer,
+    description="A whole number up to 9223372036854775807, of which none in use exceeds 53 bits: in TypeScript "
+    "a number, in Python an int.",
+)
 SCALARS: Final[Mapping[str, GraphQLScalarType]] = {AMOUNT: BIG_INT, NUMBER: INTEGER, TEXT: GraphQLString}
-DIRECTION: Final = GraphQLEnumType("OrderDirection", {"asc": "asc", "desc": "desc"})
+DIRECTION: Final = GraphQLEnumType(
+    "OrderDirection", {"asc": "asc", "desc": "desc"}, description="The smallest first, or the largest."
+)
 OPERATORS: Final[Mapping[str, Callable[[Any, Any], ColumnElement[bool]]]] = {
     "": lambda column, value: column == value,
     "_not": lambda column, value: column != value,
@@ -87,8 +99,10 @@ def make_schema() -> GraphQLSchema:
         fields[name] = _single_field(types[entity.name])
         for each in former:
             fields[each] = _single_field(types[entity.name], f"Use {name}; this one goes with the next release.")
-    fields["_meta"] = GraphQLField(GraphQLNonNull(_meta_type()), resolve=_meta)
-    return GraphQLSchema(GraphQLObjectType("Query", fields))
+    fields["_meta"] = GraphQLField(
+        GraphQLNonNull(_meta_type()), resolve=_meta, description="The moment of the index that the answer is of."
+    )
+    return GraphQLSchema(GraphQLObjectType("Query", fields, description="The indexed Hub log."))
 
 
 def single_field_names(entity: Entity) -> tuple[str, ...]:
@@ -111,16 +125,29 @@ def rows_key(key: str) -> str:
 
 def _object_type(entity: Entity, types: Mapping[str, GraphQLObjectType]) -> GraphQLObjectType:
     def fields() -> dict[str, GraphQLField]:
-        plain = {"id": GraphQLField(GraphQLNonNull(GraphQLID), resolve=_column("id", TEXT))}
-        plain |= {
-            name: GraphQLField(SCALARS[kind], resolve=_column(name, kind), description=entity.notes.get(name))
-            for name, kind in entity.fields.items()
-        }
+        key = GraphQLField(GraphQLNonNull(GraphQLID), resolve=_column("id", TEXT), description=entity.note("id"))
+        plain = {"id": key} | {name: _plain_field(entity, name, kind) for name, kind in entity.fields.items()}
         for name, (child, _) in entity.children.items():
-            plain[name] = _list_field(ENTITIES[child], types[child])
+            plain[name] = _list_field(ENTITIES[child], types[child], entity.note(name))
         return plain
 
-    return GraphQLObjectType(entity.name, fields)
+    return GraphQLObjectType(entity.name, fields, description=entity.about)
+
+
+def _plain_field(entity: Entity, name: str, kind: str) -> GraphQLField:
+    """A field of a row: of one of few values an enumeration, and never null where the row always has it."""
+    shown: GraphQLScalarType | GraphQLEnumType = SCALARS[kind]
+    if (values := entity.values.get(name)) is not None:
+        shown = _values_type(values)
+    always = name not in entity.nullable
+    return GraphQLField(
+        GraphQLNonNull(shown) if always else shown, resolve=_column(name, kind), description=entity.note(name)
+    )
+
+
+@cache
+def _values_type(values: type[StrEnum]) -> GraphQLEnumType:
+    return GraphQLEnumType(values.__name__, {each.value: each.value for each in values}, description=values.__doc__)
 
 
 def _column(name: str, kind: str) -> Callable[[Row, GraphQLResolveInfo[Head]], object]:
@@ -131,18 +158,19 @@ def _column(name: str, kind: str) -> Callable[[Row, GraphQLResolveInfo[Head]], o
     return resolve
 
 
-def _list_field(entity: Entity, kind: GraphQLObjectType) -> GraphQLField:
+def _list_field(entity: Entity, kind: GraphQLObjectType, description: str | None = None) -> GraphQLField:
     def resolve(parent: Row, info: GraphQLResolveInfo[Head], **_arguments: Any) -> list[Row]:
         return cast("list[Row]", parent[rows_key(str(info.path.key))])
 
     arguments = {
-        "where": GraphQLArgument(_filter_type(entity)),
-        "orderBy": GraphQLArgument(_order_type(entity)),
-        "orderDirection": GraphQLArgument(DIRECTION, default_value="asc"),
-        "first": GraphQLArgument(GraphQLInt, default_value=DEFAULT_FIRST),
-        "skip": GraphQLArgument(GraphQLInt, default_value=0),
+        "where": GraphQLArgument(_filter_type(entity), description="What rows must have, all of it."),
+        "orderBy": GraphQLArgument(_order_type(entity), description="By which field; without it the first one."),
+        "orderDirection": GraphQLArgument(DIRECTION, default_value="asc", description="Which end comes first."),
+        "first": GraphQLArgument(GraphQLInt, default_value=DEFAULT_FIRST, description="How many rows: 1 to 1,000."),
+        "skip": GraphQLArgument(GraphQLInt, default_value=0, description="How many are left out before: 0 to 5,000."),
     }
-    return GraphQLField(GraphQLNonNull(GraphQLList(GraphQLNonNull(kind))), arguments, resolve=resolve)
+    many = GraphQLNonNull(GraphQLList(GraphQLNonNull(kind)))
+    return GraphQLField(many, arguments, resolve=resolve, description=description or entity.about)
 
 
 def _single_field(kind: GraphQLObjectType, deprecation_reason: str | None = None) -> GraphQLField:
@@ -150,8 +178,14 @@ def _single_field(kind: GraphQLObjectType, deprecation_reason: str | None = None
         rows = cast("list[Row]", root[rows_key(str(info.path.key))])
         return rows[0] if rows else None
 
-    arguments = {"id": GraphQLArgument(GraphQLNonNull(GraphQLID))}
-    return GraphQLField(kind, arguments, resolve=resolve, deprecation_reason=deprecation_reason)
+    arguments = {"id": GraphQLArgument(GraphQLNonNull(GraphQLID), description="The row's own id.")}
+    return GraphQLField(
+        kind,
+        arguments,
+        resolve=resolve,
+        deprecation_reason=deprecation_reason,
+        description="The one of this id.",
+    )
 
 
 @cache
@@ -164,7 +198,8 @@ def _filter_type_by_name(name: str) -> GraphQLInputObjectType:
             fields[field + operator] = GraphQLInputField(
                 GraphQLList(GraphQLNonNull(scalar)) if operator == "_in" else scalar
             )
-    return GraphQLInputObjectType(f"{name}_filter", fields)
+    about = "By a field's own value, or with an operator behind its name. null is: has no value; _not: has one."
+    return GraphQLInputObjectType(f"{name}_filter", fields, description=about)
 
 
 def _filter_type(entity: Entity) -> GraphQLInputObjectType:
@@ -173,7 +208,8 @@ def _filter_type(entity: Entity) -> GraphQLInputObjectType:
 
 @cache
 def _order_type_by_name(name: str) -> GraphQLEnumType:
-    return GraphQLEnumType(f"{name}_orderBy", {field: field for field in ("id", *ENTITIES[name].fields)})
+    fields = {field: field for field in ("id", *ENTITIES[name].fields)}
+    return GraphQLEnumType(f"{name}_orderBy", fields, description="A field to sort by.")
 
 
 def _order_type(entity: Entity) -> GraphQLEnumType:
@@ -184,18 +220,22 @@ def _meta_type() -> GraphQLObjectType:
     block = GraphQLObjectType(
         "_Block_",
         {
-            "hash": GraphQLField(GraphQLNonNull(GraphQLString)),
-            "number": GraphQLField(GraphQLNonNull(INTEGER)),
-            "timestamp": GraphQLField(GraphQLNonNull(INTEGER)),
+            "hash": GraphQLField(GraphQLNonNull(GraphQLString), description="Its hash."),
+            "number": GraphQLField(GraphQLNonNull(INTEGER), description="Its number."),
+            "timestamp": GraphQLField(GraphQLNonNull(INTEGER), description="Its time, in seconds."),
         },
+        description="A block of the chain.",
     )
     return GraphQLObjectType(
         "_Meta_",
         {
-            "block": GraphQLField(GraphQLNonNull(block)),
-            "finalized_block_number": GraphQLField(GraphQLNonNull(INTEGER)),
-            "hasIndexingErrors": GraphQLField(GraphQLNonNull(GraphQLBoolean)),
+            "block": GraphQLField(GraphQLNonNull(block), description="The newest that is indexed."),
+            "finalized_block_number": GraphQLField(
+                GraphQLNonNull(INTEGER), description="Up to which block nothing is taken back."
+            ),
+            "hasIndexingErrors": GraphQLField(GraphQLNonNull(GraphQLBoolean), description="Whether it has halted."),
         },
+        description="The moment of the index that an answer is of.",
     )
 
 
