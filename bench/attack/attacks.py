@@ -75,6 +75,9 @@ def queries(address: str) -> Sending:
         (f"query($a: [String!]) {{ {among} }}", values),
         (f"{{ bounties(first: 1000) {{ {_BOUNTY} submissions(first: 1000) {{ {_SUBMISSION} }} }} }}", None),
         (f"{{ submissions(first: 1000, orderBy: tx_hash, orderDirection: desc) {{ {_SUBMISSION} }} }}", None),
+        (f"{{ submissions(first: 1000) {{ {_SUBMISSION} bounty {{ {_BOUNTY} }} }} }}", None),
+        (f"query($a: [String!]) {{ {among.replace('_in:', '_not_in:').replace('{id}', '{bounty {id}}')} }}", values),
+        ("{ bounties(block: {number_gte: 9007199254740991}) { id } }", None),
         (get_introspection_query(descriptions=True), None),
     )
     bodies = [json.dumps({"query": query, "variables": variables}).encode() for query, variables in asked]

@@ -1,4 +1,4 @@
-"""Tools of others at ``/subgraph``: the audits of GraphQL over HTTP, and generators of clients, whose programs type-check."""
+"""Tools of others at ``/subgraph``: audits of GraphQL over HTTP, and generators with programs over their types."""
 
 import fcntl
 import hashlib

@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 from bounty_protocol.types import ChainId
 from graphql import GraphQLObjectType, build_client_schema, get_introspection_query, print_schema
-from service_api.graphql.rows import Fetch, RequestLimits
+from service_api.graphql.request import read_request
+from service_api.graphql.rows import Fetch, RequestLimits, load, plan
 from service_api.graphql.schema import make_schema
 from sqlalchemy import Connection, func, select, text
 from werkzeug.test import TestResponse
@@ -361,7 +362,7 @@ def test_refusal__before_a_query_is_read__has_the_same_form(service: Service) ->
     assert there.mimetype == "application/json", "of this route alone"
 
 
-def test_schema__of_every_type_and_field__describes_it(service: Service) -> None:  # noqa: ARG001  # the endpoint's
+def test_schema__of_every_type_and_field__describes_it(service: Service) -> None:  # the endpoint's
     schema, undescribed = make_schema(), []
     for name, kind in schema.type_map.items():
         if name.startswith("__") or name in {"String", "Boolean", "Int", "Float", "ID"}:
@@ -370,7 +371,9 @@ def test_schema__of_every_type_and_field__describes_it(service: Service) -> None
         if isinstance(kind, GraphQLObjectType):
             for field, definition in kind.fields.items():
                 undescribed += [] if definition.description else [f"{name}.{field}"]
-                undescribed += [f"{name}.{field}({key})" for key, each in definition.args.items() if not each.description]
+                undescribed += [
+                    f"{name}.{field}({key})" for key, each in definition.args.items() if not each.description
+                ]
     assert undescribed == []
 
 
@@ -391,3 +394,102 @@ def test_query__of_the_former_release__with_strings_for_few_values__is_answered(
         verdicts(where: {kind_in: $kinds}) { kind } }"""
     answer = data(ask(service, query, status="open", kinds=["awarded", "no_valid_submission"]))
     assert {bounty["status"] for bounty in answer["bounties"]} <= {"open"}
+
+
+def test_filter__of_values_that_are_not_meant__leaves_them_out(service: Service) -> None:
+    first, second, third = (service.world.create() for _ in range(3))
+    service.world.finalize()
+    query = "query ($ids: [String!]) { bounties(where: {bounty_id_not_in: $ids}) { bounty_id } }"
+    found = {bounty["bounty_id"] for bounty in data(ask(service, query, ids=[str(first), str(third)]))["bounties"]}
+    assert str(second) in found
+    assert not {str(first), str(third)} & found
+    assert ask(service, query, ids=[str(number) for number in range(1, 502)]).status_code == 400
+    by_id = data(ask(service, f'{{ bounties(where: {{id_not_in: ["{first}"]}}) {{ id }} }}'))["bounties"]
+    assert str(first) not in {bounty["id"] for bounty in by_id}
+
+
+def test_row__of_a_bounty__has_that_bounty_with_its_plain_fields(service: Service) -> None:
+    world = service.world
+    one, other = world.create(), world.create()
+    for bounty_id, solver in ((one, 1), (one, 2), (other, 1)):
+        world.submit(bounty_id, world.solver(solver))
+    world.finalize()
+    query = """query ($ids: [String!]) { submissions(where: {bounty_id_in: $ids}) {
+        bounty_id solver_address bounty { bounty_id status award_amount } } }"""
+    found = data(ask(service, query, ids=[str(one), str(other)]))["submissions"]
+    assert len(found) == 3
+    for row in found:
+        assert row["bounty"] == {"bounty_id": row["bounty_id"], "status": "open", "award_amount": "24000000"}
+    nested = f'''{{ bounty(id: "{one}") {{ submissions {{ bounty {{ id }} }} }} }}'''
+    assert ask(service, nested).json == {"data": {"bounty": {"submissions": [{"bounty": {"id": str(one)}}] * 2}}}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "{ submissions { bounty { submissions { id } } } }",
+        "{ bounties { verdicts { bounty { a: claims { id } } } } }",
+        "{ claims { ... on Claim { bounty { ...F } } } } fragment F on Bounty { verdicts { id } }",
+    ],
+)
+def test_lists__below_the_bounty_of_a_row__are_refused_before_the_database_is_asked(
+    service: Service, query: str
+) -> None:
+    response = ask(service, query)
+    assert (response.status_code, error_of(response)["code"]) == (400, "invalid_request")
+    assert "asks for lists below the bounty of a row" in response.get_data(as_text=True)
+
+
+def bounty_of(row: str) -> Fetch:
+    """The read of the bounty below Submissions, with these fields."""
+    (submissions,) = plan(read_request(json.dumps({"query": f"{{ submissions {{ bounty {{ {row} }} }} }}"}).encode()))
+    (bounty,) = submissions.children
+    return bounty
+
+
+def test_texts__of_a_stranger__count_in_the_bytes_of_the_answer_as_long_as_they_are_and_as_often() -> None:
+    once, twice = bounty_of("summary"), bounty_of("a: summary b: summary title")
+    page = {"summary": "\N{CAT FACE}" * 2_000, "title": "x" * 200}
+    assert 8_000 < once.size_of(page) < 8_200
+    assert 16_200 < twice.size_of(page) < 16_600
+    assert once.size_of({"summary": None}) < 100
+
+
+def test_bounty__that_many_submissions_repeat__counts_once_for_each(service: Service) -> None:
+    world = service.world
+    bounty_id = world.create()
+    for number in range(1, 4):
+        world.submit(bounty_id, world.solver(number))
+    world.finalize()
+    names = " ".join(f"{'a' * 150}{number}: tx_hash" for number in range(60))
+    query = f'{{ submissions(where: {{bounty_id: "{bounty_id}"}}) {{ bounty {{ {names} }} }} }}'
+    fetches = plan(read_request(json.dumps({"query": query}).encode()))
+    (bounty,) = fetches[0].children
+    with service.dependencies.facts.open() as facts:
+        left = []
+        for _ in range(2):
+            limits = RequestLimits()
+            load(facts.connection, fetches, limits)
+            left.append(RequestLimits().answer_bytes - limits.answer_bytes)
+    assert left[0] == left[1]
+    assert left[0] > 3 * bounty.row_bytes
+
+
+def test_query__from_a_block_on__waits_for_it_and_answers_then(service: Service) -> None:
+    newest = ask(service, "{ _meta { block { number } } }").json
+    assert newest is not None
+    head = newest["data"]["_meta"]["block"]["number"]
+    query = """query ($n: Integer!) {
+        bounties(block: {number_gte: $n}) { id } _meta(block: {number_gte: $n}) { deployment } }"""
+    there = ask(service, query, n=head)
+    assert there.status_code == 200
+    chain = service.dependencies.config.chain
+    assert there.json is not None
+    assert there.json["data"]["_meta"] == {"deployment": f"eip155:{chain.chain_id}:{chain.hub_address}"}
+    for later in (head + 1, 2**63 - 1):
+        response = ask(service, query, n=later)
+        assert (response.status_code, error_of(response)["code"]) == (503, "bounty_projection_unavailable")
+        assert response.headers["Retry-After"] == "2"
+    assert ask(service, query, n=-1).status_code == 400
+    nested = "{ bounties { submissions(block: {number_gte: 1}) { id } } }"
+    assert ask(service, nested).status_code == 400, "of a whole answer alone"

@@ -84,6 +84,7 @@ NOTES: Final[Mapping[str, str]] = {
     "recipient": "The account that was paid.",
     "amount": "In base units of the token.",
     "delivery_public_key": "What keys of winning work are wrapped for.",
+    "bounty": "The bounty that it belongs to, with its plain fields.",
     "submissions": "The active Submissions.",
     "verdicts": "The latest Verdict of each Guardian.",
     "claims": "What was pulled of the escrow.",
@@ -96,10 +97,10 @@ NOTES: Final[Mapping[str, str]] = {
 class Entity:
     """One GraphQL type, whose fields are the columns of ``rows``.
 
-    ``children`` maps a list field to an entity and the column both share. ``key`` names the columns of ``rows`` that
-    its ``id`` is made of. ``conditions`` has another form of "a field has this value", of columns for which the
-    database has an index or statistics. ``values`` are the fields with few values, ``about`` and ``notes`` the
-    descriptions of the type and of its own fields.
+    ``children`` maps a list field to an entity and the column both share, ``parent`` is the field of the one row that
+    this one belongs to. ``key`` names the columns of ``rows`` that its ``id`` is made of. ``conditions`` has another
+    form of "a field has this value", of columns for which the database has an index or statistics. ``values`` are the
+    fields with few values, ``about`` and ``notes`` the descriptions of the type and of its own fields.
     """
 
     name: str
@@ -108,6 +109,8 @@ class Entity:
     rows: Subquery
     key: tuple[str, ...]
     children: dict[str, tuple[str, str]] = field(default_factory=dict)
+    parent: tuple[str, str, str] | None = None
+    """The field, the entity and the column both share."""
     conditions: dict[tuple[str, str], ColumnElement[bool]] = field(default_factory=dict)
     values: Mapping[str, type[StrEnum]] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
@@ -336,6 +339,7 @@ def _by_number(
 
 
 _BOUNTY: Final = _bounties().subquery("bounty")
+_OF_BOUNTY: Final = ("bounty", "Bounty", "bounty_id")
 ENTITIES: Final = {
     entity.name: entity
     for entity in (
@@ -350,6 +354,7 @@ ENTITIES: Final = {
                 "verdicts": ("Verdict", "bounty_id"),
                 "claims": ("Claim", "bounty_id"),
             },
+            None,
             {
                 ("status", "open"): _BOUNTY.c.open_id.is_not(None),
                 ("status", "final"): _BOUNTY.c.final_id.is_not(None),
@@ -371,6 +376,7 @@ ENTITIES: Final = {
             "A Solver's active Submission, the newest of that account.",
             _submissions().subquery("submission"),
             ("bounty_id", "solver_address"),
+            parent=_OF_BOUNTY,
         ),
         Entity(
             "Verdict",
@@ -378,6 +384,7 @@ ENTITIES: Final = {
             "A Guardian's latest Verdict on a bounty; a later one replaces it until the bounty is final.",
             _verdicts().subquery("verdict"),
             ("bounty_id", "guardian_address"),
+            parent=_OF_BOUNTY,
             values={"kind": VerdictKind},
             notes={
                 "kind": "A Verdict of awarded names the outcome where that is the award of this Submission; one of "
@@ -407,6 +414,7 @@ ENTITIES: Final = {
             "An amount that an entitled account pulled.",
             _claims().subquery("claim"),
             ("block_number", "log_index"),
+            parent=_OF_BOUNTY,
             values={"kind": AmountKind},
             notes={"kind": "Whose entitlement it was."},
         ),

@@ -14,7 +14,7 @@ from service_common.db.hub_reads import Head
 
 from service_api.dependencies import Dependencies
 from service_api.graphql.request import GraphQLRequest, read_request, refuse
-from service_api.graphql.rows import Row, TookTooLong, load, plan
+from service_api.graphql.rows import Row, TookTooLong, load, plan, wanted_block
 from service_api.graphql.schema import make_schema
 
 AT_A_TIME: Final = 4
@@ -35,9 +35,11 @@ def execute_request(deps: Dependencies, body: bytes) -> GraphqlAnswer:
 
 
 def _rows(deps: Dependencies, request: GraphQLRequest) -> tuple[Head, Row]:
-    fetches = plan(request)
+    fetches, wanted = plan(request), wanted_block(request)
     try:
         with deps.facts.open() as facts:
+            if facts.head.block_number < wanted:
+                raise _too_early(facts.head.block_number, wanted)
             return facts.head, load(facts.connection, fetches)
     except TookTooLong:
         raise _overloaded("The query took too long.") from None
@@ -57,6 +59,11 @@ def _answer(request: GraphQLRequest, head: Head, root: Row) -> dict[str, object]
             raise error.original_error
         refuse(error.message)
     return result.data
+
+
+def _too_early(reached: int, wanted: int) -> ServiceError:
+    message = f"The index has reached block {reached}, and the query asks for {wanted}. Ask again soon."
+    return ServiceError("bounty_projection_unavailable", message, retry_after=2)
 
 
 def _overloaded(what: str) -> ServiceError:

@@ -6,7 +6,8 @@ and the bytes of the answer are counted as they come, and what exceeds them ends
 
 import re
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, cast
@@ -42,7 +43,14 @@ from sqlalchemy.exc import DBAPIError
 
 from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, Entity
 from service_api.graphql.request import GraphQLRequest, refuse
-from service_api.graphql.schema import DEFAULT_FIRST, OPERATORS, list_field_of, rows_key, single_field_names
+from service_api.graphql.schema import (
+    DEFAULT_FIRST,
+    OPERATORS,
+    list_field_of,
+    query_fields,
+    rows_key,
+    single_field_names,
+)
 
 MAX_ROWS: Final = 5_000
 MAX_ANSWER_BYTES: Final = 2 * 1024 * 1024
@@ -57,6 +65,9 @@ _MAX_BIGINT: Final = 2**63 - 1
 _ORDERED_AS: Final = {"time": "block_number"}
 """A block is later than its parent, so both orders are the same, and only one has indexes."""
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+_TEXTS: Final = {"title", "summary"}
+"""Columns that hold what a stranger wrote, of up to 8,000 bytes; all others are short."""
+_ONE_OF_EACH: Final[Mapping[str, Any]] = {"conditions": (), "order": (), "first": 1, "skip": 0}
 Row = dict[str, Any]
 
 
@@ -77,7 +88,17 @@ class Fetch:
     skip: int
     columns: tuple[str, ...]
     row_bytes: int
+    texts: tuple[tuple[str, int], ...]
+    """The columns with a text of any length, and how often the answer has each."""
     children: tuple["Fetch", ...]
+    of_one: bool = False
+    """Whether it is the one row that each row above belongs to, which is in the answer as often as those."""
+
+    def size_of(self, row: Row) -> int:
+        """About how many bytes of the answer a row is, each time that it is in there."""
+        return self.row_bytes + sum(
+            times * len(value.encode()) for name, times in self.texts if (value := row[name]) is not None
+        )
 
     def statement(self, parents: list[object] | None, most: int) -> Select[Any]:
         """At most ``most`` rows: of the whole, or of each parent."""
@@ -87,6 +108,8 @@ class Fetch:
             found = select(*columns).where(*self.conditions).order_by(*self.order).offset(self.skip)
             return found.limit(min(self.first, most))
         shared = c[self.parent_column]
+        if self.of_one:
+            return select(*columns).where(shared.in_(parents)).limit(most)
         place = func.row_number().over(partition_by=shared, order_by=self.order).label("place")
         ranked = select(*columns, place).where(shared.in_(parents), *self.conditions).subquery("ranked")
         wanted = ranked.c.place.between(self.skip + 1, self.skip + self.first)
@@ -101,12 +124,18 @@ class RequestLimits:
     answer_bytes: int = MAX_ANSWER_BYTES
     ends: float = field(default_factory=lambda: time.monotonic() + TOTAL_SECONDS)
 
-    def take(self, fetch: Fetch, rows: int) -> None:
+    def take(self, fetch: Fetch, rows: list[Row]) -> None:
         """Count what a statement found; 400 where the answer becomes too large."""
-        self.rows -= rows + 1
-        self.answer_bytes -= rows * fetch.row_bytes + len(fetch.key) + _VALUE_BYTES
+        self.rows -= len(rows) + 1
         if self.rows < 0:
             refuse(f"asks for more than {MAX_ROWS} rows; ask for fewer, or page with first and skip")
+        self.spend(len(fetch.key) + _VALUE_BYTES)
+        if not fetch.of_one:
+            self.spend(sum(map(fetch.size_of, rows)))
+
+    def spend(self, answer_bytes: int) -> None:
+        """Count bytes of the answer; 400 where it becomes too large."""
+        self.answer_bytes -= answer_bytes
         if self.answer_bytes < 0:
             refuse(f"asks for an answer of more than {MAX_ANSWER_BYTES} bytes; ask for fewer rows or fields")
 
@@ -116,14 +145,31 @@ def plan(request: GraphQLRequest) -> tuple[Fetch, ...]:
     return _fetches(request, [request.operation.selection_set], None)
 
 
-def load(connection: Connection, fetches: tuple[Fetch, ...]) -> Row:
+def wanted_block(request: GraphQLRequest) -> int:
+    """The latest block that the index has to have reached by an argument of the query; 0 where none names one."""
+    root = _fields(request, [request.operation.selection_set])
+    return max((_block_of(request, nodes[0]) for nodes in root.values()), default=0)
+
+
+def _block_of(request: GraphQLRequest, node: FieldNode) -> int:
+    fields = query_fields()
+    if node.name.value not in fields or "block" not in fields[node.name.value].args:
+        return 0  # of the introspection
+    try:
+        given = get_argument_values(fields[node.name.value], node, request.values)
+    except GraphQLError as error:
+        refuse(error.message)
+    return int((given.get("block") or {}).get("number_gte", 0))
+
+
+def load(connection: Connection, fetches: tuple[Fetch, ...], allowance: RequestLimits | None = None) -> Row:
     """The root value: each fetch's rows under its key, each row with its children likewise.
 
     Raises ``TookTooLong``.
     """
     connection.execute(text(f"SET LOCAL statement_timeout = {int(STATEMENT_SECONDS * 1000)}"))
     root: Row = {}
-    allowance = RequestLimits()
+    allowance = allowance or RequestLimits()
     try:
         for fetch in fetches:
             root[rows_key(fetch.key)] = _load(connection, fetch, None, allowance)
@@ -139,14 +185,20 @@ def _load(connection: Connection, fetch: Fetch, parents: list[object] | None, al
         raise TookTooLong
     statement = fetch.statement(parents, allowance.rows + 1)
     rows: list[Row] = [dict(row) for row in connection.execute(statement).mappings()]
-    allowance.take(fetch, len(rows))
+    allowance.take(fetch, rows)
     for child in fetch.children:
         column = cast("str", child.parent_column)
         for row in rows:
             row[rows_key(child.key)] = []
-        by_parent = {row[column]: row[rows_key(child.key)] for row in rows}
+        by_parent: dict[object, list[list[Row]]] = {}
+        for row in rows:
+            by_parent.setdefault(row[column], []).append(row[rows_key(child.key)])
         for found in _load(connection, child, list(by_parent), allowance) if rows else ():
-            by_parent[found[column]].append(found)
+            places = by_parent[found[column]]
+            if child.of_one:
+                allowance.spend(len(places) * child.size_of(found))
+            for place in places:
+                place.append(found)
         allowance.answer_bytes -= len(rows) * (len(child.key) + 6)
     return rows
 
@@ -165,6 +217,8 @@ def _fetches(request: GraphQLRequest, selections: list[SelectionSetNode], parent
 def _target(name: str, parent: Entity | None) -> tuple[Entity | None, str | None]:
     """Which entity a field shows, and the column it shares with its parent; None for a plain value."""
     if parent is not None:
+        if parent.parent is not None and name == parent.parent[0]:
+            return ENTITIES[parent.parent[1]], parent.parent[2]
         child, column = parent.children.get(name, (None, None))
         return (None, None) if child is None else (ENTITIES[child], column)
     return next(
@@ -175,10 +229,14 @@ def _target(name: str, parent: Entity | None) -> tuple[Entity | None, str | None
 def _fetch(
     request: GraphQLRequest, key: str, nodes: list[FieldNode], entity: Entity, parent_column: str | None
 ) -> Fetch:
-    arguments = _arguments(request, nodes[0], entity, nodes[0].name.value)
+    name = nodes[0].name.value
     selections = [node.selection_set for node in nodes if node.selection_set is not None]
     fields = _fields(request, selections)
+    of_one = parent_column is not None and name in single_field_names(entity)
+    arguments = _ONE_OF_EACH if of_one else _arguments(request, nodes[0], entity, name)
     children = _fetches(request, selections, entity)
+    if of_one and children:  # each of a thousand rows could repeat a thousand others
+        refuse(f"asks for lists below the {name} of a row; ask for them by bounty_id")
     plain = {node[0].name.value for node in fields.values()} & {"id", *entity.fields}
     shared = {column for child in children if (column := child.parent_column) is not None}
     columns = plain | shared | {"id"} | ({parent_column} if parent_column is not None else set())
@@ -188,7 +246,9 @@ def _fetch(
         parent_column=parent_column,
         columns=tuple(sorted(columns)),
         row_bytes=sum(len(name) + _VALUE_BYTES for name in fields),
+        texts=tuple(Counter(node[0].name.value for node in fields.values() if node[0].name.value in _TEXTS).items()),
         children=children,
+        of_one=of_one,
         **arguments,
     )
 

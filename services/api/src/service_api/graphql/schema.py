@@ -2,7 +2,8 @@
 
 Every entity has a list field with ``where``, ``orderBy``, ``orderDirection``, ``first`` and ``skip`` and a single field
 by ``id``; ``_meta`` names the block that the answer is of. Filters are those of The Graph: a field's name alone, or
-with ``_not``, ``_gt``, ``_gte``, ``_lt``, ``_lte``, ``_in``. Resolvers read rows that were loaded before (``rows``).
+with ``_not``, ``_gt``, ``_gte``, ``_lt``, ``_lte``, ``_in``, ``_not_in``. Resolvers read rows that were loaded before
+(``rows``).
 """
 
 import re
@@ -83,7 +84,19 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], ColumnElement[bool]]]] = {
     "_lt": lambda column, value: column < value,
     "_lte": lambda column, value: column <= value,
     "_in": lambda column, value: column.in_(value),
+    "_not_in": lambda column, value: column.not_in(value),
 }
+
+LISTED: Final = {"_in", "_not_in"}
+"""The operators that take a list."""
+FROM_BLOCK: Final = GraphQLArgument(
+    GraphQLInputObjectType(
+        "Block_height",
+        {"number_gte": GraphQLInputField(GraphQLNonNull(INTEGER), description="The block of your own transaction.")},
+        description="A block that the index has to have reached.",
+    ),
+    description="Refuse to answer before the index has reached this block, with 503 and when to ask again.",
+)
 
 
 @cache
@@ -94,13 +107,16 @@ def make_schema() -> GraphQLSchema:
         types[entity.name] = _object_type(entity, types)
     fields: dict[str, GraphQLField] = {}
     for entity in ENTITIES.values():
-        fields[entity.plural] = _list_field(entity, types[entity.name])
+        fields[entity.plural] = _list_field(entity, types[entity.name], block=FROM_BLOCK)
         name, *former = single_field_names(entity)
         fields[name] = _single_field(types[entity.name])
         for each in former:
             fields[each] = _single_field(types[entity.name], f"Use {name}; this one goes with the next release.")
     fields["_meta"] = GraphQLField(
-        GraphQLNonNull(_meta_type()), resolve=_meta, description="The moment of the index that the answer is of."
+        GraphQLNonNull(_meta_type()),
+        {"block": FROM_BLOCK},
+        resolve=_meta,
+        description="The moment of the index that the answer is of.",
     )
     return GraphQLSchema(GraphQLObjectType("Query", fields, description="The indexed Hub log."))
 
@@ -113,9 +129,13 @@ def single_field_names(entity: Entity) -> tuple[str, ...]:
 
 def list_field_of(entity: Entity, name: str) -> GraphQLField:
     """The definition of an entity's list or single field: both take the same arguments wherever they are."""
-    query = cast("GraphQLObjectType", make_schema().query_type)
-    field: GraphQLField = query.fields[name if name in single_field_names(entity) else entity.plural]
-    return field
+    return query_fields()[name if name in single_field_names(entity) else entity.plural]
+
+
+def query_fields() -> Mapping[str, GraphQLField]:
+    """The fields at the top of a query."""
+    fields: Mapping[str, GraphQLField] = cast("GraphQLObjectType", make_schema().query_type).fields
+    return fields
 
 
 def rows_key(key: str) -> str:
@@ -129,6 +149,9 @@ def _object_type(entity: Entity, types: Mapping[str, GraphQLObjectType]) -> Grap
         plain = {"id": key} | {name: _plain_field(entity, name, kind) for name, kind in entity.fields.items()}
         for name, (child, _) in entity.children.items():
             plain[name] = _list_field(ENTITIES[child], types[child], entity.note(name))
+        if entity.parent is not None:
+            name, parent, _ = entity.parent
+            plain[name] = GraphQLField(GraphQLNonNull(types[parent]), resolve=_one_row, description=entity.note(name))
         return plain
 
     return GraphQLObjectType(entity.name, fields, description=entity.about)
@@ -158,7 +181,14 @@ def _column(name: str, kind: str) -> Callable[[Row, GraphQLResolveInfo[Head]], o
     return resolve
 
 
-def _list_field(entity: Entity, kind: GraphQLObjectType, description: str | None = None) -> GraphQLField:
+def _one_row(parent: Row, info: GraphQLResolveInfo[Head], **_arguments: Any) -> Row | None:
+    rows = cast("list[Row]", parent[rows_key(str(info.path.key))])
+    return rows[0] if rows else None
+
+
+def _list_field(
+    entity: Entity, kind: GraphQLObjectType, description: str | None = None, **more: GraphQLArgument
+) -> GraphQLField:
     def resolve(parent: Row, info: GraphQLResolveInfo[Head], **_arguments: Any) -> list[Row]:
         return cast("list[Row]", parent[rows_key(str(info.path.key))])
 
@@ -168,24 +198,19 @@ def _list_field(entity: Entity, kind: GraphQLObjectType, description: str | None
         "orderDirection": GraphQLArgument(DIRECTION, default_value="asc", description="Which end comes first."),
         "first": GraphQLArgument(GraphQLInt, default_value=DEFAULT_FIRST, description="How many rows: 1 to 1,000."),
         "skip": GraphQLArgument(GraphQLInt, default_value=0, description="How many are left out before: 0 to 5,000."),
+        **more,
     }
     many = GraphQLNonNull(GraphQLList(GraphQLNonNull(kind)))
     return GraphQLField(many, arguments, resolve=resolve, description=description or entity.about)
 
 
 def _single_field(kind: GraphQLObjectType, deprecation_reason: str | None = None) -> GraphQLField:
-    def resolve(root: Row, info: GraphQLResolveInfo[Head], **_arguments: Any) -> Row | None:
-        rows = cast("list[Row]", root[rows_key(str(info.path.key))])
-        return rows[0] if rows else None
-
-    arguments = {"id": GraphQLArgument(GraphQLNonNull(GraphQLID), description="The row's own id.")}
-    return GraphQLField(
-        kind,
-        arguments,
-        resolve=resolve,
-        deprecation_reason=deprecation_reason,
-        description="The one of this id.",
-    )
+    arguments = {
+        "id": GraphQLArgument(GraphQLNonNull(GraphQLID), description="The row's own id."),
+        "block": FROM_BLOCK,
+    }
+    about = "The one of this id."
+    return GraphQLField(kind, arguments, resolve=_one_row, deprecation_reason=deprecation_reason, description=about)
 
 
 @cache
@@ -196,7 +221,7 @@ def _filter_type_by_name(name: str) -> GraphQLInputObjectType:
         for operator in OPERATORS:
             scalar = SCALARS[kind]
             fields[field + operator] = GraphQLInputField(
-                GraphQLList(GraphQLNonNull(scalar)) if operator == "_in" else scalar
+                GraphQLList(GraphQLNonNull(scalar)) if operator in LISTED else scalar
             )
     about = "By a field's own value, or with an operator behind its name. null is: has no value; _not: has one."
     return GraphQLInputObjectType(f"{name}_filter", fields, description=about)
@@ -233,16 +258,20 @@ def _meta_type() -> GraphQLObjectType:
             "finalized_block_number": GraphQLField(
                 GraphQLNonNull(INTEGER), description="Up to which block nothing is taken back."
             ),
+            "deployment": GraphQLField(
+                GraphQLNonNull(GraphQLString), description="Which Hub is indexed, as eip155:CHAIN:ADDRESS (CAIP-10)."
+            ),
             "hasIndexingErrors": GraphQLField(GraphQLNonNull(GraphQLBoolean), description="Whether it has halted."),
         },
         description="The moment of the index that an answer is of.",
     )
 
 
-def _meta(_root: Row, info: GraphQLResolveInfo[Head]) -> dict[str, object]:
+def _meta(_root: Row, info: GraphQLResolveInfo[Head], **_arguments: Any) -> dict[str, object]:
     head = info.context
     return {
         "block": {"hash": head.block_hash, "number": head.block_number, "timestamp": head.block_time},
         "finalized_block_number": head.finalized_number,
+        "deployment": f"eip155:{head.chain_id}:{head.hub_address}",
         "hasIndexingErrors": head.halted is not None,
     }
