@@ -34,13 +34,18 @@ def ids(service: Service, query: str) -> list[str]:
 
 
 def published(service: Service, title: str, *, seconds: int = 1_000, escrow: int = ESCROW, **lines: str) -> BountyId:
-    """A bounty on a page that is kept as a publication leaves it."""
+    """A bounty in a final block, on a page that is kept as a publication leaves it."""
+    bounty_id = created(service, title, seconds=seconds, escrow=escrow, **lines)
+    service.world.finalize()
+    return bounty_id
+
+
+def created(service: Service, title: str, *, seconds: int = 1_000, escrow: int = ESCROW, **lines: str) -> BountyId:
+    """The same in the newest block."""
     world = service.world
     page = page_for(world, title=title, deadline=world.time() + seconds, escrow_amount=str(escrow), **lines)
     store_page(service.dependencies.engine, spec_commitment(page), page, parse_challenge(page))
-    bounty_id = world.create(page, seconds=seconds, judging=JUDGING, escrow=escrow)
-    world.finalize()
-    return bounty_id
+    return world.create(page, seconds=seconds, judging=JUDGING, escrow=escrow)
 
 
 @pytest.fixture

@@ -9,18 +9,23 @@ from threading import Event
 from typing import Any
 
 import pytest
-from bounty_protocol.types import UnixSeconds
+from bounty_protocol.types import TokenAmount, UnixSeconds
+from bounty_protocol.wire.bounties import BountyFilter
+from bounty_protocol.wire.values import ChangeNumber
+from service_api.changes import read_changes
 from service_api.webhooks.deliveries import BACKOFF, CHALLENGES, admit_new
 from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, Lanes
 from service_api.webhooks.messages import MAX_FACTS
 from service_api.webhooks.receivers import ReceiverRules
 from service_api.webhooks.sending import Sender
+from service_api.webhooks.subjects import Subject, concerned_by
 from service_api.webhooks.worker import Deliverer
 from service_indexer.replay import rebuild_copy
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, event, text
 from standardwebhooks import Webhook
 
 from tests.api.conftest import WEBHOOK_KEY, Service, running_service
+from tests.api.test_list import created, published
 from tests.api.webhooks.receiving import Got, Receiving, echo, receiving
 from tests.api.webhooks.test_registration import Subscriber
 from tests.indexer.test_replay import config_of
@@ -205,6 +210,73 @@ def test_webhook__of_a_bounty_or_an_account__hears_of_what_concerns_it(
         assert {each["event"]["bounty_id"] for each in of_solver.facts()} == {str(bounty_id)}
         assert names(of_solver)[-2:] == ["SubmissionRecorded"] * 2
         assert names(of_stranger) == []
+
+
+def test_webhook__of_a_search__hears_of_bounties_that_matched_and_of_all_that_follows(
+    service: Service, subscriber: Subscriber, worker: Worker
+) -> None:
+    world = service.world
+    filters: tuple[dict[str, object], ...] = (
+        {"search": "zebra"},
+        {"search": "zebra parser", "min_award": "24000000"},
+        {"search": "zebra", "min_award": "24000001"},
+        {"poster_address": world.people.poster.address, "max_award": "23999999"},
+        {"guardian_address": world.guardian(1).address},
+        {"guardian_address": world.solver(1).address},
+        {"deadline_before": world.time() + 500},
+    )
+    with ExitStack() as stack:
+        receivers = [stack.enter_context(receiving()) for _ in filters]
+        for receiver, wanted in zip(receivers, filters, strict=True):
+            made = confirmed(subscriber, worker, receiver, bounties_matching=wanted)
+            assert made["webhook"]["bounties_matching"] == wanted
+        found = published(service, "A parser for zebra crossings")
+        soon = published(service, "Something else", seconds=100)
+        world.submit(found, world.solver(1))
+        world.submit(soon, world.solver(1))
+        world.finalize()
+        worker.run()
+        heard = [{str(each["event"]["bounty_id"]) for each in receiver.facts()} for receiver in receivers]
+        both = {str(found), str(soon)}
+        assert heard == [{str(found)}, {str(found)}, set(), set(), both, set(), {str(soon)}]
+        assert names(receivers[0]) == ["BountyCreated", "SubmissionRecorded"]
+
+
+def test_webhook__of_a_search_of_unsafe_facts__takes_back_what_a_reorg_took(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    world = service.world
+    world.finalize()
+    confirmed(subscriber, worker, receiver, bounties_matching={"search": "okapi"}, finality="unsafe")
+    created(service, "An okapi")
+    world.index()
+    worker.run()
+    assert names(receiver) == ["BountyCreated"]
+    world.rpc.call("anvil_reorg", 1, [])
+    world.people.poster.wallet.forget_nonce()
+    world.open_bounties.pop()
+    world.index()
+    worker.run()
+    assert names(receiver) == ["BountyCreated", "retraction"]
+
+
+def test_filters__of_many_strangers__are_asked_together(service: Service) -> None:
+    """A hundred and twenty filters of one page of changes are three statements, each of these bounties alone."""
+    world = service.world
+    bounty_id = world.create()
+    world.finalize()
+    subjects = {Subject(matching=BountyFilter(min_award=TokenAmount(number))) for number in range(120)}
+    asked: list[str] = []
+    with service.dependencies.facts.open() as facts:
+        changes = read_changes(facts.connection, facts.head, ChangeNumber(0), 1_000)
+        listening = (facts.connection.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+        event.listen(*listening)
+        try:
+            concerned = concerned_by(facts.connection, changes, subjects)
+        finally:
+            event.remove(*listening)
+    assert len(asked) == 3
+    assert len([filter_ for number, filter_ in concerned if number == bounty_id]) == 120
 
 
 def test_facts__more_than_fit_in_a_message__arrive_in_order(

@@ -3,21 +3,15 @@
 As in each module of commands, what a command does is imported when it runs.
 """
 
-from collections.abc import Callable
-
 import click
 from bounty_protocol.types import Address, BountyId
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
-from service_cli.shell.command import argument_error, command
+from service_cli.shell.command import argument_error, command, read_option
 
 
-def _read(option: str, reader: Callable[[str], int], text: str | None) -> str | None:
-    """An option's value as the API takes it."""
-    try:
-        return None if text is None else str(reader(text))
-    except ValueError as error:
-        raise argument_error(option, f"must be {error}") from None
+def _text(value: int | None) -> str | None:
+    return None if value is None else str(value)
 
 
 @command("bounty:list", "bounty_list", api=True)
@@ -74,9 +68,9 @@ def bounty_list(
         "solver_address": solver_address,
         "guardian_address": guardian_address,
         "search": search,
-        "min_award": _read("--min-award", read_amount, min_award),
-        "deadline_before": _read("--deadline-before", read_moment, deadline_before),
-        "deadline_after": _read("--deadline-after", read_moment, deadline_after),
+        "min_award": _text(read_option("--min-award", read_amount, min_award)),
+        "deadline_before": _text(read_option("--deadline-before", read_moment, deadline_before)),
+        "deadline_after": _text(read_option("--deadline-after", read_moment, deadline_after)),
         "sort": sort,
     }
     settings = load_settings(network, api_base_url, ("SERVICE_API_BASE_URL",))

@@ -322,6 +322,14 @@ def argument_error(name: str, problem: str) -> click.ClickException:
     return click.BadParameter(problem, param_hint=name)
 
 
+def read_option(name: str, reader: Callable[[str], int], text: str | None) -> int | None:
+    """The value of an option that was given; what cannot be read is a usage error."""
+    try:
+        return None if text is None else reader(text)
+    except ValueError as error:
+        raise argument_error(name, f"must be {error}") from None
+
+
 def refuse(code: str, message: str, next_action: str) -> CommandRefused:
     """A refusal of this client's own."""
     return CommandRefused(code, message, next_action=next_action)

@@ -12,11 +12,12 @@ from bounty_protocol.types import Address, BountyId
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, Value
-from service_cli.shell.command import argument_error, command
+from service_cli.shell.command import argument_error, command, read_option
 from service_cli.shell.output import emit, say
 
 if TYPE_CHECKING:
-    from bounty_protocol.wire.values import WebhookId
+    from bounty_protocol.wire.values import Finality, WebhookId
+    from bounty_protocol.wire.webhooks import WebhookRequest
 
     from service_cli.api import Answer
     from service_cli.chain.signer import LocalSigner
@@ -38,6 +39,9 @@ _ROUTE: Final = "/api/webhooks"
 @click.option("--account", type=ADDRESS, help="Facts that name this account, or of bounties it takes part in.")
 @click.option("--bounty", type=BOUNTY_ID, metavar="BOUNTY_ID", help="Facts of this bounty.")
 @click.option("--all", "everything", is_flag=True, help="All facts of the deployment.")
+@click.option("--search", metavar="WORDS", help="Facts of bounties whose title or summary has these words.")
+@click.option("--min-award", metavar="AMOUNT", help='Facts of bounties with an award from this on, such as "25 USDC".')
+@click.option("--poster-address", type=ADDRESS, help="Facts of this Poster's bounties; these three narrow each other.")
 @click.option("--unsafe", is_flag=True, help="Facts at once, with what reorgs take back; else when they are final.")
 @click.option(
     "--save-to", "secret_file", type=click.Path(path_type=Path), metavar="FILE",
@@ -48,6 +52,9 @@ def webhook_add(
     account: Address | None,
     bounty: BountyId | None,
     everything: bool,
+    search: str | None,
+    min_award: str | None,
+    poster_address: Address | None,
     unsafe: bool,
     secret_file: Path | None,
     network: str | None,
@@ -63,15 +70,31 @@ def webhook_add(
     \b
     Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Refuses:  other than one of --account, --bounty and --all; an address that is not https with a public name; more
-              webhooks than an account may have; a file for the secret that exists
+    Refuses:  other than one of --account, --bounty, --all and a search; an address that is not https with a public
+              name; more webhooks than an account may have; a file for the secret that exists
     Examples: service-cli webhook:add --url https://receiver.example --bounty 7
+              service-cli webhook:add --url https://receiver.example --search parser --min-award 100.00
     """
+    from bounty_protocol.domain.shorthand import read_amount
+    from bounty_protocol.types import TokenAmount
+    from bounty_protocol.wire.bounties import BountyFilter
+    from bounty_protocol.wire.values import SearchText
+    from bounty_protocol.wire.webhooks import WebhookRequest
+
     from service_cli.config.settings import CHAIN_AND_API, load_settings
 
-    if (account is not None) + (bounty is not None) + everything != 1:
-        raise argument_error("--account, --bounty, --all", "give exactly one of them")
-    add(load_settings(network, api_base_url, CHAIN_AND_API), url, account, bounty, unsafe, secret_file)
+    least = read_option("--min-award", read_amount, min_award)
+    searched = BountyFilter(
+        poster_address=poster_address,
+        search=None if search is None else SearchText(search),
+        min_award=None if least is None else TokenAmount(least),
+    )
+    matching = None if searched == BountyFilter() else searched
+    if (account is not None) + (bounty is not None) + everything + (matching is not None) != 1:
+        names = "--account, --bounty, --all, or a search by --search, --min-award, --poster-address"
+        raise argument_error(names, "give exactly one of them")
+    wanted = WebhookRequest(url, account, bounty, everything, _finality(unsafe), matching)
+    add(load_settings(network, api_base_url, CHAIN_AND_API), wanted, secret_file)
 
 
 @command("webhook:list", "webhook_list", api=True)
@@ -143,38 +166,34 @@ def webhook_remove(webhook_id: "WebhookId", network: str | None, api_base_url: s
     remove(load_settings(network, api_base_url, CHAIN_AND_API), webhook_id)
 
 
-def add(
-    settings: "Settings",
-    url: str,
-    account: Address | None,
-    bounty_id: BountyId | None,
-    unsafe: bool,
-    secret_file: Path | None,
-) -> None:
+def _finality(unsafe: bool) -> "Finality":
+    from bounty_protocol.wire.values import Finality
+
+    return Finality.UNSAFE if unsafe else Finality.FINALIZED
+
+
+def add(settings: "Settings", wanted: "WebhookRequest", secret_file: Path | None) -> None:
     """The command ``webhook:add``."""
     import json
 
-    from bounty_protocol.shapes import to_json
-    from bounty_protocol.wire.values import Finality
+    from bounty_protocol.shapes import parts, to_json
     from bounty_protocol.wire.webhooks import RegisteredWebhook, WebhookRequest
 
     from service_cli.webhook.events import AddedWebhook
 
     if secret_file is not None:
         _require_new(secret_file)
-    finality = Finality.UNSAFE if unsafe else Finality.FINALIZED
-    wanted = WebhookRequest(url, account, bounty_id, account is None and bounty_id is None, finality)
     given = {name: value for name, value in to_json(wanted).items() if value is not None}
-    made = _signed(settings, "POST", "", f"register a webhook for {url}", json.dumps(given).encode())
+    made = _signed(settings, "POST", "", f"register a webhook for {wanted.url}", json.dumps(given).encode())
     registered = made.read(RegisteredWebhook)
     webhook = registered.webhook
-    asked = (webhook.url, webhook.account_address, webhook.bounty_id, webhook.all_bounties, webhook.finality)
-    if asked != (wanted.url, wanted.account_address, wanted.bounty_id, wanted.all_bounties, wanted.finality):
+    if any(getattr(webhook, part.name) != getattr(wanted, part.name) for part in parts(WebhookRequest)):
         raise made.peer.malformed(" registered another webhook than the one it was asked for.")
     written = None
     if registered.secret is not None:
         written = _keep(registered.secret, secret_file or Path(f"{webhook.webhook_id}.secret"), webhook.webhook_id)
-    emit(AddedWebhook(webhook.webhook_id, *asked, webhook.state, written))
+    asked = (webhook.url, webhook.account_address, webhook.bounty_id, webhook.all_bounties, webhook.finality)
+    emit(AddedWebhook(webhook.webhook_id, *asked, webhook.state, written, webhook.bounties_matching))
 
 
 def show(settings: "Settings") -> None:

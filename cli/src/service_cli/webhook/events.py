@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from bounty_protocol.shapes import parts
+from bounty_protocol.shapes import OMITTED, parts, to_json
 from bounty_protocol.types import Address, BountyId
+from bounty_protocol.wire.bounties import BountyFilter
 from bounty_protocol.wire.values import Finality, Timestamp, WebhookId, WebhookState
 from bounty_protocol.wire.webhooks import Webhook
 
@@ -37,6 +38,7 @@ class AddedWebhook(Event):
     finality: Finality
     state: WebhookState
     secret_file: str | None
+    bounties_matching: Annotated[BountyFilter | None, OMITTED] = None
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         webhook_id, secret_file = self.webhook_id, self.secret_file
@@ -77,6 +79,8 @@ def _subscription(webhook: AddedWebhook | ListedWebhook) -> Iterator[Shown]:
     """Its subject, and how it does."""
     account, bounty_id = webhook.account_address, webhook.bounty_id
     about = f"account {account}" if account else f"bounty {bounty_id}" if bounty_id else "all bounties"
+    if (matching := webhook.bounties_matching) is not None:
+        about = f"bounties with {', '.join(f'{name} {value}' for name, value in to_json(matching).items())}"
     is_final = webhook.finality is Finality.FINALIZED
     finality = "final facts only" if is_final else "facts at once, and what reorgs take back"
     yield Field("About", f"{about}; {finality}")

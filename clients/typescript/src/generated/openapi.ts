@@ -674,6 +674,20 @@ export interface components {
             verification_record?: components["schemas"]["VerificationRecord"];
             verification_record_error?: components["schemas"]["RecordError"];
         };
+        /**
+         * @description Filters that a bounty's terms and page decide for good. ``award`` is what a winner gets: the escrow less both
+         *         fees.
+         */
+        BountyFilter: {
+            deadline_after?: components["schemas"]["UnixSeconds"];
+            deadline_before?: components["schemas"]["UnixSeconds"];
+            guardian_address?: components["schemas"]["Address"];
+            max_award?: components["schemas"]["Amount"];
+            min_award?: components["schemas"]["Amount"];
+            poster_address?: components["schemas"]["Address"];
+            /** @description Words, at most 200 characters; each must occur. */
+            search?: string;
+        };
         /** @description A bounty's decimal id, from 1 to 2^63-1. */
         BountyId: string;
         /** @description One bounty of the list. ``block`` is the one that last changed it. */
@@ -1224,6 +1238,8 @@ export interface components {
         Webhook: {
             account_address: components["schemas"]["Address"] | null;
             all_bounties: boolean;
+            /** @description Every fact of bounties that match by their terms and page, as the list's filters do; at least one of them. */
+            bounties_matching?: components["schemas"]["BountyFilter"];
             bounty_id: components["schemas"]["BountyId"] | null;
             created_at: components["schemas"]["Timestamp"];
             failing_since: components["schemas"]["Timestamp"] | null;
@@ -1248,7 +1264,7 @@ export interface components {
         WebhookList: {
             items: components["schemas"]["Webhook"][];
         };
-        /** @description The registration of a webhook: an address, and exactly one of an account, a bounty, or all bounties. */
+        /** @description The registration of a webhook: an address, and exactly one of an account, a bounty, a filter, or all bounties. */
         WebhookRequest: {
             account_address?: components["schemas"]["Address"] | null;
             /**
@@ -1256,6 +1272,8 @@ export interface components {
              * @default false
              */
             all_bounties: boolean;
+            /** @description Every fact of bounties that match by their terms and page, as the list's filters do; at least one of them. */
+            bounties_matching?: components["schemas"]["BountyFilter"];
             bounty_id?: components["schemas"]["BountyId"] | null;
             finality?: components["schemas"]["Finality"];
             /** @description An https address without a user, a fragment or an IP address. */
@@ -1326,15 +1344,7 @@ export interface operations {
     get_api_bounties: {
         parameters: {
             query?: {
-                /** @description next_cursor of the page before. */
-                cursor?: string;
-                /** @description Items in a page. */
-                limit?: number;
-                status?: "open" | "final";
-                accepting?: boolean;
-                judgeable?: boolean;
                 poster_address?: components["schemas"]["Address"];
-                solver_address?: components["schemas"]["Address"];
                 guardian_address?: components["schemas"]["Address"];
                 /** @description Words, at most 200 characters; each must occur. */
                 search?: string;
@@ -1342,6 +1352,14 @@ export interface operations {
                 max_award?: components["schemas"]["Amount"];
                 deadline_after?: components["schemas"]["UnixSeconds"];
                 deadline_before?: components["schemas"]["UnixSeconds"];
+                /** @description next_cursor of the page before. */
+                cursor?: string;
+                /** @description Items in a page. */
+                limit?: number;
+                status?: "open" | "final";
+                accepting?: boolean;
+                judgeable?: boolean;
+                solver_address?: components["schemas"]["Address"];
                 sort?: "newest" | "deadline" | "award";
             };
             header?: {

@@ -18,22 +18,29 @@ MAX_LIMIT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class BountyQuery:
-    """The query of the list. ``award`` is what a winner gets: the escrow less both fees."""
+class BountyFilter:
+    """Filters that a bounty's terms and page decide for good. ``award`` is what a winner gets: the escrow less both
+    fees."""
+
+    poster_address: Annotated[Address | None, OMITTED] = None
+    guardian_address: Annotated[Address | None, OMITTED, Note("On the roster that the bounty pins.")] = None
+    search: Annotated[SearchText | None, OMITTED, Note("In titles and summaries.")] = None
+    min_award: Annotated[TokenAmount | None, OMITTED] = None
+    max_award: Annotated[TokenAmount | None, OMITTED] = None
+    deadline_after: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline later than.")] = None
+    deadline_before: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline earlier than.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class BountyQuery(BountyFilter):
+    """The query of the list."""
 
     cursor: Annotated[Cursor | None, OMITTED] = None
     limit: Annotated[int, Note("Items in a page.", minimum=1, maximum=MAX_LIMIT)] = DEFAULT_LIMIT
     status: Annotated[BountyStatus | None, OMITTED] = None
     accepting: Annotated[bool | None, OMITTED] = None
     judgeable: Annotated[bool | None, OMITTED] = None
-    poster_address: Annotated[Address | None, OMITTED] = None
     solver_address: Annotated[Address | None, OMITTED] = None
-    guardian_address: Annotated[Address | None, OMITTED] = None
-    search: Annotated[SearchText | None, OMITTED, Note("In titles and summaries.")] = None
-    min_award: Annotated[TokenAmount | None, OMITTED] = None
-    max_award: Annotated[TokenAmount | None, OMITTED] = None
-    deadline_after: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline later than.")] = None
-    deadline_before: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline earlier than.")] = None
     sort: Annotated[
         BountySort, Note("Newest open ones, the earliest submission deadline, or the highest award first.")
     ] = BountySort.NEWEST

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
-from bounty_protocol.shapes import Note
+from bounty_protocol.shapes import OMITTED, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, ChainId
+from bounty_protocol.wire.bounties import BountyFilter
 from bounty_protocol.wire.changes import Change
 from bounty_protocol.wire.values import ChangeNumber, Finality, Timestamp, WebhookId, WebhookState
 
@@ -22,16 +23,19 @@ FIELDS: Final[Mapping[str, str]] = {
 """The header fields of a message, which are those of Standard Webhooks."""
 _FACTS_OF = "Facts that name this account, and of bounties in which it is Poster, Solver or Guardian."
 
+_MATCHING = "Every fact of bounties that match by their terms and page, as the list's filters do; at least one of them."
+
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """The registration of a webhook: an address, and exactly one of an account, a bounty, or all bounties."""
+    """The registration of a webhook: an address, and exactly one of an account, a bounty, a filter, or all bounties."""
 
     url: Annotated[str, Note("An https address without a user, a fragment or an IP address.", max_length=MAX_URL)]
     account_address: Annotated[Address | None, Note(_FACTS_OF)] = None
     bounty_id: BountyId | None = None
     all_bounties: Annotated[bool, Note("Every fact of the Hub.")] = False
     finality: Finality = Finality.FINALIZED
+    bounties_matching: Annotated[BountyFilter | None, OMITTED, Note(_MATCHING)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Webhook:
     failure_count: Annotated[int, Note("Attempts that failed in a row.")]
     failing_since: Timestamp | None
     next_attempt_at: Annotated[Timestamp | None, Note("Only of a webhook whose last attempt failed.")]
+    bounties_matching: Annotated[BountyFilter | None, OMITTED, Note(_MATCHING)] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from bounty_protocol.shapes import Part, keys, parts
 from bounty_protocol.types import MAX_INT64, parse_decimal
 from bounty_protocol.wire.values import form_of
 from marshmallow import ValidationError
+from marshmallow.exceptions import SCHEMA
 
 from service_common.web.authentication import read_query
 from service_common.web.schemas import load
@@ -66,7 +67,8 @@ def _issues(messages: object, path: str) -> Iterator[Issue]:
     """The schema's errors of each key, by its path."""
     if isinstance(messages, Mapping):
         for name, inner in messages.items():
-            yield from _issues(inner, f"{path}.{name}" if path else str(name))
+            own = path and name == SCHEMA  # of the object at this place itself
+            yield from _issues(inner, path if own else f"{path}.{name}" if path else str(name))
     elif isinstance(messages, list):
         yield Issue(path[:MAX_ISSUE_PATH], str(messages[0]))
 

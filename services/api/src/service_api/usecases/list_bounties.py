@@ -5,7 +5,7 @@ Ordered by their next deadline, open bounties would change under the reader, so 
 then newest first within final.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from bounty_protocol.domain.lifecycle import BountyStatus
@@ -13,7 +13,6 @@ from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, UnixSeconds
 from bounty_protocol.wire.bounties import BountyItem, BountyList, BountyQuery
 from bounty_protocol.wire.cursor import BountySort, Cursor
-from service_common.db import app
 from service_common.db import hub_index as t
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import ENDING_COLUMNS, bounty_of_row, by_sorting, read_totals
@@ -36,19 +35,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from service_api.dependencies import Dependencies
+from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, SOURCE, TEXTS, has_words
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
 
 MAX_COUNTED: Final = 1_000
 """Matches of a filter that are counted."""
-_AWARD: Final = t.bounties.c.escrow_amount - t.bounties.c.protocol_fee - t.bounties.c.guardian_fee
-_IS_FINAL: Final = t.finalizations.c.bounty_id.is_not(None)
-_IS_OPEN: Final = t.open_bounties.c.bounty_id.is_not(None)
-_TEXTS: Final = app.challenge_summaries.c
-_SOURCE: Final = (
-    t.bounties.outerjoin(t.finalizations, t.finalizations.c.bounty_id == t.bounties.c.bounty_id)
-    .outerjoin(t.open_bounties, t.open_bounties.c.bounty_id == t.bounties.c.bounty_id)
-    .outerjoin(app.challenge_summaries, _TEXTS.spec_commitment == t.bounties.c.spec_commitment)
-)
 
 
 def list_bounties(deps: Dependencies, query: BountyQuery) -> BountyList:
@@ -84,8 +75,8 @@ def _searched(facts: HubFacts, words: str) -> ColumnElement[bool] | None:
     the newest first, for the few that have it. Those of a frequent word it finds soon that way. Pages that nobody
     funded do not count: a thousand of them with a rare word would make it a frequent one that no bounty has.
     """
-    funded = exists().where(t.bounties.c.spec_commitment == _TEXTS.spec_commitment)
-    pages = select(_TEXTS.spec_commitment).where(_has_words(words), funded).limit(MAX_COUNTED + 1)
+    funded = exists().where(t.bounties.c.spec_commitment == TEXTS.spec_commitment)
+    pages = select(TEXTS.spec_commitment).where(has_words(words), funded).limit(MAX_COUNTED + 1)
     found = facts.connection.execute(pages).scalars().all()
     if len(found) > MAX_COUNTED:
         return None
@@ -107,8 +98,8 @@ def _page(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: boo
         key = by_sorting(b.submission_deadline) if is_few else b.submission_deadline
         later = [] if cursor is None else [tuple_(b.submission_deadline, b.bounty_id) > _place(cursor)]
         return _sorted(key, (key, b.bounty_id), [*matches, *later], most)
-    key = by_sorting(_AWARD) if is_few else _AWARD
-    later = [] if cursor is None else [tuple_(_AWARD, b.bounty_id) < _place(cursor)]
+    key = by_sorting(AWARD) if is_few else AWARD
+    later = [] if cursor is None else [tuple_(AWARD, b.bounty_id) < _place(cursor)]
     return _sorted(key, (key.desc(), b.bounty_id.desc()), [*matches, *later], most)
 
 
@@ -117,7 +108,7 @@ def _sorted(
 ) -> Select[Any]:
     """The first rows in an order. Which ones they are is found first: what is shown of each is read of those alone."""
     bounty_id = t.bounties.c.bounty_id
-    first = select(bounty_id).select_from(_SOURCE).where(*matches).order_by(*order).limit(most)
+    first = select(bounty_id).select_from(SOURCE).where(*matches).order_by(*order).limit(most)
     return _rows(key).where(bounty_id.in_(first)).order_by(*order)
 
 
@@ -130,7 +121,7 @@ def _groups(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: b
     """Open bounties, then final ones, each newest first and read no further than the page goes."""
     bounty_id, cursor = t.bounties.c.bounty_id, query.cursor
     order = by_sorting(bounty_id) if is_few else bounty_id
-    for key, status, condition in ((0, BountyStatus.OPEN, _IS_OPEN), (1, BountyStatus.FINAL, _IS_FINAL)):
+    for key, status, condition in ((0, BountyStatus.OPEN, IS_OPEN), (1, BountyStatus.FINAL, IS_FINAL)):
         if status is BountyStatus.FINAL and _is_of_open(query):
             continue  # the database would look through all bounties to find none
         if query.status in {None, status} and (cursor is None or key >= cursor.key):
@@ -144,8 +135,8 @@ def _rows(key: ColumnElement[Any]) -> Select[Any]:
     """Bounties with all that is shown of each, and what they are sorted by."""
     bounty_id, s = t.bounties.c.bounty_id, t.submissions.c
     solvers = select(func.count(s.solver.distinct())).where(s.bounty_id == bounty_id).scalar_subquery()
-    columns = (*t.bounties.c, *ENDING_COLUMNS, _TEXTS.title, _TEXTS.summary, solvers.label("solvers"), key.label("key"))
-    return select(*columns).select_from(_SOURCE)
+    columns = (*t.bounties.c, *ENDING_COLUMNS, TEXTS.title, TEXTS.summary, solvers.label("solvers"), key.label("key"))
+    return select(*columns).select_from(SOURCE)
 
 
 def _place(cursor: Cursor) -> ColumnElement[Any]:
@@ -162,7 +153,7 @@ def _total(facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool
     if query == unfiltered:
         totals = read_totals(facts.connection)
         return {None: totals.bounties, BountyStatus.OPEN: totals.open, BountyStatus.FINAL: totals.final}[query.status]
-    found = select(t.bounties.c.bounty_id).select_from(_SOURCE).where(*matches).limit(MAX_COUNTED + 1).subquery()
+    found = select(t.bounties.c.bounty_id).select_from(SOURCE).where(*matches).limit(MAX_COUNTED + 1).subquery()
     count = facts.connection.execute(select(func.count()).select_from(found)).scalar_one()
     return count if count <= MAX_COUNTED else None
 
@@ -180,32 +171,12 @@ def _item(facts: HubFacts, row: RowMapping) -> BountyItem:
     )
 
 
-def _has_words(words: str) -> ColumnElement[bool]:
-    found: ColumnElement[bool] = _TEXTS.words.op("@@")(func.websearch_to_tsquery("simple", words))
-    return found
-
-
-_FILTERS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
-    "status": lambda status: _IS_OPEN if status is BountyStatus.OPEN else _IS_FINAL,
-    "poster_address": lambda poster: t.bounties.c.poster == poster,
-    "solver_address": lambda solver: exists().where(
-        t.submissions.c.bounty_id == t.bounties.c.bounty_id, t.submissions.c.solver == solver
-    ),
-    "search": _has_words,
-    "min_award": lambda least: literal(least, Numeric) <= _AWARD,
-    "max_award": lambda most: literal(most, Numeric) >= _AWARD,
-    "deadline_after": lambda moment: t.bounties.c.submission_deadline > moment,
-    "deadline_before": lambda moment: t.bounties.c.submission_deadline < moment,
-}
-"""The condition of each filter on a bounty that depends neither on time nor on rosters."""
-
-
 def _conditions(query: BountyQuery, now: UnixSeconds) -> list[ColumnElement[bool]]:
     b = t.bounties.c
-    accepting = and_(_IS_OPEN, b.submission_deadline > now)
-    judgeable = and_(_IS_OPEN, b.reveal_at <= now, b.judging_deadline > now)
-    asked = [(name, getattr(query, name)) for name in _FILTERS]
-    found = [_FILTERS[name](value) for name, value in asked if value is not None]
+    accepting = and_(IS_OPEN, b.submission_deadline > now)
+    judgeable = and_(IS_OPEN, b.reveal_at <= now, b.judging_deadline > now)
+    asked = [(name, getattr(query, name)) for name in FILTERS]
+    found = [FILTERS[name](value) for name, value in asked if value is not None]
     for wanted, condition in ((query.accepting, accepting), (query.judgeable, judgeable)):
         if wanted is not None:
             found.append(condition if wanted else ~condition)

@@ -14,6 +14,7 @@ from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, Bytes32
+from bounty_protocol.wire.bounties import BountyFilter
 from bounty_protocol.wire.values import Finality, Timestamp, WebhookId, WebhookState
 from bounty_protocol.wire.webhooks import RegisteredWebhook, Webhook, WebhookRequest
 from service_common.db import app
@@ -123,10 +124,14 @@ def _key(deps: Dependencies) -> Bytes32:
 
 
 def _subject(wanted: WebhookRequest) -> Subject:
-    named = (wanted.account_address is not None, wanted.bounty_id is not None, wanted.all_bounties)
-    if sum(named) != 1:
-        raise _invalid("account_address", "exactly one of account_address, bounty_id and all_bounties must be given")
-    return Subject(wanted.account_address, wanted.bounty_id)
+    filtered = wanted.bounties_matching
+    named = (wanted.account_address, wanted.bounty_id, filtered, wanted.all_bounties or None)
+    if sum(each is not None for each in named) != 1:
+        names = "account_address, bounty_id, bounties_matching and all_bounties"
+        raise _invalid("account_address", f"exactly one of {names} must be given")
+    if filtered == BountyFilter():
+        raise _invalid("bounties_matching", "must have at least one filter; for every fact there is all_bounties")
+    return Subject(wanted.account_address, wanted.bounty_id, filtered)
 
 
 def _invalid(path: str, message: str) -> ServiceError:
@@ -196,6 +201,7 @@ def _webhook(row: RowMapping) -> Webhook:
         account_address=subject.account,
         bounty_id=subject.bounty_id,
         all_bounties=subject == Subject(),
+        bounties_matching=subject.matching,
         finality=Finality(row["finality"]),
         state=state,
         created_at=created,

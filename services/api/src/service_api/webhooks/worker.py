@@ -17,7 +17,7 @@ from typing import Final
 
 from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.types import Address, ChainId
+from bounty_protocol.types import ChainId
 from bounty_protocol.wire.changes import Change
 from bounty_protocol.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 from service_common.db import hub_index as t
@@ -53,7 +53,7 @@ from service_api.webhooks.metrics import ATTEMPTS, SWITCHED_OFF
 from service_api.webhooks.receivers import ReceiverRules, parse_receiver
 from service_api.webhooks.secrets import CannotOpen, open_sealed
 from service_api.webhooks.sending import AttemptEnd, AttemptResult, Sender
-from service_api.webhooks.subjects import FactsPosition, Heard, Involved, involved_in, select_heard
+from service_api.webhooks.subjects import Concerned, FactsPosition, Heard, Subject, concerned_by, select_heard
 
 PAGE: Final = 500
 """Changes that are looked at together."""
@@ -75,11 +75,11 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Changes after the cursor of some webhooks, and who takes part in their bounties."""
+    """Changes after the cursor of some webhooks, and whom their bounties concern."""
 
     head: Head
     changes: Sequence[Change]
-    involved: Involved
+    concerned: Concerned
 
 
 @dataclass
@@ -217,8 +217,7 @@ class Deliverer:
         return started
 
     def _start_group(self, group: list[DueWebhook]) -> int:
-        accounts = {each.subject.account for each in group if each.subject.account is not None}
-        page = self._read(group[0].finality, group[0].cursor.change, accounts)
+        page = self._read(group[0].finality, group[0].cursor.change, {each.subject for each in group})
         self._more |= len(page.changes) == PAGE
         started, silent = 0, dict[FactsPosition, list[DueWebhook]]()
         for due in self.lanes.in_turn(group):
@@ -234,14 +233,14 @@ class Deliverer:
                 pass_over(self.engine, passed, cursor)
         return started
 
-    def _read(self, finality: Finality, after: ChangeNumber, accounts: set[Address]) -> _Page:
+    def _read(self, finality: Finality, after: ChangeNumber, subjects: set[Subject]) -> _Page:
         with reading(self.engine) as connection:
             head = read_head(connection, self.chain_id)
             if head is None or head.halted is not None:
                 raise IndexGone
             only_final = finality is Finality.FINALIZED
             changes = read_changes(connection, head, after, PAGE, only_final=only_final)
-            return _Page(head, changes, involved_in(connection, changes, accounts))
+            return _Page(head, changes, concerned_by(connection, changes, subjects))
 
     def _hand_over(self, due: DueWebhook, message: Message, attempt: SentFacts | None = None) -> int:
         """Give a message to a thread."""
@@ -270,8 +269,8 @@ class Deliverer:
 def _heard(due: DueWebhook, page: _Page) -> Heard:
     """A webhook's next message; after a failure the same facts as before, as far as they still hold."""
     again = [change for change in page.changes if due.until is not None and change.number <= due.until]
-    heard = select_heard(due.subject, due.cursor, again, page.involved, MAX_FACTS)
-    return heard if heard.changes else select_heard(due.subject, due.cursor, page.changes, page.involved, MAX_FACTS)
+    heard = select_heard(due.subject, due.cursor, again, page.concerned, MAX_FACTS)
+    return heard if heard.changes else select_heard(due.subject, due.cursor, page.changes, page.concerned, MAX_FACTS)
 
 
 def _next_message(due: DueWebhook, page: _Page, heard: Heard) -> tuple[Message, SentFacts]:

@@ -10,9 +10,10 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.lifecycle import BountyStatus
 from bounty_protocol.foreign_json import read_object
 from bounty_protocol.types import Address, BountyId, Bytes32
-from bounty_protocol.wire.bounties import BountyDetail, BountyList
+from bounty_protocol.wire.bounties import MAX_LIMIT, BountyDetail, BountyList
 from bounty_protocol.wire.delivery import DeliveryKey
 from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
 from bounty_protocol.wire.reading import read
@@ -171,14 +172,23 @@ class Api:
         question = rows.question(
             bounties=(newest, rows.BountyRow), verdicts=(newest, rows.VerdictRow), claims=(newest, rows.ClaimRow)
         )
-        return self._ask_rows(
-            question,
-            lambda data: RecentRows(
-                read_rows(data, "bounties", rows.BountyRow),
-                read_rows(data, "verdicts", rows.VerdictRow),
-                read_rows(data, "claims", rows.ClaimRow),
-            ),
+        return self._ask_rows(question, _recent_rows)
+
+    def followed(self, filters: Mapping[str, str]) -> RecentRows:
+        """The newest open and final bounties that match, and what happened in them, the latest first."""
+        found = [self.bounties({**filters, "status": each.value}, None, MAX_LIMIT).value for each in BountyStatus]
+        ids = sorted((item.bounty_id for page in found for item in page.items), reverse=True)
+        if not ids:
+            return RecentRows((), (), ())
+        listed = ", ".join(rows.text(str(each)) for each in ids)
+        among = f"where: {{bounty_id_in: [{listed}]}}"
+        newest = f"({among}, orderBy: block_number, orderDirection: desc, first: {MAX_LIMIT})"
+        question = rows.question(
+            bounties=(f"({among}, first: {len(ids)})", rows.BountyRow),
+            verdicts=(newest, rows.VerdictRow),
+            claims=(newest, rows.ClaimRow),
         )
+        return self._ask_rows(question, _recent_rows).value
 
     def _ask_rows(self, question: Question, parse: Callable[[Mapping[str, Any]], T]) -> KeptAnswer[T]:
         def take(body: bytes) -> T:
@@ -191,6 +201,14 @@ class Api:
                 raise ValueError("an answer of another form") from error
 
         return self._client.ask(question, take)
+
+
+def _recent_rows(data: Mapping[str, Any]) -> RecentRows:
+    return RecentRows(
+        read_rows(data, "bounties", rows.BountyRow),
+        read_rows(data, "verdicts", rows.VerdictRow),
+        read_rows(data, "claims", rows.ClaimRow),
+    )
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
 from feedgenerator import Atom1Feed
 from flask import Blueprint, Response
@@ -21,6 +23,7 @@ from service_web.challenge import NO_TITLE, Title
 from service_web.dependencies import Dependencies, dependencies
 from service_web.routes.pages import parsed_account, parsed_bounty_id
 from service_web.texts import current_texts, gettext
+from service_web.views import filters
 from service_web.views.entries import Chronicle, Entry, endings, newest
 
 routes = Blueprint("feeds", __name__)
@@ -34,22 +37,31 @@ _NOTHING_YET: Final = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One feed, in no format yet. ``path`` is the page that shows the same."""
+    """One feed, in no format yet. ``path`` is the page that shows the same; ``query`` is that of a search."""
 
     title: str
     path: str
     entries: tuple[Entry, ...]
+    query: str = ""
+
+    def address(self, name: str) -> str:
+        """Its own path and query."""
+        return f"{self.path.partition('?')[0].rstrip('/')}/{name}{self.query}"
 
 
 @routes.get("/<any('feed.atom', 'feed.json'):name>")
 @public
 def get_feed(name: str) -> Response:
-    """The feed of all bounties."""
-    read_query(allowed=frozenset())
+    """The feed of all bounties, or of those that match a search by their terms and page."""
+    values = read_query(allowed=filters.FOLLOWED)
 
     def make() -> Feed:
         deps = dependencies()
-        found, deployment = deps.api.recent().value, deps.api.deployment().value
+        deployment = deps.api.deployment().value
+        search = filters.read_search({**values, "show": filters.Filter.ALL}, deployment.escrow_token)
+        if search.problems:
+            raise ServiceError("invalid_request", " ".join(search.problems.values()))
+        found = deps.api.followed(search.query) if search.texts else deps.api.recent().value
         named = {each.bounty_id for each in found.verdicts} | {each.bounty_id for each in found.claims}
         known = bounties_named(deps, found.created, named)
         chronicle = Chronicle(deployment, titles_of(deps, known))
@@ -57,7 +69,9 @@ def get_feed(name: str) -> Response:
         entries += [chronicle.judged(each) for each in found.verdicts]
         entries += [chronicle.claimed(each) for each in found.claims]
         entries += endings(chronicle, known.values(), found.verdicts)
-        return Feed(gettext("Bounties"), "/", newest(entries))
+        title = ", ".join([gettext("Bounties"), *(f"{each.name}: {readable_line(each.text)}" for each in search.set)])
+        _, question_mark, query = (search.feed(name) or "").partition("?")
+        return Feed(title, search.address(), newest(entries), question_mark + query)
 
     return versioned(lambda: _rendered(make(), name))
 
@@ -147,7 +161,7 @@ def _atom(feed: Feed, origin: str) -> str:
         title=f"{feed.title} – Bounty Escrow",
         link=origin + feed.path,
         description="",
-        feed_url=f"{origin}{feed.path.rstrip('/')}/feed.atom",
+        feed_url=origin + feed.address("feed.atom"),
         feed_guid=origin + feed.path,
         language=current_texts().language,
     )
@@ -170,7 +184,7 @@ def _json_feed(feed: Feed, origin: str) -> str:
             "version": "https://jsonfeed.org/version/1.1",
             "title": f"{feed.title} – Bounty Escrow",
             "home_page_url": origin + feed.path,
-            "feed_url": f"{origin}{feed.path.rstrip('/')}/feed.json",
+            "feed_url": origin + feed.address("feed.json"),
             "language": current_texts().language,
             "items": [
                 {

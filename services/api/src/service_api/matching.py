@@ -1,0 +1,61 @@
+"""The condition of each filter on a bounty: of the list, and of webhooks that follow a search."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.wire.bounties import BountyFilter
+from service_common.db import app
+from service_common.db import hub_index as t
+from sqlalchemy import ColumnElement, Numeric, exists, func, literal
+
+AWARD: Final = t.bounties.c.escrow_amount - t.bounties.c.protocol_fee - t.bounties.c.guardian_fee
+IS_FINAL: Final = t.finalizations.c.bounty_id.is_not(None)
+IS_OPEN: Final = t.open_bounties.c.bounty_id.is_not(None)
+TEXTS: Final = app.challenge_summaries.c
+_HAS_PAGE: Final = TEXTS.spec_commitment == t.bounties.c.spec_commitment
+TERMS_AND_PAGE: Final = t.bounties.outerjoin(app.challenge_summaries, _HAS_PAGE)
+"""A bounty with what is known of its page."""
+SOURCE: Final = (
+    t.bounties.outerjoin(t.finalizations, t.finalizations.c.bounty_id == t.bounties.c.bounty_id)
+    .outerjoin(t.open_bounties, t.open_bounties.c.bounty_id == t.bounties.c.bounty_id)
+    .outerjoin(app.challenge_summaries, _HAS_PAGE)
+)
+"""A bounty with what is known of its end, too."""
+
+
+def has_words(words: str) -> ColumnElement[bool]:
+    """Whether a page has these words in its title or summary."""
+    found: ColumnElement[bool] = TEXTS.words.op("@@")(func.websearch_to_tsquery("simple", words))
+    return found
+
+
+def _pinned(guardian: str) -> ColumnElement[bool]:
+    m = t.roster_members.c
+    return exists().where(m.version == t.bounties.c.roster_version, m.guardian == guardian)
+
+
+TERMS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
+    "poster_address": lambda poster: t.bounties.c.poster == poster,
+    "search": has_words,
+    "min_award": lambda least: literal(least, Numeric) <= AWARD,
+    "max_award": lambda most: literal(most, Numeric) >= AWARD,
+    "deadline_after": lambda moment: t.bounties.c.submission_deadline > moment,
+    "deadline_before": lambda moment: t.bounties.c.submission_deadline < moment,
+}
+"""Those that a bounty's terms and its page decide, for good."""
+FILTERS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
+    "status": lambda status: IS_OPEN if status is BountyStatus.OPEN else IS_FINAL,
+    "solver_address": lambda solver: exists().where(
+        t.submissions.c.bounty_id == t.bounties.c.bounty_id, t.submissions.c.solver == solver
+    ),
+    **TERMS,
+}
+"""Those that depend neither on time nor on rosters."""
+
+
+def matching(wanted: BountyFilter) -> list[ColumnElement[bool]]:
+    """What a bounty must have to match, decided when it was created."""
+    conditions = {**TERMS, "guardian_address": _pinned}
+    asked = ((condition, getattr(wanted, name)) for name, condition in conditions.items())
+    return [condition(value) for condition, value in asked if value is not None]
