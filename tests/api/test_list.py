@@ -241,3 +241,18 @@ def test_graphql__of_a_bounty_that_ended__has_when_by_which_transaction_and_what
     listed = f"{{ bounties(where: {{{where}}}) {{ id }} }}"
     found = service.client.post("/subgraph", json={"query": listed}).get_json()
     assert found["data"]["bounties"] == [{"id": str(bounty_id)}]
+
+
+def test_tag__of_a_page__filters_the_list_and_is_shown(service: Service, word: str) -> None:
+    tagged = published(service, f"One {word}", language=f"en\ntags: [{word}, csv]")
+    published(service, f"Another {word}", language="en\ntags: [csv]")
+    (item,) = listed(service, f"tag={word}")["items"]
+    assert (item["bounty_id"], item["tags"]) == (str(tagged), [word, "csv"])
+    assert ids(service, f"tag=csv&search={word}&min_award=1") == [str(tagged + 1), str(tagged)]
+    assert ids(service, f"tag=x{word}") == []
+    assert service.get("/api/bounties?tag=No+Tag").status_code == 400
+    query = f'{{ bounties(where: {{tags_contains: ["csv", "{word}"]}}) {{ bounty_id tags }} }}'
+    answer = service.client.post("/subgraph", json={"query": query}).json
+    assert answer == {"data": {"bounties": [{"bounty_id": str(tagged), "tags": [word, "csv"]}]}}
+    for wrong in ('{ bounties(where: {tags: ["a"]}) { id } }', "{ bounties(orderBy: tags) { id } }"):
+        assert service.client.post("/subgraph", json={"query": wrong}).status_code == 400

@@ -399,7 +399,8 @@ def test_query__of_the_former_release__with_strings_for_few_values__is_answered(
 def test_filter__of_values_that_are_not_meant__leaves_them_out(service: Service) -> None:
     first, second, third = (service.world.create() for _ in range(3))
     service.world.finalize()
-    query = "query ($ids: [String!]) { bounties(where: {bounty_id_not_in: $ids}) { bounty_id } }"
+    newest = "orderBy: bounty_id, orderDirection: desc"
+    query = f"query ($ids: [String!]) {{ bounties(where: {{bounty_id_not_in: $ids}}, {newest}) {{ bounty_id }} }}"
     found = {bounty["bounty_id"] for bounty in data(ask(service, query, ids=[str(first), str(third)]))["bounties"]}
     assert str(second) in found
     assert not {str(first), str(third)} & found

@@ -96,7 +96,7 @@ contact: tiles@example.org
 Write a lossless encoder. The tiles are in `tiles.tar`.
 """
 """What commitments and envelopes are made for. It stays as it is: a new field changes ``documents.json`` alone."""
-LATER_FIELDS: Final = b""
+LATER_FIELDS: Final = b"tags:\n  - parser\n  - csv\n"
 """The frontmatter's lines of the fields that ``PAGE`` does not have."""
 COMPLETE_PAGE: Final = PAGE.replace(b"---\n# The", LATER_FIELDS + b"---\n# The")
 """Every field."""

@@ -64,7 +64,7 @@ from bounty_protocol.wire.deployment import (
     TokenDescription,
 )
 from bounty_protocol.wire.errors import ErrorBody
-from bounty_protocol.wire.values import Finality, IndexState
+from bounty_protocol.wire.values import Finality, IndexState, Tag
 from flask import Flask
 from graphql import GraphQLSchema, build_schema, graphql_sync, print_schema
 from service_api.graphql.schema import make_schema
@@ -120,9 +120,12 @@ def page_of(
     title: str = "A fast parser",
     summary: str = "Make it fast.",
     deadline: int = NOW + 3_600,
+    tags: str = "",
 ) -> bytes:
     """A challenge page."""
-    return PAGE.format(title=quoted(title), summary=quoted(summary), body=body, deadline=deadline).encode()
+    lines = f"tags: [{tags}]\n---" if tags else "---"
+    made = PAGE.format(title=quoted(title), summary=quoted(summary), body=body, deadline=deadline)
+    return lines.join(made.rsplit("---", 1)).encode()
 
 
 def roster(version: int = 1, last: int = NOW - 600) -> Roster:
@@ -360,6 +363,7 @@ class Ledger:
                 query.get("guardian_address", GUARDIANS[0]) in GUARDIANS,
                 "solver_address" not in query or query["solver_address"] in bounty.submitted,
                 all(word in text for word in query.get("search", "").lower().split()),
+                "tag" not in query or query["tag"].encode() in bounty.page,
                 int(query.get("min_award", 0)) <= award <= int(query.get("max_award", MAX_UINT256)),
                 int(query.get("deadline_after", -1)) < bounty.deadline < int(query.get("deadline_before", MAX_UINT256)),
             ]
@@ -380,6 +384,7 @@ class Ledger:
             Finality.FINALIZED if bounty.block <= FINALIZED else Finality.UNSAFE,
             Block(BlockNumber(bounty.block), hash_of("block")),
             None if stated is None else stated.title, None if stated is None else stated.summary,
+            () if stated is None else tuple(map(Tag, stated.tags)),
         )  # fmt: skip
 
     def rows(self) -> Json:

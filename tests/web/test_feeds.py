@@ -91,6 +91,20 @@ def test_feed__of_a_search__follows_what_matched_and_nothing_else(lived: Pages) 
     assert by_json["feed_url"] == f"{ORIGIN}/feed.json?search=awarded"
 
 
+def test_tags__of_a_page__are_links_of_the_list_and_categories_of_its_feed(pages: Pages) -> None:
+    pages.ledger.add(page=page_of(title="Tagged", tags="parser, csv"))
+    pages.ledger.add(page=page_of(title="Plain"))
+    (entry,) = feed_of(pages, "tag=Parser").entries
+    assert [each.term for each in entry.tags] == ["parser", "csv"]
+    shown = pages.get("/?tag=csv").get_data(as_text=True)
+    assert '<a rel="tag" href="/?show=all&amp;tag=parser">parser</a>' in shown
+    assert "Plain" not in shown
+    assert '<a rel="tag" href="/?show=all&amp;tag=csv">csv</a>' in pages.get("/bounties/1").get_data(as_text=True)
+    (item,) = json.loads(pages.get("/feed.json?tag=csv").get_data())["items"]
+    assert item["tags"] == ["parser", "csv"]
+    assert "is not a tag" in pages.text("/?tag=no+tag")
+
+
 def feed_of(pages: Pages, query: str) -> Any:
     answer = pages.get(f"/feed.atom?{query}")
     assert answer.status_code == 200

@@ -25,7 +25,7 @@ const LEAVES =
   "nowhere until you publish it.";
 const NAMES = [
   ...(["title", "summary", "escrow", "deadline", "window", "windowUnit"] as const),
-  ...(["criteria", "deliverables", "language", "contact", "body"] as const),
+  ...(["criteria", "deliverables", "language", "contact", "tags", "body"] as const),
 ];
 const DAY = 86_400;
 
@@ -97,6 +97,7 @@ class Editor {
       deliverables: element("textarea", { rows: "3" }),
       language: element("input", { type: "text", maxlength: "35", placeholder: "en", autocomplete: "off" }),
       contact: element("input", { type: "text", maxlength: "200", autocomplete: "off" }),
+      tags: element("input", { type: "text", maxlength: "160", autocomplete: "off" }),
       body: element("textarea", { rows: "14", spellcheck: "true" }),
     };
     this.#live = new LiveCheck(context, () => this.#checked(), (issues) => this.#show(issues));
@@ -146,8 +147,8 @@ class Editor {
   }
 
   get #filled(): Filled {
-    const { title, summary, escrow, deadline, window, windowUnit, criteria, deliverables, language, contact, body } =
-      this.#fields;
+    const { title, summary, escrow, deadline, window, windowUnit, criteria, deliverables } = this.#fields;
+    const { language, contact, tags, body } = this.#fields;
     return {
       title: title.value,
       summary: summary.value,
@@ -159,6 +160,7 @@ class Editor {
       deliverables: deliverables.value,
       language: language.value,
       contact: contact.value,
+      tags: tags.value,
       body: body.value,
     };
   }
@@ -254,9 +256,10 @@ class Editor {
       element(
         "details",
         {},
-        element("summary", {}, "Language and contact"),
+        element("summary", {}, "Language, contact and tags"),
         this.#part("language", "Language", "A tag such as en or pt-BR; may be left out."),
         this.#part("contact", "Contact", "Public for ever; may be left out."),
+        this.#part("tags", "Tags", "Up to five words such as parser or data, with commas; may be left out."),
       ),
       element("p", { class: "muted" }, LEAVES),
     );

@@ -20,6 +20,8 @@ export interface Filled {
   readonly deliverables: string;
   readonly language: string;
   readonly contact: string;
+  /** Words, with commas or spaces between them. */
+  readonly tags: string;
   readonly body: string;
 }
 
@@ -34,6 +36,7 @@ export const FIELD_OF: Readonly<Record<string, keyof Filled>> = {
   deliverables: "deliverables",
   language: "language",
   contact: "contact",
+  tags: "tags",
   body: "body",
 };
 
@@ -55,6 +58,7 @@ const STAND_INS: Filled = {
   deliverables: "src/main.py",
   language: "",
   contact: "",
+  tags: "",
   body: "What is needed is described here, and how Guardians run `make test` to check it.",
 };
 const STAND_IN_SECONDS = 14 * 86_400;
@@ -75,6 +79,7 @@ export function pageOf(filled: Filled, token: Token): string {
     ...(["language", "contact"] as const).flatMap((name) =>
       filled[name].trim() === "" ? [] : [`${name}: ${scalar(filled[name])}`],
     ),
+    ...(filled.tags.trim() === "" ? [] : list("tags", filled.tags.toLowerCase().trim().split(/[\s,]+/).join("\n"))),
   ];
   return `---\n${lines.join("\n")}\n---\n${filled.body.replace(/\r\n?/g, "\n").trimEnd()}\n`;
 }

@@ -29,6 +29,13 @@ def _with(old: bytes, new: bytes) -> bytes:
     return PAGE.replace(old, new)
 
 
+def test_page__with_tags_or_without__has_them_in_their_order() -> None:
+    assert parse_challenge(COMPLETE_PAGE).tags == ("parser", "csv")
+    assert parse_challenge(PAGE).tags == ()
+    most = b"tags:\n" + b"".join(b"  - %d%s\n" % (number, b"a" * 29) for number in range(5))
+    assert len(parse_challenge(_with(b"language: en\n", most)).tags) == 5
+
+
 @pytest.mark.spec(37, 50)
 def test_page__complete__every_field_read() -> None:
     page = parse_challenge(PAGE)
@@ -85,6 +92,15 @@ def test_page__without_the_optional_fields__accepted() -> None:
         (b"  - The set is at most half as large.", b"  - ''", "acceptance_criteria[1]"),
         (b"  - The set is at most half as large.", b"  - {a: b}", "acceptance_criteria[1]"),
         (b"language: en", b"language: English please", "language"),
+        (b"language: en", b"tags:\n  - Parser", "tags[0]"),
+        (b"language: en", b"tags:\n  - -csv", "tags[0]"),
+        (b"language: en", b"tags:\n  - a b", "tags[0]"),
+        (b"language: en", b"tags:\n  - " + b"a" * 31, "tags[0]"),
+        (b"language: en", b"tags:\n  - \xd0\xb0bc", "tags[0]"),
+        (b"language: en", b"tags:\n  - csv\n  - csv", "tags"),
+        (b"language: en", b"tags: []", "tags"),
+        (b"language: en", b"tags: csv", "tags"),
+        (b"language: en", b"tags:\n  - a\n  - b\n  - c\n  - d\n  - e\n  - f", "tags"),
         (b"contact: tiles@example.org", b"contact: ''", "contact"),
         (b"contact: tiles@example.org", b"extra: x", "extra"),
     ],
@@ -155,7 +171,7 @@ def test_page__without_one_field__is_refused_where_the_schema_requires_it(name: 
     if name in required:
         assert _issues(page.encode()) == {name: "is missing"}
     else:
-        assert getattr(parse_challenge(page.encode()), name) is None
+        assert getattr(parse_challenge(page.encode()), name) in (None, ())
 
 
 def test_terms__page_and_chain_differ__each_difference_with_both_values() -> None:

@@ -22,6 +22,7 @@ def _text(value: int | None) -> str | None:
 @click.option("--solver-address", type=ADDRESS, help="Only bounties this Solver submitted to.")
 @click.option("--guardian-address", type=ADDRESS, help="Only bounties whose roster names this Guardian.")
 @click.option("--search", metavar="WORDS", help="Only pages whose title or summary has these words.")
+@click.option("--tag", metavar="TAG", help="Only pages with this tag.")
 @click.option("--min-award", metavar="AMOUNT", help='Only awards from this amount on, such as "25 USDC".')
 @click.option("--deadline-before", metavar="MOMENT", help="Only submission deadlines before it, such as 2027-01-31.")
 @click.option("--deadline-after", metavar="MOMENT", help="Only submission deadlines after it.")
@@ -37,6 +38,7 @@ def bounty_list(
     solver_address: Address | None,
     guardian_address: Address | None,
     search: str | None,
+    tag: str | None,
     min_award: str | None,
     deadline_before: str | None,
     deadline_after: str | None,
@@ -68,6 +70,7 @@ def bounty_list(
         "solver_address": solver_address,
         "guardian_address": guardian_address,
         "search": search,
+        "tag": tag,
         "min_award": _text(read_option("--min-award", read_amount, min_award)),
         "deadline_before": _text(read_option("--deadline-before", read_moment, deadline_before)),
         "deadline_after": _text(read_option("--deadline-after", read_moment, deadline_after)),

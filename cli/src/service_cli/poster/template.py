@@ -47,6 +47,7 @@ class Sections:
     criteria: tuple[str, ...]
     deliverables: tuple[str, ...]
     body: tuple[tuple[str, str], ...]
+    tags: tuple[str, ...] = ()
 
 
 _JUDGING: Final = (
@@ -76,6 +77,7 @@ _SECTIONS: Final = {
             ("Out of scope", "<what the change must leave as it is>"),
             _JUDGING,
         ),
+        ("bug",),
     ),
     PageKind.RESEARCH: Sections(
         "<the question that is to be answered, in one line>",
@@ -91,6 +93,7 @@ _SECTIONS: Final = {
             ("What counts as an answer", "<which evidence decides, and which does not>"),
             _JUDGING,
         ),
+        ("research",),
     ),
     PageKind.CODE: Sections(
         "<the program that is to be written, in one line>",
@@ -106,6 +109,7 @@ _SECTIONS: Final = {
             ("Environment", "<language, versions, and which packages it may use>"),
             _JUDGING,
         ),
+        ("code",),
     ),
     PageKind.DATA: Sections(
         "<the data that is to be collected or labelled, in one line>",
@@ -121,6 +125,7 @@ _SECTIONS: Final = {
             ("Sources and licence", "<where rows may come from, and under which licence the result is>"),
             _JUDGING,
         ),
+        ("data",),
     ),
 }
 
@@ -163,7 +168,8 @@ def _page(asked: Sections, escrow: str, deadline: str, judging: str) -> str:
     lines = ["---", "version: 1", f"title: {asked.title}", f"summary: {asked.summary}", f"escrow_amount: {escrow}"]
     lines += [f"submission_deadline: {deadline}", f"judging_window_seconds: {judging}", "acceptance_criteria:"]
     lines += [*(f'  - "{one}"' for one in asked.criteria), "deliverables:"]
-    lines += [*(f'  - "{one}"' for one in asked.deliverables), "language: en", "---"]
+    lines += [*(f'  - "{one}"' for one in asked.deliverables), "language: en"]
+    lines += [*(("tags:", *(f"  - {tag}" for tag in asked.tags)) if asked.tags else ()), "---"]
     for heading, text in asked.body:
         lines += [f"# {heading}", "", text, ""]
     return "\n".join([*lines, _UNITS, ""])

@@ -40,8 +40,9 @@ _ROUTE: Final = "/api/webhooks"
 @click.option("--bounty", type=BOUNTY_ID, metavar="BOUNTY_ID", help="Facts of this bounty.")
 @click.option("--all", "everything", is_flag=True, help="All facts of the deployment.")
 @click.option("--search", metavar="WORDS", help="Facts of bounties whose title or summary has these words.")
+@click.option("--tag", metavar="TAG", help="Facts of bounties whose page has this tag.")
 @click.option("--min-award", metavar="AMOUNT", help='Facts of bounties with an award from this on, such as "25 USDC".')
-@click.option("--poster-address", type=ADDRESS, help="Facts of this Poster's bounties; these three narrow each other.")
+@click.option("--poster-address", type=ADDRESS, help="Facts of this Poster's bounties; these four narrow each other.")
 @click.option("--unsafe", is_flag=True, help="Facts at once, with what reorgs take back; else when they are final.")
 @click.option(
     "--save-to", "secret_file", type=click.Path(path_type=Path), metavar="FILE",
@@ -53,6 +54,7 @@ def webhook_add(
     bounty: BountyId | None,
     everything: bool,
     search: str | None,
+    tag: str | None,
     min_award: str | None,
     poster_address: Address | None,
     unsafe: bool,
@@ -78,7 +80,7 @@ def webhook_add(
     from bounty_protocol.domain.shorthand import read_amount
     from bounty_protocol.types import TokenAmount
     from bounty_protocol.wire.bounties import BountyFilter
-    from bounty_protocol.wire.values import SearchText
+    from bounty_protocol.wire.values import SearchText, Tag
     from bounty_protocol.wire.webhooks import WebhookRequest
 
     from service_cli.config.settings import CHAIN_AND_API, load_settings
@@ -87,11 +89,12 @@ def webhook_add(
     searched = BountyFilter(
         poster_address=poster_address,
         search=None if search is None else SearchText(search),
+        tag=None if tag is None else Tag(tag),
         min_award=None if least is None else TokenAmount(least),
     )
     matching = None if searched == BountyFilter() else searched
     if (account is not None) + (bounty is not None) + everything + (matching is not None) != 1:
-        names = "--account, --bounty, --all, or a search by --search, --min-award, --poster-address"
+        names = "--account, --bounty, --all, or a search by --search, --tag, --min-award, --poster-address"
         raise argument_error(names, "give exactly one of them")
     wanted = WebhookRequest(url, account, bounty, everything, _finality(unsafe), matching)
     add(load_settings(network, api_base_url, CHAIN_AND_API), wanted, secret_file)

@@ -687,6 +687,8 @@ export interface components {
             poster_address?: components["schemas"]["Address"];
             /** @description Words, at most 200 characters; each must occur. */
             search?: string;
+            /** @description A tag of a challenge page. */
+            tag?: string;
         };
         /** @description A bounty's decimal id, from 1 to 2^63-1. */
         BountyId: string;
@@ -698,6 +700,11 @@ export interface components {
             facts: components["schemas"]["Facts"];
             finality: components["schemas"]["Finality"];
             summary?: string | null;
+            /**
+             * @description Of the page; none where it is not here.
+             * @default []
+             */
+            tags: string[];
             /** @description The page's; null where no page is here that hashes to the commitment. */
             title?: string | null;
         };
@@ -1348,6 +1355,8 @@ export interface operations {
                 guardian_address?: components["schemas"]["Address"];
                 /** @description Words, at most 200 characters; each must occur. */
                 search?: string;
+                /** @description A tag of a challenge page. */
+                tag?: string;
                 min_award?: components["schemas"]["Amount"];
                 max_award?: components["schemas"]["Amount"];
                 deadline_after?: components["schemas"]["UnixSeconds"];

@@ -30,6 +30,11 @@ def has_words(words: str) -> ColumnElement[bool]:
     return found
 
 
+def has_tag(tag: str) -> ColumnElement[bool]:
+    """Whether a page has this tag."""
+    return TEXTS.tags.contains([tag])
+
+
 def _pinned(guardian: str) -> ColumnElement[bool]:
     m = t.roster_members.c
     return exists().where(m.version == t.bounties.c.roster_version, m.guardian == guardian)
@@ -38,6 +43,7 @@ def _pinned(guardian: str) -> ColumnElement[bool]:
 TERMS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "poster_address": lambda poster: t.bounties.c.poster == poster,
     "search": has_words,
+    "tag": has_tag,
     "min_award": lambda least: literal(least, Numeric) <= AWARD,
     "max_award": lambda most: literal(most, Numeric) >= AWARD,
     "deadline_after": lambda moment: t.bounties.c.submission_deadline > moment,

@@ -100,6 +100,7 @@ _SMALL: Final = Material(
         deliverables=("A patch.",),
         language=None,
         contact=None,
+        tags=(),
         body="# Challenge\n\nFix it.\n",
     ),
     b"",

@@ -13,12 +13,13 @@ from threading import Lock
 from typing import Final
 
 from bounty_protocol.clock import Clock
-from bounty_protocol.domain.challenge import MAX_SUMMARY, MAX_TITLE, ChallengePage, parse_challenge
+from bounty_protocol.domain.challenge import MAX_SUMMARY, MAX_TAGS, MAX_TITLE, ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.readable import readable_line
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId, Bytes32
 from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.values import Tag
 from markupsafe import Markup
 from service_common.recent import Recent
 
@@ -49,7 +50,7 @@ class Challenge:
         if self.page is None:
             return NO_TITLE
         page = self.page
-        return Title(readable_line(page.title), readable_line(page.summary), may_mislead=may_mislead(page.title))
+        return Title(readable_line(page.title), readable_line(page.summary), may_mislead(page.title), page.tags)
 
     @cached_property
     def body(self) -> Markup:
@@ -76,17 +77,20 @@ class Title:
     title: str | None
     summary: str
     may_mislead: bool
+    tags: tuple[str, ...] = ()
 
 
 NO_TITLE: Final = Title(None, "", may_mislead=False)
 
 
-def stated_title(title: str | None, summary: str | None) -> Title:
+def stated_title(title: str | None, summary: str | None, tags: tuple[Tag, ...] = ()) -> Title:
     """A title that nobody has checked here, of a page's length at most and harmless to look at."""
     if title is None:
         return NO_TITLE
     stated = title[:MAX_TITLE]
-    return Title(readable_line(stated), readable_line((summary or "")[:MAX_SUMMARY]), may_mislead(stated))
+    return Title(
+        readable_line(stated), readable_line((summary or "")[:MAX_SUMMARY]), may_mislead(stated), tags[:MAX_TAGS]
+    )
 
 
 def read_challenge(text: str | None, commitment: Bytes32) -> Challenge | None:

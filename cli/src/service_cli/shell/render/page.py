@@ -127,6 +127,8 @@ def _challenge(detail: BountyDetail, page: ChallengePage | None) -> Iterator[Ite
         yield Field("Accepted if", safe(criterion, 1_000))
     for deliverable in page.deliverables:
         yield Field("Deliver", safe(deliverable, 1_000))
+    if page.tags:
+        yield Field("Tags", ", ".join(page.tags))
     if page.contact is not None:
         yield Field("Contact", safe(page.contact))
     yield from markdown_items(page.body)

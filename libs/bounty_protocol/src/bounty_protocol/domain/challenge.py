@@ -22,7 +22,11 @@ MAX_SUMMARY: Final = 2_000
 MAX_ENTRIES: Final = 50
 MAX_ENTRY: Final = 2_000
 MAX_CONTACT: Final = 200
+MAX_TAGS: Final = 5
 LANGUAGE_PATTERN: Final = "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}"
+MAX_TAG: Final = 30
+TAG_PATTERN: Final = "[a-z0-9]+(-[a-z0-9]+)*"
+"""A word that fits into an address, and that no letter of another script looks like."""
 AMOUNT_PATTERN: Final = "[1-9][0-9]{0,77}"
 SECONDS_PATTERN: Final = "[1-9][0-9]{0,18}"
 
@@ -84,6 +88,13 @@ def _language(text: str) -> str:
     return text
 
 
+def parse_tag(text: str) -> str:
+    """A tag: lowercase letters and digits, perhaps with single hyphens between them."""
+    if len(text) > MAX_TAG or re.fullmatch(TAG_PATTERN, text) is None:
+        raise ValueError(f"must be a word of 1 to {MAX_TAG} lowercase letters a-z and digits, with hyphens between")
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class FrontmatterField:
     """How a field of the frontmatter is read, and what its JSON Schema has of it."""
@@ -94,18 +105,22 @@ class FrontmatterField:
     """Reads what people write in place of an exact number, for the hint to the number that is meant."""
     is_list: bool = False
     is_required: bool = True
+    is_set: bool = False
+    """Whether no entry of a list may be there twice."""
+    entries: int = MAX_ENTRIES
 
     def read(self, reader: FieldReader, name: str) -> object:
         """The value of that name; a problem is the reader's."""
         if self.is_list:
-            return reader.texts(name, self.parse, MAX_ENTRIES)
+            return reader.texts(name, self.parse, self.entries, is_required=self.is_required, is_set=self.is_set)
         parse = self.parse if self.shorthand is None else strictly(name, self.parse, self.shorthand)
         return reader.text(name, parse) if self.is_required else reader.optional_text(name, parse)
 
     def json_schema(self) -> dict[str, object]:
         """Of one value, or of the list."""
         if self.is_list:
-            return {"type": "array", "items": dict(self.schema), "minItems": 1, "maxItems": MAX_ENTRIES}
+            found = {"type": "array", "items": dict(self.schema), "minItems": 1, "maxItems": self.entries}
+            return found | ({"uniqueItems": True} if self.is_set else {})
         return dict(self.schema)
 
 
@@ -117,6 +132,7 @@ _FRONTMATTER: Final = "frontmatter"
 _ONE_LINE: Final = {"description": "one line"}
 _AMOUNT: Final = _pattern(AMOUNT_PATTERN) | {"description": "smallest units of the escrow token"}
 _DEADLINE: Final = _pattern(SECONDS_PATTERN) | {"description": "chain time, seconds since 1970"}
+_TAG: Final = _pattern(TAG_PATTERN) | {"maxLength": MAX_TAG, "description": "a word by which bounties are found and followed"}
 _LANGUAGE: Final = _pattern(LANGUAGE_PATTERN) | {"description": "BCP 47 language tag of the page"}
 
 
@@ -140,6 +156,9 @@ class ChallengePage:
     language: str | None = field(metadata=_frontmatter(_language, _LANGUAGE, is_required=False))
     contact: str | None = field(
         metadata=_frontmatter(line(MAX_CONTACT), _text(MAX_CONTACT) | _ONE_LINE, is_required=False)
+    )
+    tags: tuple[str, ...] = field(
+        metadata=_frontmatter(parse_tag, _TAG, is_list=True, is_required=False, is_set=True, entries=MAX_TAGS)
     )
     body: str
 

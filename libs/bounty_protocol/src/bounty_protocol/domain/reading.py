@@ -59,13 +59,20 @@ class FieldReader:
             return None
         return self.integer(name, minimum, maximum)
 
-    def texts(self, name: str, parse: Callable[[str], T], maximum: int) -> tuple[T, ...]:
-        """A required, non-empty list of strings."""
+    def texts(
+        self, name: str, parse: Callable[[str], T], maximum: int, *, is_required: bool = True, is_set: bool = False
+    ) -> tuple[T, ...]:
+        """A list of strings that is not empty; one that need not be there is empty where it is not."""
+        if not is_required and name not in self._source:
+            return ()
         items = self.items(name)
         if items is None:
             return ()
         if not 1 <= len(items) <= maximum:
             self.problem(name, f"must have 1 to {maximum} entries")
+            return ()
+        if is_set and len(set(map(str, items))) < len(items):
+            self.problem(name, "must not have an entry twice")
             return ()
         entries = [self._entry(f"{name}[{index}]", parse, item) for index, item in enumerate(items)]
         return tuple(entry for entry in entries if entry is not None)

@@ -11,7 +11,7 @@ from bounty_protocol.shapes import OMITTED, JsonOf, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds
 from bounty_protocol.wire.cursor import BountySort, Cursor
 from bounty_protocol.wire.errors import ErrorBody
-from bounty_protocol.wire.values import Finality, JsonObject, RecordFailure, SearchText
+from bounty_protocol.wire.values import Finality, JsonObject, RecordFailure, SearchText, Tag
 
 DEFAULT_LIMIT: Final = 20
 MAX_LIMIT: Final = 100
@@ -25,6 +25,7 @@ class BountyFilter:
     poster_address: Annotated[Address | None, OMITTED] = None
     guardian_address: Annotated[Address | None, OMITTED, Note("On the roster that the bounty pins.")] = None
     search: Annotated[SearchText | None, OMITTED, Note("In titles and summaries.")] = None
+    tag: Annotated[Tag | None, OMITTED, Note("Of the page.")] = None
     min_award: Annotated[TokenAmount | None, OMITTED] = None
     max_award: Annotated[TokenAmount | None, OMITTED] = None
     deadline_after: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline later than.")] = None
@@ -86,6 +87,7 @@ class BountyItem:
     block: Block
     title: Annotated[str | None, Note("The page's; null where no page is here that hashes to the commitment.")] = None
     summary: str | None = None
+    tags: Annotated[tuple[Tag, ...], Note("Of the page; none where it is not here.")] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Final, NamedTuple, NewType
 
+from bounty_protocol.domain.challenge import TAG_PATTERN, parse_tag
 from bounty_protocol.domain.hub_notice import (
     MAX_SIGNATURE_BYTES,
     NoticeReason,
@@ -46,6 +47,8 @@ ChangeNumber = NewType("ChangeNumber", int)
 """Counts the changes of this deployment's index; numbers are skipped."""
 SearchText = NewType("SearchText", str)
 """Words to search for, at most ``MAX_SEARCH`` characters."""
+Tag = NewType("Tag", str)
+"""A tag of a challenge page."""
 WebhookId = NewType("WebhookId", str)
 """Names a webhook: ``wh_`` and 32 lowercase hex digits."""
 AnyObject = NewType("AnyObject", dict[str, object])
@@ -201,6 +204,7 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     ),
     Cursor: _text(None, "next_cursor of the page before.", None, parse_cursor),
     SearchText: _text(None, f"Words, at most {MAX_SEARCH} characters; each must occur.", None, _search_text),
+    Tag: _text(None, "A tag of a challenge page.", f"^{TAG_PATTERN}$", lambda text: Tag(parse_tag(text))),
     NoticeReason: _one_of("NoticeReason", NoticeReason),
     NoticeSignature: _text(
         None, "0x and lowercase hex digits.", f"^0x([0-9a-f]{{2}}){{1,{MAX_SIGNATURE_BYTES}}}$", parse_notice_signature

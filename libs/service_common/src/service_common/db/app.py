@@ -22,7 +22,7 @@ from sqlalchemy import (
     Text,
     func,
 )
-from sqlalchemy.dialects.postgresql import TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
 SCHEMA = "app"
 metadata = MetaData(schema=SCHEMA)
@@ -55,10 +55,12 @@ challenge_summaries = Table(
     ),
     Column("title", Text, nullable=False),
     Column("summary", Text, nullable=False),
+    Column("tags", ARRAY(Text), nullable=False, server_default="{}"),
     Column(
         "words", TSVECTOR, Computed("to_tsvector('simple', title || ' ' || summary)", persisted=True), nullable=False
     ),
     Index("challenge_summaries_words", "words", postgresql_using="gin"),
+    Index("challenge_summaries_tags", "tags", postgresql_using="gin"),
 )
 """Summaries of pages for lists and search: written with the page, from bytes that hash to the commitment."""
 processed_approvals = Table(

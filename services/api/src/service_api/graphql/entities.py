@@ -15,6 +15,7 @@ from bounty_protocol.domain.money import AmountKind
 from service_common.db import hub_index as t
 from service_common.db.app import challenge_summaries
 from sqlalchemy import (
+    ARRAY,
     Case,
     Column,
     ColumnElement,
@@ -37,7 +38,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.functions import FunctionElement, coalesce
 
-AMOUNT, NUMBER, TEXT = "BigInt", "Integer", "String"
+AMOUNT, NUMBER, TEXT, TEXTS = "BigInt", "Integer", "String", "[String!]"
 _NO_FIELDS: Final = {"id", "log_index", "open_id", "final_id", "outcome_number", "reason_number"}
 """Columns of rows that are no fields."""
 
@@ -70,6 +71,7 @@ NOTES: Final[Mapping[str, str]] = {
     "settlement_tx_hash": "The transaction that ended it.",
     "title": "The page's, a stranger's text; null where no page is here that hashes to the commitment.",
     "summary": "The page's, a stranger's text; null where no page is here that hashes to the commitment.",
+    "tags": "The page's; null where no page is here that hashes to the commitment.",
     "solver_address": "The Solver's account.",
     "submission_commitment": "The commitment of the Submission.",
     "guardian_address": "The Guardian's account.",
@@ -133,6 +135,8 @@ class Entity:
 
 
 def _type_of(column: ColumnElement[object]) -> str:
+    if isinstance(column.type, ARRAY):
+        return TEXTS
     if column.key == "bounty_id":  # 63 bits are more than a number of JavaScript holds
         return TEXT
     if isinstance(column.type, Numeric):
@@ -204,6 +208,7 @@ def _bounties() -> Select[tuple[object, ...]]:
         f.tx_hash.label("settlement_tx_hash"),
         texts.title,
         texts.summary,
+        texts.tags,
         b.block_number,
         b.block_hash,
         b.tx_hash,

@@ -41,12 +41,14 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.exc import DBAPIError
 
-from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, Entity
+from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, TEXT, Entity
 from service_api.graphql.request import GraphQLRequest, refuse
 from service_api.graphql.schema import (
     DEFAULT_FIRST,
+    OF_LISTS,
     OPERATORS,
     list_field_of,
+    operators_of,
     query_fields,
     rows_key,
     single_field_names,
@@ -295,7 +297,7 @@ def _condition(entity: Entity, key: str, value: object) -> ColumnElement[bool]:
         column = sql_cast(column, Numeric(78, 0))
     elif name == "bounty_id" or entity.fields.get(name) == NUMBER:
         column = sql_cast(column, BigInteger)  # as wide as the type in the schema, not as the column
-    return OPERATORS[operator](column, given)
+    return operators_of(entity.fields.get(name, TEXT))[operator](column, given)
 
 
 def _identified(entity: Entity, ids: list[object]) -> ColumnElement[bool]:
@@ -344,7 +346,7 @@ def _text(value: object) -> str:
 
 def _split(entity: Entity, key: str) -> tuple[str, str]:
     """``escrow_amount_gte`` as the field and the operator."""
-    for operator in sorted(OPERATORS, key=len, reverse=True):
+    for operator in sorted({**OPERATORS, **OF_LISTS}, key=len, reverse=True):
         name = key.removesuffix(operator) if operator else key
         if key.endswith(operator) and (name in entity.fields or name == "id"):
             return name, operator

@@ -34,7 +34,7 @@ from graphql import (
 from service_common.db.hub_reads import Head
 from sqlalchemy import ColumnElement
 
-from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, TEXT, Entity
+from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, TEXT, TEXTS, Entity
 
 DEFAULT_FIRST: Final = 100
 Row = Mapping[str, Any]
@@ -87,7 +87,11 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], ColumnElement[bool]]]] = {
     "_not_in": lambda column, value: column.not_in(value),
 }
 
-LISTED: Final = {"_in", "_not_in"}
+OF_LISTS: Final[Mapping[str, Callable[[Any, Any], ColumnElement[bool]]]] = {
+    "_contains": lambda column, value: column.contains(value),
+}
+"""Those of a field that is a list."""
+LISTED: Final = {"_in", "_not_in", *OF_LISTS}
 """The operators that take a list."""
 FROM_BLOCK: Final = GraphQLArgument(
     GraphQLInputObjectType(
@@ -157,9 +161,14 @@ def _object_type(entity: Entity, types: Mapping[str, GraphQLObjectType]) -> Grap
     return GraphQLObjectType(entity.name, fields, description=entity.about)
 
 
+def operators_of(kind: str) -> Mapping[str, Callable[[Any, Any], ColumnElement[bool]]]:
+    """The filters of a field of this type."""
+    return OF_LISTS if kind == TEXTS else OPERATORS
+
+
 def _plain_field(entity: Entity, name: str, kind: str) -> GraphQLField:
     """A field of a row: of one of few values an enumeration, and never null where the row always has it."""
-    shown: GraphQLScalarType | GraphQLEnumType = SCALARS[kind]
+    shown: Any = GraphQLList(GraphQLNonNull(GraphQLString)) if kind == TEXTS else SCALARS[kind]
     if (values := entity.values.get(name)) is not None:
         shown = _values_type(values)
     always = name not in entity.nullable
@@ -218,8 +227,8 @@ def _filter_type_by_name(name: str) -> GraphQLInputObjectType:
     entity = ENTITIES[name]
     fields: dict[str, GraphQLInputField] = {}
     for field, kind in {"id": TEXT, **entity.fields}.items():
-        for operator in OPERATORS:
-            scalar = SCALARS[kind]
+        for operator in operators_of(kind):
+            scalar = SCALARS[TEXT if kind == TEXTS else kind]
             fields[field + operator] = GraphQLInputField(
                 GraphQLList(GraphQLNonNull(scalar)) if operator in LISTED else scalar
             )
@@ -233,7 +242,8 @@ def _filter_type(entity: Entity) -> GraphQLInputObjectType:
 
 @cache
 def _order_type_by_name(name: str) -> GraphQLEnumType:
-    fields = {field: field for field in ("id", *ENTITIES[name].fields)}
+    plain = ENTITIES[name].fields.items()
+    fields = {field: field for field in ("id", *(field for field, kind in plain if kind != TEXTS))}
     return GraphQLEnumType(f"{name}_orderBy", fields, description="A field to sort by.")
 
 

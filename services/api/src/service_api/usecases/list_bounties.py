@@ -13,6 +13,7 @@ from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, UnixSeconds
 from bounty_protocol.wire.bounties import BountyItem, BountyList, BountyQuery
 from bounty_protocol.wire.cursor import BountySort, Cursor
+from bounty_protocol.wire.values import Tag
 from service_common.db import hub_index as t
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import ENDING_COLUMNS, bounty_of_row, by_sorting, read_totals
@@ -35,7 +36,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from service_api.dependencies import Dependencies
-from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, SOURCE, TEXTS, has_words
+from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, SOURCE, TEXTS, has_tag, has_words
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
 
 MAX_COUNTED: Final = 1_000
@@ -51,7 +52,7 @@ def list_bounties(deps: Dependencies, query: BountyQuery) -> BountyList:
         matches = _conditions(query, facts.head.block_time)
         if query.guardian_address is not None:
             matches.append(_pinned(facts, query.guardian_address))
-        found = None if query.search is None else _searched(facts, query.search)
+        found = _searched(facts, query)
         if found is not None:
             matches.append(found)
         rows = facts.connection.execute(_page(query, matches, is_few=found is not None)).mappings().all()
@@ -68,15 +69,20 @@ def _pinned(facts: HubFacts, guardian: Address) -> ColumnElement[bool]:
     return t.bounties.c.roster_version.in_(versions) if versions else false()
 
 
-def _searched(facts: HubFacts, words: str) -> ColumnElement[bool] | None:
-    """Whether a bounty has one of the pages that have these words; None where more than ``MAX_COUNTED`` have them.
+def _searched(facts: HubFacts, query: BountyQuery) -> ColumnElement[bool] | None:
+    """Whether a bounty has one of the pages that have these words and this tag; None where more than ``MAX_COUNTED``
+    have them, or nothing is asked of the page.
 
     The pages are read first: the database expects a rare word in one of 200 pages and would look through all bounties,
     the newest first, for the few that have it. Those of a frequent word it finds soon that way. Pages that nobody
     funded do not count: a thousand of them with a rare word would make it a frequent one that no bounty has.
     """
+    asked = [] if query.search is None else [has_words(query.search)]
+    asked += [] if query.tag is None else [has_tag(query.tag)]
+    if not asked:
+        return None
     funded = exists().where(t.bounties.c.spec_commitment == TEXTS.spec_commitment)
-    pages = select(TEXTS.spec_commitment).where(has_words(words), funded).limit(MAX_COUNTED + 1)
+    pages = select(TEXTS.spec_commitment).where(*asked, funded).limit(MAX_COUNTED + 1)
     found = facts.connection.execute(pages).scalars().all()
     if len(found) > MAX_COUNTED:
         return None
@@ -135,7 +141,15 @@ def _rows(key: ColumnElement[Any]) -> Select[Any]:
     """Bounties with all that is shown of each, and what they are sorted by."""
     bounty_id, s = t.bounties.c.bounty_id, t.submissions.c
     solvers = select(func.count(s.solver.distinct())).where(s.bounty_id == bounty_id).scalar_subquery()
-    columns = (*t.bounties.c, *ENDING_COLUMNS, TEXTS.title, TEXTS.summary, solvers.label("solvers"), key.label("key"))
+    columns = (
+        *t.bounties.c,
+        *ENDING_COLUMNS,
+        TEXTS.title,
+        TEXTS.summary,
+        TEXTS.tags,
+        solvers.label("solvers"),
+        key.label("key"),
+    )
     return select(*columns).select_from(SOURCE)
 
 
@@ -168,6 +182,7 @@ def _item(facts: HubFacts, row: RowMapping) -> BountyItem:
         block=block_of_change(bounty),
         title=row["title"],
         summary=row["summary"],
+        tags=tuple(Tag(tag) for tag in row["tags"] or ()),
     )
 
 

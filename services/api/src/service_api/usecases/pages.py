@@ -64,6 +64,6 @@ def _fill(connection: Connection, commitment: Bytes32, page: bytes) -> bool:
 
 def summarize(connection: Connection, commitment: Bytes32, challenge: ChallengePage) -> None:
     """Write what lists show of a page."""
-    shown = {"title": challenge.title, "summary": challenge.summary}
+    shown = {"title": challenge.title, "summary": challenge.summary, "tags": list(challenge.tags)}
     statement = insert(t.challenge_summaries).values(spec_commitment=commitment, **shown)
     connection.execute(statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=shown))

@@ -60,11 +60,12 @@ def get_card(bounty_id: str) -> Response:
         detail, token = deps.api.bounty(number).value, deps.api.deployment().value.escrow_token
         challenge = deps.challenges.of(detail)
         now, title = deps.clock.now(), (challenge.title.title if challenge else None) or ""
+        tags = challenge.title.tags if challenge else ()
         shown = _beside_the_title(detail, token, now)
         if not all(map(is_drawable, shown)):
             with in_english():
                 shown = _beside_the_title(detail, token, now)
-        return bytes_version(card(title, *shown), "image/png", DOCUMENT)
+        return bytes_version(card(title, *shown, tags), "image/png", DOCUMENT)
 
     return versioned(make)
 
@@ -79,9 +80,9 @@ def _beside_the_title(detail: BountyDetail, token: TokenDescription, now: UnixSe
 
 
 @lru_cache(maxsize=_MAX_CARDS)
-def card(title: str, number: str, award: str, note: str) -> bytes:
+def card(title: str, number: str, award: str, note: str, tags: tuple[str, ...] = ()) -> bytes:
     """A card, drawn once as long as nothing on it changes: it takes as long as many pages."""
-    return draw_card(title, number, award, note)
+    return draw_card(title, number, award, note, tags)
 
 
 @routes.get("/how-it-works/<name>")

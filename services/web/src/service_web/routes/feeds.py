@@ -172,6 +172,7 @@ def _atom(feed: Feed, origin: str) -> str:
             link=origin + each.path,
             description=str(escape(each.text)),  # the library declares it as HTML
             unique_id=each.id,
+            categories=each.tags,
             pubdate=at,
             updateddate=at,
         )
@@ -193,6 +194,7 @@ def _json_feed(feed: Feed, origin: str) -> str:
                     "title": each.title,
                     "content_text": each.text,
                     "date_published": formatting.machine_time(each.at),
+                    **({"tags": list(each.tags)} if each.tags else {}),
                 }
                 for each in feed.entries
             ],

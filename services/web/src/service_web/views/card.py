@@ -6,6 +6,7 @@ the bounty's number, rather than boxes. A card whose other texts have such lette
 
 import io
 import textwrap
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -17,15 +18,17 @@ _PAPER, _TEXT, _MUTED, _ACCENT, _SHADE = "#ffffff", "#14202b", "#4b5b6b", "#0b5c
 _MARGIN: Final = 72
 _TITLE_LINES: Final = 3
 _COLOURS: Final = 32
+_TAG_LETTERS: Final = 64
+"""Of the line above the title, within its margins."""
 
 
-def draw_card(title: str, number: str, award: str, note: str) -> bytes:
-    """The PNG."""
+def draw_card(title: str, number: str, award: str, note: str, tags: Sequence[str] = ()) -> bytes:
+    """The PNG. Tags have letters that the font has."""
     picture = Image.new("RGB", (WIDTH, HEIGHT), _PAPER)
     pen = ImageDraw.Draw(picture)
     pen.rectangle((0, 0, WIDTH, 18), fill=_ACCENT)
     pen.rectangle((0, HEIGHT - 190, WIDTH, HEIGHT), fill=_SHADE)
-    pen.text((_MARGIN, 66), f"Bounty Escrow  ·  {number}", font=_font(30), fill=_MUTED)
+    pen.text((_MARGIN, 66), "  ·  ".join(["Bounty Escrow", number, *tags])[:_TAG_LETTERS], font=_font(30), fill=_MUTED)
     shown = title if title.strip() and is_drawable(title) else number
     for row, line in enumerate(_lines(shown, _font(64))):
         pen.text((_MARGIN, 136 + 84 * row), line, font=_font(64), fill=_TEXT)

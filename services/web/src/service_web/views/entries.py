@@ -31,6 +31,7 @@ class Entry:
     text: str
     path: str
     at: UnixSeconds
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ class Chronicle:
     def _entry(self, bounty_id: BountyId, kind: str, title: str, text: str, at: UnixSeconds) -> Entry:
         found = self.deployment
         identifier = f"urn:bounty-escrow:{found.chain_id}:{found.hub_address}:{bounty_id}:{kind}"
-        return Entry(identifier, title, text, f"/bounties/{bounty_id}", at)
+        named = self.titles.get(bounty_id)
+        return Entry(identifier, title, text, f"/bounties/{bounty_id}", at, () if named is None else named.tags)
 
 
 def newest(entries: Iterable[Entry]) -> tuple[Entry, ...]:

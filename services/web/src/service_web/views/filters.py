@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final, TypeVar
 from urllib.parse import urlencode
 
+from bounty_protocol.domain.challenge import parse_tag
 from bounty_protocol.domain.readable import readable_line
 from bounty_protocol.types import MAX_UINT256, parse_address
 from bounty_protocol.wire.cursor import BountySort, parse_cursor
@@ -57,6 +58,7 @@ SORTS: Final = {
 ACCOUNTS: Final = {"poster": marked("Poster"), "solver": marked("Solver"), "guardian": marked("Guardian")}
 NAMES: Final = {
     "search": marked("Search"),
+    "tag": marked("Tag"),
     "min_award": marked("Award at least"),
     "max_award": marked("Award at most"),
     "from": marked("Closes from"),
@@ -185,6 +187,14 @@ def _search(text: str, _: TokenDescription) -> str:
     return text
 
 
+def _tag(text: str, _: TokenDescription) -> str:
+    try:
+        return parse_tag(text.lower())
+    except ValueError:
+        problem = gettext("“%(text)s” is not a tag: letters a-z, digits and hyphens.", text=readable_line(text[:40]))
+        raise ValueError(problem) from None
+
+
 def _award(text: str, token: TokenDescription) -> int:
     decimals = token.decimals if 0 < token.decimals <= 77 else 0
     plain = text.replace(",", "") if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?", text) else text
@@ -238,6 +248,7 @@ def _account(text: str, _: TokenDescription) -> str:
 
 _READERS: Final[Mapping[str, Callable[[str, TokenDescription], int | str]]] = {
     "search": _search,
+    "tag": _tag,
     "min_award": _award,
     "max_award": _award,
     "from": _date,

@@ -53,7 +53,7 @@ def list_page(deps: Dependencies, search: Search, fresh: Freshness) -> ListPage:
 
 def _listed(deps: Dependencies, item: BountyItem, now: UnixSeconds) -> Listed:
     stage = stage_of(item.facts, now, has_submissions=item.active_submission_count > 0)
-    title = deps.challenges.known_title(item.facts.spec_commitment) or stated_title(item.title, item.summary)
+    title = deps.challenges.known_title(item.facts.spec_commitment) or stated_title(item.title, item.summary, item.tags)
     return Listed(
         item, title, stage, next_deadline(item.facts, stage), award_of(item.facts), item.finality is Finality.FINALIZED
     )
