@@ -132,7 +132,10 @@ _FRONTMATTER: Final = "frontmatter"
 _ONE_LINE: Final = {"description": "one line"}
 _AMOUNT: Final = _pattern(AMOUNT_PATTERN) | {"description": "smallest units of the escrow token"}
 _DEADLINE: Final = _pattern(SECONDS_PATTERN) | {"description": "chain time, seconds since 1970"}
-_TAG: Final = _pattern(TAG_PATTERN) | {"maxLength": MAX_TAG, "description": "a word by which bounties are found and followed"}
+_TAG: Final = _pattern(TAG_PATTERN) | {
+    "maxLength": MAX_TAG,
+    "description": "a word by which bounties are found and followed",
+}
 _LANGUAGE: Final = _pattern(LANGUAGE_PATTERN) | {"description": "BCP 47 language tag of the page"}
 
 
