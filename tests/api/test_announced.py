@@ -86,6 +86,7 @@ class Sent:
         people, operation, body = service.world.people, self.operation, self.body
         path = operation.path.format(
             bounty_id=self.bounty_id,
+            account_address=self.sealed.solver.address,
             solver_address=self.sealed.solver.address,
             submission_commitment=self.sealed.envelope.commitment(),
             report_commitment=report_commitment(body),

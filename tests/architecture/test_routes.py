@@ -9,6 +9,7 @@ from tests import offline
 
 API = {
     "DELETE /api/webhooks/<webhook_id>": "signed",
+    "GET /api/accounts/<account_address>": "public",
     "GET /api/bounties": "public",
     "GET /api/bounties/<bounty_id>": "public",
     "GET /api/bounties/<bounty_id>/delivery/status": "public",

@@ -42,6 +42,7 @@ from bounty_protocol.types import (
     address_of,
     bytes32,
 )
+from bounty_protocol.wire.accounts import AccountRecord, GuardianConduct, PosterConduct, SolverConduct
 from bounty_protocol.wire.bounties import (
     ActiveSubmission,
     Block,
@@ -387,6 +388,23 @@ class Ledger:
             () if stated is None else tuple(map(Tag, stated.tags)),
         )  # fmt: skip
 
+    def account_record(self, address: Address) -> AccountRecord:
+        """What an account did."""
+        posted = [each for each in self.bounties.values() if each.poster == address]
+        submitted = [each for each in self.bounties.values() if address in each.submitted]
+        ended = {each.id: self.facts(each) for each in (*posted, *submitted)}
+        awarded = [each for each in posted if each.outcome is Outcome.AWARDED]
+        won = [each for each in submitted if (winner := ended[each.id].winner) and winner.solver_address == address]
+        total, gained = (TokenAmount(sum(award_of(self.facts(each)) for each in some)) for some in (awarded, won))
+        is_open = [sum(each.outcome is None for each in some) for some in (posted, submitted)]
+        poster = PosterConduct(
+            len(posted), is_open[0], len(awarded), len(posted) - is_open[0] - len(awarded), 0, 0, total,
+            3_600 if awarded else None,
+        )  # fmt: skip
+        solver = SolverConduct(len(submitted), is_open[1], len(won), gained)
+        due = sum(each.outcome is not None for each in self.bounties.values()) if address in GUARDIANS else 0
+        return AccountRecord(address, poster, solver, GuardianConduct(due, due, 0, 3 * due, 2 * due, None))
+
     def rows(self) -> Json:
         """The root of a query: what the GraphQL schema's fields read."""
         bounties = [self._bounty_row(each) for each in self.bounties.values()]
@@ -539,6 +557,8 @@ class FakeApi:
             with _REQUESTS.test_request_context(path, query_string=query):
                 load_query(BountyQuery)  # what the API refuses fails the test
             return _json(self.ledger.listed(dict(parse_qsl(query))))
+        if path.startswith("/api/accounts/"):
+            return _json(self.ledger.account_record(Address(path.rpartition("/")[2])))
         if path.startswith("/api/bounties/"):
             found = self.ledger.bounties.get(BountyId(int(path.rpartition("/")[2])))
             return _error(404, "bounty_not_found") if found is None else _json(self.ledger.detail(found))

@@ -294,6 +294,21 @@ def test_person__whose_share_rounds_down_to_nothing__waits_for_none(pages: Pages
     assert "Claim the fee" not in pages.text(f"/people/{GUARDIANS[0]}")
 
 
+def test_person__with_a_history__shows_what_it_did_and_that_accounts_cost_nothing(pages: Pages) -> None:
+    bounty = pages.ledger.add(page=page_of(title="One"), deadline=NOW - 1_200)
+    bounty.submitted = [SOLVERS[0], SOLVERS[1]]
+    bounty.award(SOLVERS[0], at=NOW - 300)
+    pages.ledger.add(page=page_of(title="Two"), submitted=[SOLVERS[0]])
+    assert "2 posted: 1 awarded" in pages.text(f"/people/{POSTER}")
+    assert "usual time to an outcome: 1 hour" in pages.text(f"/people/{POSTER}")
+    solver = pages.text(f"/people/{SOLVERS[0]}")
+    assert "Submitted to 2, won 1, 1 open; won together: 24 USDC" in solver
+    assert "Accounts cost nothing" in solver
+    assert "Verdicts: 1 of 1 that were due; missed: 0" in pages.text(f"/people/{GUARDIANS[0]}")
+    pages.api.alter = lambda path, status, body: (404, body) if "/accounts/" in path else (status, body)
+    assert "What it did" not in pages.text(f"/people/{POSTER}"), "an API of an earlier release has no records"
+
+
 def test_person__nobody_knows__has_an_empty_page(pages: Pages) -> None:
     assert pages.text(f"/people/{account('nobody')}").count("Nothing.") == 5
 

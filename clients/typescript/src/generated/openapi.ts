@@ -6,6 +6,28 @@
  */
 
 export interface paths {
+    "/api/accounts/{account_address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                account_address: components["schemas"]["Address"];
+            };
+            cookie?: never;
+        };
+        /**
+         * What an account did as Poster, Solver and Guardian, of its newest thousand bounties in each role.
+         * @description Accounts cost nothing, so that an empty record says nothing.
+         */
+        get: operations["get_api_accounts_account_address"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/bounties": {
         parameters: {
             query?: never;
@@ -614,6 +636,16 @@ export interface components {
     schemas: {
         /** @description Arguments in ABI order: integers as decimal strings, tuples as lists, null where the wallet's signature belongs. */
         AbiArguments: unknown[];
+        /**
+         * @description What an account did in each role. Accounts cost nothing: who has a bad record can begin with a new one, and an
+         *         empty record says nothing.
+         */
+        AccountRecord: {
+            account_address: components["schemas"]["Address"];
+            guardian: components["schemas"]["GuardianConduct"];
+            poster: components["schemas"]["PosterConduct"];
+            solver: components["schemas"]["SolverConduct"];
+        };
         /** @description A Solver's current Submission. */
         ActiveSubmission: {
             block_hash: components["schemas"]["Bytes32"];
@@ -956,6 +988,23 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /**
+         * @description An account's Verdicts as Guardian, of the newest ``MOST_COUNTED`` final bounties with Submissions whose pinned
+         *         roster names it. A bounty that a quorum decided before it judged counts as missed, too.
+         */
+        GuardianConduct: {
+            due: number;
+            /** @description From the reveal point to its Verdict: the median, in seconds; null where there is none. */
+            median_seconds_to_verdict: number | null;
+            /** @description Those without one. */
+            missed: number;
+            /** @description Verdicts of this account on them. */
+            recorded: number;
+            /** @description Verdicts that all Guardians of the same rosters could have recorded. */
+            roster_due: number;
+            /** @description Those that they recorded. */
+            roster_recorded: number;
+        };
         /** @description One published version, members in the Hub's order (accounts ascending). */
         GuardianRoster: {
             guardian_roster_hash: components["schemas"]["Bytes32"];
@@ -1041,6 +1090,23 @@ export interface components {
             rubric_hash: components["schemas"]["Bytes32"];
             rubric_version: string;
             rules_version: string;
+        };
+        /** @description An account's bounties as Poster: of the newest ``MOST_COUNTED``, how each ended. */
+        PosterConduct: {
+            awarded: number;
+            awards: components["schemas"]["Amount"];
+            /** @description From the reveal point to the outcome by a quorum: the median, in seconds; null where there is none. */
+            median_seconds_to_outcome: number | null;
+            /** @description Not final yet. */
+            open: number;
+            /** @description Those below together. */
+            posted: number;
+            /** @description A quorum found no valid Submission. */
+            refused: number;
+            /** @description There were Submissions, and no quorum decided in time. */
+            unjudged: number;
+            /** @description Nobody submitted. */
+            without_submissions: number;
         };
         /** @description A call of the Hub, for the Poster's wallet to send. */
         PreparedCall: {
@@ -1148,6 +1214,15 @@ export interface components {
             block_hash: components["schemas"]["Bytes32"];
             block_number: components["schemas"]["BlockNumber"];
             tx_hash: components["schemas"]["Bytes32"];
+        };
+        /** @description An account's Submissions as Solver, of the newest ``MOST_COUNTED`` bounties that it submitted to. */
+        SolverConduct: {
+            awards: components["schemas"]["Amount"];
+            /** @description Of them not final yet. */
+            open: number;
+            /** @description Bounties with a Submission of this account. */
+            submitted: number;
+            won: number;
         };
         /** @description A written Verdict that is held. */
         StoredVerdict: {
@@ -1348,6 +1423,118 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    get_api_accounts_account_address: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the answer that the client has. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                account_address: components["schemas"]["Address"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountRecord"];
+                };
+            };
+            /** @description The version of If-None-Match is the newest. */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `route_not_found`: See /api/docs of the public API for its routes. */
+            404: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     get_api_bounties: {
         parameters: {
             query?: {

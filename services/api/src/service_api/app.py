@@ -10,6 +10,7 @@ from service_common.web.versions import install_versions
 from service_api.dependencies import Dependencies, attach
 from service_api.openapi.document import ROOT, TITLE, install_document
 from service_api.routes import (
+    accounts,
     bounties,
     challenge_specs,
     delivery,
@@ -26,6 +27,7 @@ from service_api.routes import (
 ROUTES = tuple(
     each.routes
     for each in (
+        accounts,
         bounties,
         challenge_specs,
         submissions,

@@ -33,6 +33,7 @@ EVERYWHERE: Final = ("invalid_request", "internal_error", "service_overloaded")
 _OF_BODIES: Final = ("payload_too_large", "unsupported_media_type")
 _SIGNATURE: Final = "ServiceApproval"
 _PATH_PARAMETERS: Final = {
+    "account_address": Address,
     "bounty_id": BountyId,
     "solver_address": Address,
     "submission_commitment": Bytes32,

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, cast
 
 import psycopg
-from bounty_protocol.types import parse_bounty_id
+from bounty_protocol.types import Address, parse_address, parse_bounty_id
 from graphql import (
     FieldNode,
     FragmentSpreadNode,
@@ -41,6 +41,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.exc import DBAPIError
 
+from service_api.graphql.account_type import ACCOUNT
 from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, TEXT, Entity
 from service_api.graphql.request import GraphQLRequest, refuse
 from service_api.graphql.schema import (
@@ -67,6 +68,8 @@ _MAX_BIGINT: Final = 2**63 - 1
 _ORDERED_AS: Final = {"time": "block_number"}
 """A block is later than its parent, so both orders are the same, and only one has indexes."""
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+MAX_ACCOUNTS: Final = 5
+"""Accounts of one query: each is five statements, over a thousand bounties in each role."""
 _TEXTS: Final = {"title", "summary"}
 """Columns that hold what a stranger wrote, of up to 8,000 bytes; all others are short."""
 _ONE_OF_EACH: Final[Mapping[str, Any]] = {"conditions": (), "order": (), "first": 1, "skip": 0}
@@ -151,6 +154,24 @@ def wanted_block(request: GraphQLRequest) -> int:
     """The latest block that the index has to have reached by an argument of the query; 0 where none names one."""
     root = _fields(request, [request.operation.selection_set])
     return max((_block_of(request, nodes[0]) for nodes in root.values()), default=0)
+
+
+def wanted_accounts(request: GraphQLRequest) -> dict[str, Address]:
+    """The accounts whose records a query asks for, by the key of each in the answer; 400 where there are too many."""
+    root = _fields(request, [request.operation.selection_set])
+    nodes = {key: nodes[0] for key, nodes in root.items() if nodes[0].name.value == ACCOUNT}
+    if len(nodes) > MAX_ACCOUNTS:
+        refuse(f"asks for more than {MAX_ACCOUNTS} accounts")
+    return {key: _account_of(request, node) for key, node in nodes.items()}
+
+
+def _account_of(request: GraphQLRequest, node: FieldNode) -> Address:
+    try:
+        return parse_address(get_argument_values(query_fields()[ACCOUNT], node, request.values)["id"])
+    except GraphQLError as error:
+        refuse(error.message)
+    except ValueError as error:
+        refuse(f"{ACCOUNT}(id) is {error}")
 
 
 def _block_of(request: GraphQLRequest, node: FieldNode) -> int:

@@ -8,12 +8,10 @@ with ``_not``, ``_gt``, ``_gte``, ``_lt``, ``_lte``, ``_in``, ``_not_in``. Resol
 
 import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from enum import StrEnum
 from functools import cache
 from typing import Any, Final, cast
 
-from bounty_protocol.types import MAX_UINT256, parse_decimal
 from graphql import (
     GraphQLArgument,
     GraphQLBoolean,
@@ -34,44 +32,14 @@ from graphql import (
 from service_common.db.hub_reads import Head
 from sqlalchemy import ColumnElement
 
+from service_api.graphql.account_type import ACCOUNT, account_field
 from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, TEXT, TEXTS, Entity
+from service_api.graphql.scalars import BIG_INT, INTEGER
 
 DEFAULT_FIRST: Final = 100
 Row = Mapping[str, Any]
 
 
-def _decimal_text(value: object) -> str:
-    return str(int(cast("Decimal", value)))
-
-
-def _amount(value: object) -> Decimal:
-    try:
-        if isinstance(value, str) and (amount := parse_decimal(value)) <= MAX_UINT256:
-            return Decimal(amount)
-    except ValueError:
-        pass
-    raise ValueError(f"an amount is a decimal string up to {MAX_UINT256}")
-
-
-def _integer(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise ValueError("must be a whole number from 0 to 9223372036854775807")
-    return value
-
-
-BIG_INT: Final = GraphQLScalarType(
-    "BigInt",
-    serialize=_decimal_text,
-    parse_value=_amount,
-    description=f"A decimal string up to {MAX_UINT256}: in TypeScript and Python a string.",
-)
-INTEGER: Final = GraphQLScalarType(
-    "Integer",
-    serialize=int,
-    parse_value=_integer,
-    description="A whole number up to 9223372036854775807, of which none in use exceeds 53 bits: in TypeScript "
-    "a number, in Python an int.",
-)
 SCALARS: Final[Mapping[str, GraphQLScalarType]] = {AMOUNT: BIG_INT, NUMBER: INTEGER, TEXT: GraphQLString}
 DIRECTION: Final = GraphQLEnumType(
     "OrderDirection", {"asc": "asc", "desc": "desc"}, description="The smallest first, or the largest."
@@ -116,6 +84,7 @@ def make_schema() -> GraphQLSchema:
         fields[name] = _single_field(types[entity.name])
         for each in former:
             fields[each] = _single_field(types[entity.name], f"Use {name}; this one goes with the next release.")
+    fields[ACCOUNT] = account_field(_one_row)
     fields["_meta"] = GraphQLField(
         GraphQLNonNull(_meta_type()),
         {"block": FROM_BLOCK},

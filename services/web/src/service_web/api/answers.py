@@ -13,6 +13,7 @@ from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.lifecycle import BountyStatus
 from bounty_protocol.foreign_json import read_object
 from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.accounts import AccountRecord
 from bounty_protocol.wire.bounties import MAX_LIMIT, BountyDetail, BountyList
 from bounty_protocol.wire.delivery import DeliveryKey
 from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
@@ -131,6 +132,10 @@ class Api:
                 read_rows(data, "roster_members", rows.MemberRow),
             ),
         )
+
+    def record(self, account: Address) -> KeptAnswer[AccountRecord]:
+        """What an account did; ``ApiAbsent`` of an API of an earlier release."""
+        return self._client.ask(Question(f"/api/accounts/{account}"), _shape(AccountRecord))
 
     def awarded(self) -> KeptAnswer[tuple[rows.BountyRow, ...]]:
         """The newest awarded bounties, at most a hundred."""

@@ -63,7 +63,13 @@ def guardians_page(deps: Dependencies, fresh: Freshness) -> GuardiansPage:
         Guardian(each, found.get(each.guardian_address, Conduct(0, 0, None)), _is_silent(each, now))
         for each in (roster.members if roster else ())
     )
-    return GuardiansPage(deployment, roster, guardians, versions, len(counted), is_cut, now)
+    ordered = tuple(sorted(guardians, key=_by_conduct))
+    return GuardiansPage(deployment, roster, ordered, versions, len(counted), is_cut, now)
+
+
+def _by_conduct(guardian: Guardian) -> tuple[int, int, str]:
+    """The fewest missed Verdicts first, then who was seen last."""
+    return guardian.conduct.missed, -(guardian.member.last_active_at or 0), guardian.member.guardian_address
 
 
 def _counted(decided: tuple[BountyRow, ...], verdicts: tuple[VerdictRow, ...]) -> tuple[BountyRow, ...]:

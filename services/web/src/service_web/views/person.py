@@ -7,9 +7,11 @@ from typing import Final
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BountyId, UnixSeconds
+from bounty_protocol.wire.accounts import AccountRecord
 from bounty_protocol.wire.deployment import Deployment
 
 from service_web.api.answers import PersonRows
+from service_web.api.client import ApiAbsent
 from service_web.api.rows import BountyRow
 from service_web.challenge import NO_TITLE, Title
 from service_web.dependencies import Dependencies
@@ -46,6 +48,8 @@ class PersonPage:
     waiting: tuple[WaitingAct, ...]
     is_guardian: bool
     now: UnixSeconds
+    record: AccountRecord | None = None
+    """What it did; None where the API has none."""
 
     def title(self, bounty_id: BountyId) -> Title:
         """Of a bounty that is named on the page."""
@@ -71,7 +75,15 @@ def person_page(deps: Dependencies, account: Address, fresh: Freshness) -> Perso
     stages = {each: stage_of(row, now, has_submissions=True) for each, row in bounties.items()}
     is_guardian = deployment.guardian_roster is not None and account in deployment.guardian_roster.accounts
     waiting = waiting_for(account, found, bounties, to_judge, now)
-    return PersonPage(account, deployment, shown, bounties, titles, stages, waiting, is_guardian, now)
+    record = _record(deps, account, fresh)
+    return PersonPage(account, deployment, shown, bounties, titles, stages, waiting, is_guardian, now, record)
+
+
+def _record(deps: Dependencies, account: Address, fresh: Freshness) -> AccountRecord | None:
+    try:
+        return fresh.of(deps.api.record(account))
+    except ApiAbsent:
+        return None
 
 
 def _to_judge(deps: Dependencies, account: Address, found: PersonRows) -> tuple[BountyId, ...]:

@@ -1,0 +1,41 @@
+"""What an account did, as a field of a query: the shape of ``GET /api/accounts/{account_address}``."""
+
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from inspect import cleandoc
+from typing import Any, Final
+
+from bounty_protocol.shapes import Part, parts
+from bounty_protocol.types import TokenAmount
+from bounty_protocol.wire.accounts import AccountRecord
+from graphql import GraphQLArgument, GraphQLField, GraphQLNonNull, GraphQLObjectType, GraphQLString
+
+from service_api.graphql.scalars import BIG_INT, INTEGER
+
+ACCOUNT: Final = "account"
+
+
+def account_field(resolve: Callable[..., Any]) -> GraphQLField:
+    """The field at the top of a query; ``resolve`` finds the record that was loaded for it."""
+    record = _type_of(AccountRecord)
+    address = GraphQLArgument(GraphQLNonNull(GraphQLString), description="The account's address.")
+    return GraphQLField(GraphQLNonNull(record), {"id": address}, resolve=resolve, description=_about(AccountRecord))
+
+
+def _type_of(shape: type) -> GraphQLObjectType:
+    fields = {part.name: _field(part) for part in parts(shape)}
+    return GraphQLObjectType(shape.__name__, fields, description=_about(shape))
+
+
+def _field(part: Part) -> GraphQLField:
+    kind: Any = part.kind
+    shown: Any = {TokenAmount: BIG_INT, int: INTEGER}.get(kind, GraphQLString)
+    about = part.note.description or part.name.replace("_", " ").capitalize() + "."
+    if is_dataclass(kind):
+        shape: type = part.kind
+        shown, about = _type_of(shape), _about(shape)
+    return GraphQLField(shown if part.nullable else GraphQLNonNull(shown), description=about)
+
+
+def _about(shape: type) -> str:
+    return " ".join(cleandoc(shape.__doc__ or "").replace("``", "").split())

@@ -1,0 +1,29 @@
+"""``GET /api/accounts/{account_address}``."""
+
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import parse_address
+from bounty_protocol.wire.accounts import AccountRecord
+from flask import Response
+from service_common.web.authentication import public, read_query
+from service_common.web.operations import Routes, described
+from service_common.web.parsing import parse
+from service_common.web.versions import json_version, versioned
+
+from service_api.dependencies import dependencies
+from service_api.usecases.show_account import show_account
+
+routes = Routes("accounts", __name__, url_prefix="/api/accounts", description="What accounts did")
+
+
+@routes.route("/<account_address>", methods=["GET"])
+@routes.response(200, AccountRecord, versioned=True)
+@described("bounty_projection_unavailable")
+@public
+def get_account(account_address: str) -> Response:
+    """What an account did as Poster, Solver and Guardian, of its newest thousand bounties in each role.
+
+    Accounts cost nothing, so that an empty record says nothing.
+    """
+    read_query(allowed=frozenset())
+    account = parse(account_address, parse_address, path="account_address")
+    return versioned(lambda: json_version(to_json(show_account(dependencies(), account))))
