@@ -65,9 +65,11 @@ def receiver() -> Iterator[Receiver]:
     made.server.close()
 
 
-def run(folder: Path, program: str, *arguments: str, fails: bool = False, **variables: str) -> str:
+def run(
+    folder: Path, program: str, *arguments: str, fails: bool = False, variables: dict[str, str] | None = None
+) -> str:
     command = [sys.executable, str(EXAMPLES / f"{program}.py"), *arguments]
-    environment = {"PATH": os.environ["PATH"], **variables}
+    environment = {"PATH": os.environ["PATH"], **(variables or {})}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode != 0) is fails, done.stderr
     return done.stdout
@@ -81,12 +83,12 @@ def test_chat__of_new_bounties__gets_each_once_and_mentions_nobody(
     pages.ledger.add(page=page_of(title="Of another kind"))
     feed, where = f"{address}/feed.json?tag=parser", {"CHAT_ADDRESS": f"{receiver.server.url}/hook/T0"}
     receiver.refuses = True
-    run(tmp_path, "to_chat", chat, feed, fails=True, **where)
+    run(tmp_path, "to_chat", chat, feed, fails=True, variables=where)
     receiver.refuses = False
-    run(tmp_path, "to_chat", chat, feed, **where)
-    run(tmp_path, "to_chat", chat, feed, **where)
+    run(tmp_path, "to_chat", chat, feed, variables=where)
+    run(tmp_path, "to_chat", chat, feed, variables=where)
     pages.ledger.add(page=page_of(title="Second", tags="parser"))
-    run(tmp_path, "to_chat", chat, feed, **where)
+    run(tmp_path, "to_chat", chat, feed, variables=where)
     first, second = receiver.got
     assert b"Second" in second.body
     if chat == "slack":
@@ -109,7 +111,7 @@ def test_chat__of_a_hostile_title__is_one_message(
     pages.ledger.add(page=page_of(title=title))
     for chat in ("slack", "discord", "ntfy"):
         (tmp_path / "seen.json").unlink(missing_ok=True)
-        run(tmp_path, "to_chat", chat, f"{address}/feed.json", CHAT_ADDRESS=receiver.server.url)
+        run(tmp_path, "to_chat", chat, f"{address}/feed.json", variables={"CHAT_ADDRESS": receiver.server.url})
     assert len(receiver.got) == 3
 
 
@@ -133,8 +135,8 @@ def test_issues__of_a_tag__are_opened_once_whoever_runs_it(
         pages.ledger.add(page=page_of(title=f"Number {number} @octocat `x`", tags="parser, csv"))
     token = {"GITHUB_TOKEN": "made-here", "GITHUB_REPOSITORY": "owner/name", "GITHUB_API_URL": receiver.server.url}
     feed = f"{address}/feed.json?tag=parser"
-    run(tmp_path, "to_issues", feed, **token)
-    run(tmp_path, "to_issues", feed, **token)  # nothing was remembered here
+    run(tmp_path, "to_issues", feed, variables=token)
+    run(tmp_path, "to_issues", feed, variables=token)  # nothing was remembered here
     assert len(receiver.issues) == 3
     assert receiver.posted()[0].headers["authorization"] == "Bearer made-here"
     assert receiver.issues[0]["labels"] == ["bounty", "parser", "csv"]
