@@ -7,6 +7,7 @@ from typing import Final
 import psycopg
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import BlockNumber
+from service_api.searching import folded_page
 from service_indexer.follower import advance
 from service_indexer.writer import Writer, only_writer
 
@@ -20,7 +21,7 @@ PARTS: Final = 10
 """The copy is timed in so many parts of the same number of blocks."""
 _CONNECTIONS: Final = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend'"
 _PAGES: Final = "COPY app.challenge_pages (spec_commitment, content, submission_deadline) FROM STDIN"
-_SUMMARIES: Final = "COPY app.challenge_summaries (spec_commitment, title, summary) FROM STDIN"
+_SUMMARIES: Final = "COPY app.challenge_summaries (spec_commitment, title, summary, folded, grams) FROM STDIN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +108,5 @@ def _write_pages(database: Database, population: Population) -> None:
                     copy.write_row((commitment, page.content, page.deadline))
             with cursor.copy(_SUMMARIES) as copy:
                 for commitment, page in keyed:
-                    copy.write_row((commitment, page.title, page.summary))
+                    kept = folded_page(page.title, page.summary)
+                    copy.write_row((commitment, page.title, page.summary, *kept))

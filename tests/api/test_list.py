@@ -11,6 +11,7 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import BountyId
 from bounty_protocol.wire.cursor import BountySort, Cursor
+from service_api.searching import MOST_FOLDED, fold, folded_page, grams
 from service_api.usecases.pages import fill_summaries, store_page
 from service_common.db import app as t
 from service_common.db.engine import writing
@@ -68,7 +69,10 @@ def test_items__of_pages_that_are_here__have_their_title_and_summary(service: Se
     ("search", "found"),
     [
         ("hinge", True), ("HINGE", True), ("printable hinge", True), ("hinge printable", True), ("hinges", False),
-        ('"printable hinge"', True), ('"hinge printable"', False), ("hinge -printable", False), ("hinge zebra", False),
+        ("hing", True), ("ntab", True), ("print hin", True), ("hinge,", True), ("(hinge)", True), ("a", True),
+        ("le", False),
+        ('"printable hinge"', True), ('"hinge printable"', False), ("hinge -printable", False), ("hinge -zebra", True),
+        ("hinge zebra", False), ('"able hin"', True), ('-"able hin"', False), ("ＨＩＮＧＥ", True),
         ("'); DROP TABLE app.challenge_pages; --", False), ("%", True), ("hinge & | !", True), (":*", True),
     ],
 )  # fmt: skip
@@ -76,6 +80,44 @@ def test_search__in_titles_and_summaries__finds_words(service: Service, word: st
     bounty_id = published(service, f"A printable hinge {word}")
     expected = [str(bounty_id)] if found else []
     assert ids(service, f"search={quote(f'{word} {search}')}") == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "search", "found"),
+    [
+        ("住所を正規化する", "住所", True), ("住所を正規化する", "正規", True), ("住所を正規化する", "所住", False),
+        ("住所を正規化する", "住所 正規化", True), ("ค้นหาที่อยู่", "ที่อยู่", True),
+        ("주소 정규화", "주소", True), ("주소 정규화", "규화", True),
+        ("Straße und Maß", "strasse", True), ("STRASSE", "straße", True), ("Café", "cafe\u0301", True),
+        ("Ένας αναλυτής", "ΑΝΑΛΥΤΉΣ", True), ("Разбор адресов", "адрес", True), ("Разбор адресов", "адресок", False),
+        ("مدقق العناوين", "عنا", True), ("A parser of CSV", "parse", True), ("Parsing", "parser", False),
+    ],
+)  # fmt: skip
+def test_search__in_any_script__finds_parts_of_words(
+    service: Service, word: str, title: str, search: str, found: bool
+) -> None:
+    bounty_id = published(service, f"{title} {word}")
+    assert ids(service, f"search={quote(f'{search} {word}')}") == ([str(bounty_id)] if found else [])
+
+
+def test_search__of_a_row_of_the_release_before__finds_whole_words_until_it_is_filled(
+    service: Service, word: str
+) -> None:
+    bounty_id = published(service, f"A parser {word}")
+    summaries = t.challenge_summaries
+    with writing(service.dependencies.engine) as connection:
+        connection.execute(update(summaries).where(summaries.c.title.contains(word)).values(folded=None, grams=None))
+    assert ids(service, f"search=parser+{word}") == [str(bounty_id)]
+    assert ids(service, f"search=pars+{word}") == []
+    fill_summaries(service.dependencies.engine)
+    assert ids(service, f"search=pars+{word[:-1]}") == [str(bounty_id)]
+
+
+def test_page__of_letters_that_fold_to_many__is_kept_within_bounds() -> None:
+    kept = folded_page("\ufdfa" * 200, "\ufdfa" * 2_000)
+    assert len(kept.folded) == MOST_FOLDED
+    assert len(kept.grams) <= 2 * MOST_FOLDED
+    assert all(-(2**31) <= number < 2**31 for number in grams(fold("".join(map(chr, range(0x4E00, 0x4F00))))))
 
 
 @pytest.mark.parametrize("search", ["", "x" * 201, "a\x00b", "a\nb"])

@@ -35,6 +35,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("0012_open_times", "UPDATE hub_index.open_bounties AS kept SET "): "columns that the release before does not read",
     ("0013_pending", "CREATE INDEX submission_envelopes_pending ON app.submission_envelopes "): _EMPTY,
     ("0013_pending", "CREATE INDEX challenge_pages_pending ON app.challenge_pages "): _EMPTY,
+    ("0024_search", "CREATE INDEX challenge_summaries_grams ON app.challenge_summaries "): _EMPTY,
     ("0023_tags", "CREATE INDEX challenge_summaries_tags ON app.challenge_summaries "): _EMPTY,
     ("0016_retractions", "UPDATE webhooks.deliveries AS d SET sent_block "): "what is up to the change was looked at",
 }

@@ -64,4 +64,5 @@ def shown(webhook_id: str, sent: Mapping[str, Any]) -> dict[str, Any]:
         "created_at": "2026-01-01T00:00:00Z",
         "failure_count": 0,
         **dict.fromkeys(moments),
+        **{name: sent[name] for name in ("bounties_matching",) if name in sent},
     }

@@ -97,3 +97,4 @@ def test_page__made_of_fields__is_what_was_filled_in(in_node: str) -> None:
     assert (page.escrow_amount, page.judging_window_seconds) == (12_500_000, 259_200)
     assert page.acceptance_criteria == ("`make test` exits with 0", 'no "quotes" are lost: # not this\u2028either')
     assert (page.deliverables, page.contact) == (("src/parse.py",), "a@b.example")
+    assert page.tags == ("parser", "csv")

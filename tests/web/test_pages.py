@@ -341,7 +341,10 @@ def test_find__a_number_or_an_address__leads_there(pages: Pages) -> None:
     for asked, place in (("7", "/bounties/7"), ("+%237+", "/bounties/7"), (POSTER, f"/people/{POSTER}")):
         answer = pages.get(f"/find?q={asked}")
         assert (answer.status_code, answer.headers["Location"]) == (303, place)
-    for asked in ("", "0x12", "7.5", "-1", "//evil.example", "9999999999999999999", "<script>"):
+    for asked in ("parser", "7.5", "%3Cscript%3E", "%2F%2Fevil.example"):
+        answer = pages.get(f"/find?q={asked}")
+        assert (answer.status_code, answer.headers["Location"]) == (303, f"/?show=all&search={asked}")
+    for asked in ("", "0x12", "0xzz", "9999999999999999999"):
         answer = pages.get(f"/find?q={asked}")
         assert answer.status_code == 404
         assert b"<script" not in answer.data

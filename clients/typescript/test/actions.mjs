@@ -56,6 +56,7 @@ const FILLED = {
   deliverables: "src/parse.py",
   language: "",
   contact: "a@b.example",
+  tags: "Parser, csv",
   body: "# What\r\nText.\n\n",
 };
 
@@ -76,6 +77,9 @@ acceptance_criteria:
 deliverables:
   - "src/parse.py"
 contact: "a@b.example"
+tags:
+  - "parser"
+  - "csv"
 ---
 # What
 Text.
@@ -107,7 +111,7 @@ test("an issue of a list's entry stands beside the list, one of another name now
   const issue = { path: "acceptance_criteria[1]", message: "must not be empty" };
   assert.deepEqual(actions.placed(issue, 0), { field: "criteria", text: "Entry 2: Must not be empty" });
   const before = actions.linesBeforeText(actions.pageOf(FILLED, TOKEN));
-  const text = { path: "body", message: "Line 16: is vague" };
+  const text = { path: "body", message: "Line 19: is vague" };
   assert.deepEqual(actions.placed(text, before), { field: "body", text: "Line 2: Is vague" });
   assert.equal(actions.placed({ path: "version", message: "m" }, 0), undefined);
 });

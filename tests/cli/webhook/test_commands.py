@@ -39,6 +39,11 @@ def add(subscriber: Terminal, *more: str, code: int = 0) -> Ran:
         (("--all",), {"all_bounties": True, "finality": "finalized"}),
         (("--bounty", "7", "--unsafe"), {"bounty_id": "7", "finality": "unsafe"}),
         (("--account", ADDRESS), {"account_address": ADDRESS}),
+        (("--tag", "csv"), {"bounties_matching": {"tag": "csv"}}),
+        (
+            ("--search", "parser", "--min-award", "100.00", "--poster-address", ADDRESS),
+            {"bounties_matching": {"search": "parser", "min_award": "100000000", "poster_address": ADDRESS}},
+        ),
     ],
 )
 def test_add__of_each_choice__registers_it_and_keeps_the_secret_in_a_file(

@@ -75,7 +75,7 @@ def webhook_add(
     Refuses:  other than one of --account, --bounty, --all and a search; an address that is not https with a public
               name; more webhooks than an account may have; a file for the secret that exists
     Examples: service-cli webhook:add --url https://receiver.example --bounty 7
-              service-cli webhook:add --url https://receiver.example --search parser --min-award 100.00
+              service-cli webhook:add --url https://receiver.example/csv --tag csv
     """
     from bounty_protocol.domain.shorthand import read_amount
     from bounty_protocol.types import TokenAmount

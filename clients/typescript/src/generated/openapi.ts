@@ -717,7 +717,7 @@ export interface components {
             max_award?: components["schemas"]["Amount"];
             min_award?: components["schemas"]["Amount"];
             poster_address?: components["schemas"]["Address"];
-            /** @description Words, at most 200 characters; each must occur. */
+            /** @description Words, parts of them, or quoted text; each must occur. */
             search?: string;
             /** @description A tag of a challenge page. */
             tag?: string;
@@ -1540,7 +1540,7 @@ export interface operations {
             query?: {
                 poster_address?: components["schemas"]["Address"];
                 guardian_address?: components["schemas"]["Address"];
-                /** @description Words, at most 200 characters; each must occur. */
+                /** @description Words, parts of them, or quoted text; each must occur. */
                 search?: string;
                 /** @description A tag of a challenge page. */
                 tag?: string;

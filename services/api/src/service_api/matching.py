@@ -7,7 +7,9 @@ from bounty_protocol.domain.lifecycle import BountyStatus
 from bounty_protocol.wire.bounties import BountyFilter
 from service_common.db import app
 from service_common.db import hub_index as t
-from sqlalchemy import ColumnElement, Numeric, exists, func, literal
+from sqlalchemy import ColumnElement, Numeric, exists, literal
+
+from service_api.searching import has_terms
 
 AWARD: Final = t.bounties.c.escrow_amount - t.bounties.c.protocol_fee - t.bounties.c.guardian_fee
 IS_FINAL: Final = t.finalizations.c.bounty_id.is_not(None)
@@ -24,12 +26,6 @@ SOURCE: Final = (
 """A bounty with what is known of its end, too."""
 
 
-def has_words(words: str) -> ColumnElement[bool]:
-    """Whether a page has these words in its title or summary."""
-    found: ColumnElement[bool] = TEXTS.words.op("@@")(func.websearch_to_tsquery("simple", words))
-    return found
-
-
 def has_tag(tag: str) -> ColumnElement[bool]:
     """Whether a page has this tag."""
     return TEXTS.tags.contains([tag])
@@ -42,7 +38,7 @@ def _pinned(guardian: str) -> ColumnElement[bool]:
 
 TERMS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "poster_address": lambda poster: t.bounties.c.poster == poster,
-    "search": has_words,
+    "search": has_terms,
     "tag": has_tag,
     "min_award": lambda least: literal(least, Numeric) <= AWARD,
     "max_award": lambda most: literal(most, Numeric) >= AWARD,

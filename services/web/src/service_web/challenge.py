@@ -13,9 +13,10 @@ from threading import Lock
 from typing import Final
 
 from bounty_protocol.clock import Clock
-from bounty_protocol.domain.challenge import MAX_SUMMARY, MAX_TAGS, MAX_TITLE, ChallengePage, parse_challenge
+from bounty_protocol.domain.challenge import MAX_SUMMARY, MAX_TITLE, ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.domain.tags import MAX_TAGS
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId, Bytes32
 from bounty_protocol.wire.bounties import BountyDetail

@@ -13,6 +13,7 @@ from typing import Any, Final
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES, FrontmatterError, split_document
 from bounty_protocol.domain.reading import FieldReader
 from bounty_protocol.domain.shorthand import read_amount, read_moment, read_span, strictly
+from bounty_protocol.domain.tags import MAX_TAG, MAX_TAGS, TAG_PATTERN, parse_tag
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import MAX_INT64, TokenAmount, UnixSeconds, parse_amount, parse_decimal, parse_unix_seconds
 
@@ -22,11 +23,7 @@ MAX_SUMMARY: Final = 2_000
 MAX_ENTRIES: Final = 50
 MAX_ENTRY: Final = 2_000
 MAX_CONTACT: Final = 200
-MAX_TAGS: Final = 5
 LANGUAGE_PATTERN: Final = "[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,4}"
-MAX_TAG: Final = 30
-TAG_PATTERN: Final = "[a-z0-9]+(-[a-z0-9]+)*"
-"""A word that fits into an address, and that no letter of another script looks like."""
 AMOUNT_PATTERN: Final = "[1-9][0-9]{0,77}"
 SECONDS_PATTERN: Final = "[1-9][0-9]{0,18}"
 
@@ -85,13 +82,6 @@ def _positive_seconds(text: str) -> UnixSeconds:
 def _language(text: str) -> str:
     if re.fullmatch(LANGUAGE_PATTERN, text) is None:
         raise ValueError("must be a language tag such as en or pt-BR")
-    return text
-
-
-def parse_tag(text: str) -> str:
-    """A tag: lowercase letters and digits, perhaps with single hyphens between them."""
-    if len(text) > MAX_TAG or re.fullmatch(TAG_PATTERN, text) is None:
-        raise ValueError(f"must be a word of 1 to {MAX_TAG} lowercase letters a-z and digits, with hyphens between")
     return text
 
 

@@ -8,7 +8,6 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Final, NamedTuple, NewType
 
-from bounty_protocol.domain.challenge import TAG_PATTERN, parse_tag
 from bounty_protocol.domain.hub_notice import (
     MAX_SIGNATURE_BYTES,
     NoticeReason,
@@ -17,6 +16,7 @@ from bounty_protocol.domain.hub_notice import (
 )
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.public_keys import parse_public_key
+from bounty_protocol.domain.tags import TAG_PATTERN, parse_tag
 from bounty_protocol.types import (
     MAX_INT64,
     Address,
@@ -203,7 +203,12 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
         lambda text: base64.b64decode(text, validate=True),
     ),
     Cursor: _text(None, "next_cursor of the page before.", None, parse_cursor),
-    SearchText: _text(None, f"Words, at most {MAX_SEARCH} characters; each must occur.", None, _search_text),
+    SearchText: _text(
+        None,
+        "Words, parts of them, or quoted text; each must occur.",
+        f"^[^\\u0000-\\u001f\\u007f]{{1,{MAX_SEARCH}}}$",
+        _search_text,
+    ),
     Tag: _text(None, "A tag of a challenge page.", f"^{TAG_PATTERN}$", lambda text: Tag(parse_tag(text))),
     NoticeReason: _one_of("NoticeReason", NoticeReason),
     NoticeSignature: _text(

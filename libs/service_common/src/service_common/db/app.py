@@ -56,11 +56,14 @@ challenge_summaries = Table(
     Column("title", Text, nullable=False),
     Column("summary", Text, nullable=False),
     Column("tags", ARRAY(Text), nullable=False, server_default="{}"),
+    Column("folded", Text),
+    Column("grams", ARRAY(Integer)),
     Column(
         "words", TSVECTOR, Computed("to_tsvector('simple', title || ' ' || summary)", persisted=True), nullable=False
     ),
     Index("challenge_summaries_words", "words", postgresql_using="gin"),
     Index("challenge_summaries_tags", "tags", postgresql_using="gin"),
+    Index("challenge_summaries_grams", "grams", postgresql_using="gin"),
 )
 """Summaries of pages for lists and search: written with the page, from bytes that hash to the commitment."""
 processed_approvals = Table(

@@ -36,7 +36,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from service_api.dependencies import Dependencies
-from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, SOURCE, TEXTS, has_tag, has_words
+from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, SOURCE, TEXTS, has_tag
+from service_api.searching import has_terms
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
 
 MAX_COUNTED: Final = 1_000
@@ -77,7 +78,7 @@ def _searched(facts: HubFacts, query: BountyQuery) -> ColumnElement[bool] | None
     the newest first, for the few that have it. Those of a frequent word it finds soon that way. Pages that nobody
     funded do not count: a thousand of them with a rare word would make it a frequent one that no bounty has.
     """
-    asked = [] if query.search is None else [has_words(query.search)]
+    asked = [] if query.search is None else [has_terms(query.search)]
     asked += [] if query.tag is None else [has_tag(query.tag)]
     if not asked:
         return None

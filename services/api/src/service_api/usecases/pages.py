@@ -9,6 +9,7 @@ from service_common.db.engine import reading, writing
 from sqlalchemy import Connection, Engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
+from service_api.searching import folded_page
 from service_api.usecases.pending import ROW_BYTES
 
 BATCH = 500
@@ -36,9 +37,11 @@ def store_page(engine: Engine, commitment: Bytes32, page: bytes, challenge: Chal
 
 
 def fill_summaries(engine: Engine) -> int:
-    """Summarize pages that a release before stored; how many there were. Bytes that do not hash are left alone."""
+    """Summarize pages that a release before stored, or that it summarized without what search needs; how many there
+    were. Bytes that do not hash are left alone."""
     p, s = t.challenge_pages.c, t.challenge_summaries.c
-    missing = select(p.spec_commitment, p.content).where(~exists().where(s.spec_commitment == p.spec_commitment))
+    whole = exists().where(s.spec_commitment == p.spec_commitment, s.folded.is_not(None))
+    missing = select(p.spec_commitment, p.content).where(~whole)
     found, filled, last = 0, 0, ""
     while filled < BATCH:
         with writing(engine) as connection:
@@ -64,6 +67,7 @@ def _fill(connection: Connection, commitment: Bytes32, page: bytes) -> bool:
 
 def summarize(connection: Connection, commitment: Bytes32, challenge: ChallengePage) -> None:
     """Write what lists show of a page."""
-    shown = {"title": challenge.title, "summary": challenge.summary, "tags": list(challenge.tags)}
+    found = folded_page(challenge.title, challenge.summary)._asdict()
+    shown = {"title": challenge.title, "summary": challenge.summary, "tags": list(challenge.tags), **found}
     statement = insert(t.challenge_summaries).values(spec_commitment=commitment, **shown)
     connection.execute(statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=shown))

@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Final
+from urllib.parse import urlencode
 
 from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
 from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.values import MAX_SEARCH
 from flask import Blueprint, Response, redirect, render_template
 from service_common.web.authentication import public, public_body, read_query
 from service_common.web.callers import callers
@@ -88,7 +90,7 @@ def get_people() -> PlainResponse:
 @routes.get("/find")
 @public
 def find() -> PlainResponse:
-    """Where a bounty's number or an account's address is shown."""
+    """Where a bounty's number or an account's address is shown; other words are searched for in all bounties."""
     text = read_query(allowed=frozenset({"q"})).get("q", "").strip()
     number = re.fullmatch(r"#?([1-9][0-9]{0,18})", text)
     if number is not None:
@@ -96,6 +98,8 @@ def find() -> PlainResponse:
     try:
         return redirect(f"/people/{parse_address(text)}", 303)
     except ValueError:
+        if text and not text.lower().startswith("0x"):
+            return redirect(f"/?{urlencode({'show': filters.Filter.ALL.value, 'search': text[:MAX_SEARCH]})}", 303)
         response = Response(render_template("find.html", notices=(), query=text[:100]), 404, mimetype=HTML)
         response.headers["Cache-Control"] = "no-store"
         return response

@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Final, TypeVar
 from urllib.parse import urlencode
 
-from bounty_protocol.domain.challenge import parse_tag
 from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.domain.tags import parse_tag
 from bounty_protocol.types import MAX_UINT256, parse_address
 from bounty_protocol.wire.cursor import BountySort, parse_cursor
 from bounty_protocol.wire.deployment import TokenDescription
