@@ -60,7 +60,7 @@ def get_list() -> PlainResponse:
     values = read_query(allowed=filters.PARAMETERS)
     search = filters.read_search(values, dependencies().api.deployment().value.escrow_token)
     if not all(values.values()):
-        return redirect(search.address(cursor=search.cursor), 303)
+        return redirect(search.address(place=search.place), 303)
 
     def make(fresh: Freshness) -> dict[str, object]:
         deps = dependencies()

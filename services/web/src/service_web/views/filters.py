@@ -69,7 +69,40 @@ NAMES: Final = {
 FIELDS: Final = tuple(NAMES)
 FOLLOWED: Final = frozenset(FIELDS) - {"solver"}
 """Those that a bounty's terms and page decide when it is created: what a feed or a webhook follows."""
-PARAMETERS: Final = frozenset({"show", "sort", "cursor", *FIELDS})
+PARAMETERS: Final = frozenset({"show", "sort", "cursor", "page", "back", *FIELDS})
+MOST_BACK: Final = 10
+"""Cursors of the pages before that an address keeps, so that one can go back without a script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the list a page is: the API's cursor, and as the reader's address has it which page that is, and the
+    cursors of those before it from the second on."""
+
+    cursor: str | None = None
+    page: int = 1
+    back: tuple[str, ...] = ()
+
+    def after(self, cursor: str) -> "Place":
+        """The next page."""
+        back = self.back if self.cursor is None else (*self.back, self.cursor)[-MOST_BACK:]
+        return Place(cursor, self.page + 1, back)
+
+    def before(self) -> "Place | None":
+        """The page before; None for the first one, and where its cursor is not known any more."""
+        if self.page == 2:
+            return Place()
+        return Place(self.back[-1], self.page - 1, self.back[:-1]) if self.cursor is not None and self.back else None
+
+    def values(self) -> dict[str, str]:
+        """What the address has of it."""
+        if self.cursor is None:
+            return {}
+        back = {"back": "~".join(self.back)} if self.back else {}
+        return {"cursor": self.cursor, **({"page": str(self.page)} if self.page > 1 else {}), **back}
+
+
+FIRST: Final = Place()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +123,7 @@ class Search:
 
     chosen: Filter
     sort: BountySort
-    cursor: str | None
+    place: Place
     texts: Mapping[str, str]
     problems: Mapping[str, str]
     query: Mapping[str, str]
@@ -101,20 +134,20 @@ class Search:
         texts = [Set(gettext(NAMES[name]), text, self._without(name)) for name, text in self.texts.items()]
         if self.sort is BountySort.NEWEST:
             return tuple(texts)
-        plain = Search(self.chosen, BountySort.NEWEST, None, self.texts, {}, {})
+        plain = Search(self.chosen, BountySort.NEWEST, FIRST, self.texts, {}, {})
         return (*texts, Set(gettext(SORTS[self.sort]), "", plain.address()))
 
     def _without(self, name: str) -> str:
         texts = {each: text for each, text in self.texts.items() if each != name}
-        return Search(self.chosen, self.sort, None, texts, {}, {}).address()
+        return Search(self.chosen, self.sort, FIRST, texts, {}, {}).address()
 
-    def address(self, chosen: Filter | None = None, cursor: str | None = None) -> str:
+    def address(self, chosen: Filter | None = None, place: Place = FIRST) -> str:
         """The one address of this state, or of its neighbour with other bounties or another page."""
         shown = chosen or self.chosen
         values = {} if shown is Filter.OPEN else {"show": shown.value}
         values |= {name: self.texts[name] for name in FIELDS if name in self.texts}
         values |= {} if self.sort is BountySort.NEWEST else {"sort": self.sort.value}
-        values |= {} if cursor is None else {"cursor": cursor}
+        values |= place.values()
         return f"/?{urlencode(values)}" if values else "/"
 
     def feed(self, name: str) -> str | None:
@@ -124,7 +157,7 @@ class Search:
 
     def cleared(self) -> str:
         """The address without the fields."""
-        return Search(self.chosen, self.sort, None, {}, {}, {}).address()
+        return Search(self.chosen, self.sort, FIRST, {}, {}, {}).address()
 
 
 def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
@@ -144,12 +177,25 @@ def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
         for lower, upper, problem in _RANGES
         if lower in read and upper in read and int(read[lower]) > int(read[upper])
     }
-    cursor = values.get("cursor") or None
-    if cursor is not None and not _continues(cursor, sort):
-        cursor = None
+    place = _place(values, sort)
+    if place is None:
         problems["cursor"] = gettext("This address does not continue the list. It is shown from its first page.")
     query = {**FILTERS[chosen].query, "sort": sort.value} | _asked(read)
-    return Search(chosen, sort, cursor, texts, problems, query)
+    return Search(chosen, sort, place or FIRST, texts, problems, query)
+
+
+def _place(values: Mapping[str, str], sort: BountySort) -> Place | None:
+    """The place that an address names; None where its cursor does not continue the list. Which page that is, is what the
+    address says: where that cannot be read, or there is none, the page is shown without its number."""
+    cursor = values.get("cursor") or None
+    if cursor is None:
+        return FIRST
+    if not _continues(cursor, sort):
+        return None
+    back = tuple(each for each in values.get("back", "").split("~")[-MOST_BACK:] if _continues(each, sort))
+    number = re.fullmatch("[1-9][0-9]{0,5}", values.get("page", ""))
+    page = int(number[0]) if number else 1
+    return Place(cursor, page, back) if page > 1 and len(back) == min(page - 2, MOST_BACK) else Place(cursor)
 
 
 def _chosen(kind: type[T], text: str | None, usual: T, name: str, problems: dict[str, str]) -> T:

@@ -10,11 +10,12 @@ from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.bounties import BountyItem, BountyList
 from bounty_protocol.wire.values import Finality
 
+from service_web.api.answers import PAGE_LENGTH
 from service_web.challenge import Title, stated_title
 from service_web.dependencies import Dependencies
 from service_web.formatting import counted
 from service_web.texts import gettext
-from service_web.views.filters import Search
+from service_web.views.filters import Place, Search
 from service_web.views.freshness import Freshness
 from service_web.views.money import award_of
 from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
@@ -34,21 +35,39 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """A page of the list. ``count`` is how many bounties match on all pages, as a sentence."""
+    """A page of the list. ``count`` is how many bounties match on all pages, as a sentence; ``shown`` which of them are
+    on this one, where that is known. ``following`` and ``former`` are the addresses of the pages beside it."""
 
     listed: tuple[Listed, ...]
     count: str
+    shown: str | None
     following: str | None
+    former: str | None
     now: UnixSeconds
 
 
 def list_page(deps: Dependencies, search: Search, fresh: Freshness) -> ListPage:
     """The bounties that are looked for, after the cursor."""
-    found = fresh.of(deps.api.bounties(search.query, search.cursor))
+    place = search.place
+    found = fresh.of(deps.api.bounties(search.query, place.cursor))
     now = deps.clock.now()
     listed = tuple(_listed(deps, each, now) for each in found.items)
-    following = None if found.next_cursor is None else search.address(cursor=found.next_cursor)
-    return ListPage(listed, _count(found, is_first=search.cursor is None), following, now)
+    following = None if found.next_cursor is None else search.address(place=place.after(found.next_cursor))
+    before = place.before()
+    former = None if before is None else search.address(place=before)
+    count = _count(found, is_first=place.cursor is None)
+    return ListPage(listed, count, _shown(found, place), following, former, now)
+
+
+def _shown(found: BountyList, place: Place) -> str | None:
+    """Such as "21 to 38 of 38"; None on the only page, and where the address does not say which page it is."""
+    if not found.items or (place.cursor is None and found.next_cursor is None) or (place.cursor and place.page == 1):
+        return None
+    first = (place.page - 1) * PAGE_LENGTH + 1
+    last, total = first + len(found.items) - 1, found.total_count
+    if total is None:
+        return gettext("%(first)s to %(last)s of more than 1,000", first=first, last=last)
+    return gettext("%(first)s to %(last)s of %(total)s", first=first, last=last, total=max(total, last))
 
 
 def _listed(deps: Dependencies, item: BountyItem, now: UnixSeconds) -> Listed:
