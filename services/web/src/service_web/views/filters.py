@@ -75,7 +75,7 @@ MOST_BACK: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListPlace:
     """Where in the list a page is: the API's cursor, and as the reader's address has it which page that is, and the
     cursors of those before it from the second on."""
 
@@ -83,16 +83,16 @@ class Place:
     page: int = 1
     back: tuple[str, ...] = ()
 
-    def after(self, cursor: str) -> "Place":
+    def after(self, cursor: str) -> "ListPlace":
         """The next page."""
         back = self.back if self.cursor is None else (*self.back, self.cursor)[-MOST_BACK:]
-        return Place(cursor, self.page + 1, back)
+        return ListPlace(cursor, self.page + 1, back)
 
-    def before(self) -> "Place | None":
+    def before(self) -> "ListPlace | None":
         """The page before; None for the first one, and where its cursor is not known any more."""
         if self.page == 2:
-            return Place()
-        return Place(self.back[-1], self.page - 1, self.back[:-1]) if self.cursor is not None and self.back else None
+            return ListPlace()
+        return ListPlace(self.back[-1], self.page - 1, self.back[:-1]) if self.back else None
 
     def values(self) -> dict[str, str]:
         """What the address has of it."""
@@ -102,7 +102,7 @@ class Place:
         return {"cursor": self.cursor, **({"page": str(self.page)} if self.page > 1 else {}), **back}
 
 
-FIRST: Final = Place()
+FIRST: Final = ListPlace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Search:
 
     chosen: Filter
     sort: BountySort
-    place: Place
+    place: ListPlace
     texts: Mapping[str, str]
     problems: Mapping[str, str]
     query: Mapping[str, str]
@@ -141,7 +141,7 @@ class Search:
         texts = {each: text for each, text in self.texts.items() if each != name}
         return Search(self.chosen, self.sort, FIRST, texts, {}, {}).address()
 
-    def address(self, chosen: Filter | None = None, place: Place = FIRST) -> str:
+    def address(self, chosen: Filter | None = None, place: ListPlace = FIRST) -> str:
         """The one address of this state, or of its neighbour with other bounties or another page."""
         shown = chosen or self.chosen
         values = {} if shown is Filter.OPEN else {"show": shown.value}
@@ -184,9 +184,9 @@ def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
     return Search(chosen, sort, place or FIRST, texts, problems, query)
 
 
-def _place(values: Mapping[str, str], sort: BountySort) -> Place | None:
-    """The place that an address names; None where its cursor does not continue the list. Which page that is, is what the
-    address says: where that cannot be read, or there is none, the page is shown without its number."""
+def _place(values: Mapping[str, str], sort: BountySort) -> ListPlace | None:
+    """The place that an address names; None where its cursor does not continue the list. Where the address does not say
+    which page that is, or not so that it could be, the page is shown without its number."""
     cursor = values.get("cursor") or None
     if cursor is None:
         return FIRST
@@ -195,7 +195,7 @@ def _place(values: Mapping[str, str], sort: BountySort) -> Place | None:
     back = tuple(each for each in values.get("back", "").split("~")[-MOST_BACK:] if _continues(each, sort))
     number = re.fullmatch("[1-9][0-9]{0,5}", values.get("page", ""))
     page = int(number[0]) if number else 1
-    return Place(cursor, page, back) if page > 1 and len(back) == min(page - 2, MOST_BACK) else Place(cursor)
+    return ListPlace(cursor, page, back) if page > 1 and len(back) == min(page - 2, MOST_BACK) else ListPlace(cursor)
 
 
 def _chosen(kind: type[T], text: str | None, usual: T, name: str, problems: dict[str, str]) -> T:

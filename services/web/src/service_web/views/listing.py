@@ -15,7 +15,7 @@ from service_web.challenge import Title, stated_title
 from service_web.dependencies import Dependencies
 from service_web.formatting import counted
 from service_web.texts import gettext
-from service_web.views.filters import Place, Search
+from service_web.views.filters import ListPlace, Search
 from service_web.views.freshness import Freshness
 from service_web.views.money import award_of
 from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
@@ -59,7 +59,7 @@ def list_page(deps: Dependencies, search: Search, fresh: Freshness) -> ListPage:
     return ListPage(listed, count, _shown(found, place), following, former, now)
 
 
-def _shown(found: BountyList, place: Place) -> str | None:
+def _shown(found: BountyList, place: ListPlace) -> str | None:
     """Such as "21 to 38 of 38"; None on the only page, and where the address does not say which page it is."""
     if not found.items or (place.cursor is None and found.next_cursor is None) or (place.cursor and place.page == 1):
         return None
