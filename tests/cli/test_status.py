@@ -157,7 +157,7 @@ def test_status__of_a_poster_and_a_solver__shows_what_is_running_and_until_when(
     ledger: Ledger, api: ApiTwin, poster: Terminal, solver: Terminal, guardian: Terminal
 ) -> None:
     number, _ = ledger.fund(seconds=500, judging=5_000)
-    other, _ = ledger.fund(seconds=500, judging=5_000)
+    other, _ = ledger.fund(seconds=400, judging=5_000)  # over before the first one, whatever the clock does between
     showing(api, number, other)
     bounty = str(number)
     view = api.hub.bounty(BountyId(number))
