@@ -6,9 +6,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Timer
 from typing import Final
 
 from local_stack.toolbox import ensure_npm_package, find_npm
@@ -34,9 +37,8 @@ def start_node(
     *arguments: object, timeout: float = 120, variables: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
     """A script that has ended."""
-    npm = find_npm()
     return subprocess.run(
-        [npm[0] if len(npm) > 1 else shutil.which("node") or "node", _REPORTER, *map(str, arguments)],
+        [_node(), _REPORTER, *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -44,6 +46,43 @@ def start_node(
         cwd=PACKAGE,
         env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), **(variables or {})},
     )
+
+
+@dataclass
+class AtWork:
+    """A script that goes on."""
+
+    process: "subprocess.Popen[str]"
+
+    def line(self) -> str:
+        """The next that it prints; what it failed with where it ended."""
+        assert self.process.stdout is not None
+        found = self.process.stdout.readline().strip()
+        assert found, self.process.stderr and self.process.stderr.read()
+        return found
+
+
+@contextmanager
+def node_at_work(*arguments: object, variables: Mapping[str, str], timeout: float = 90) -> Iterator[AtWork]:
+    """A script that runs until the block ends, and at most this long."""
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), **variables}
+    process = subprocess.Popen(
+        [_node(), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PACKAGE,
+        env=environment,
+    )  # fmt: skip
+    ends = Timer(timeout, process.kill)
+    ends.start()
+    try:
+        yield AtWork(process)
+    finally:
+        ends.cancel()
+        process.kill()
+        process.communicate()
+
+
+def _node() -> str:
+    npm = find_npm()
+    return npm[0] if len(npm) > 1 else shutil.which("node") or "node"
 
 
 @cache
