@@ -25,7 +25,8 @@ def test_programs__of_a_machine__are_those_of_its_assets_or_named(
 
 
 def test_deployments__between_them__have_every_component() -> None:
-    used = {REPOSITORY / "deploy/k8s/components" / name for name in ENTRANCES}
+    entrances = [*ENTRANCES, *(f"agents/with-{name}" for name in ENTRANCES)]  # of which an overlay has one
+    used = {REPOSITORY / "deploy/k8s/components" / name for name in entrances}
     folders = list(cluster.OVERLAYS.values())
     for folder in folders:
         spec = yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8"))

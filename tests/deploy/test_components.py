@@ -55,7 +55,7 @@ def test_external_secrets__of_the_components__are_there_for_every_secret_that_a_
         for volume in (pod_spec(each) or {}).get("volumes", [])
         if "secret" in volume
     }
-    assert mounted - MADE_BY_HAND == set(of_kind("ExternalSecret")) - {"keda-redis"}
+    assert mounted - MADE_BY_HAND == set(of_kind("ExternalSecret")) - {"keda-redis", "mcp"}
 
 
 def test_certificate__of_the_public_host__is_the_secret_of_the_gateway() -> None:

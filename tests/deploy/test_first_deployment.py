@@ -82,7 +82,7 @@ def test_secrets__of_every_overlay__are_in_the_table_with_their_keys_and_made_by
                     continue
                 mounted.add(name)
                 assert asked <= table[name], name
-    assert mounted | {"keda-redis"} == set(table) == made - {"api-tls"}
+    assert mounted | {"keda-redis", "mcp"} == set(table) == made - {"api-tls"}
     assert "--from-literal" not in PAGE
 
 
