@@ -1,7 +1,7 @@
 """A child of a process with threads finds no lock that is held by a thread it does not have."""
 
 import os
-from threading import Event, Lock, Thread, Timer
+from threading import Barrier, Event, Lock, Thread, Timer
 
 import pytest
 from service_common import forking
@@ -81,3 +81,24 @@ def test_call__that_forks_itself__waits_for_nobody(library: Library) -> None:
         return os.waitpid(child, 0)[1] == 0
 
     assert BoundedCall(forks).begin().result(2.0)
+
+
+def test_forks__of_two_checks_at_once__do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a probe and a request ask the reviewer at the same moment whether its rules work."""
+    monkeypatch.setattr(forking, "MOST_SECONDS", 60.0)
+    both, ended = Barrier(2), list[int]()
+
+    def check() -> None:
+        with no_fork_during():
+            both.wait(10)
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            ended.append(os.waitpid(child, 0)[1])
+
+    threads = [Thread(target=check, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert ended == [0, 0]

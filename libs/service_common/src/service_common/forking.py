@@ -27,6 +27,8 @@ class _Calls:
     def __init__(self) -> None:
         self._changed = Condition()
         self._under_way = 0
+        self._to_fork = 0
+        """Those of the calls under way whose threads wait to fork, and so are in no library."""
         self._own = _Own()
 
     @contextmanager
@@ -44,16 +46,18 @@ class _Calls:
 
     def before_fork(self) -> None:
         """Wait until no other thread's is under way, also of those that begin meanwhile: one may wait for the answer of
-        another one."""
+        another one. A check may fork by itself; two that do at once do not wait for each other."""
         self._changed.acquire()
-        own = self._own.count  # a check may fork by itself
-        self._changed.wait_for(lambda: self._under_way <= own, MOST_SECONDS)
+        self._to_fork += self._own.count
+        self._changed.notify_all()
+        self._changed.wait_for(lambda: self._under_way <= self._to_fork, MOST_SECONDS)
 
     def after_fork(self) -> None:
+        self._to_fork -= self._own.count
         self._changed.release()
 
     def in_child(self) -> None:
-        self._changed, self._under_way = Condition(), self._own.count  # no other thread is here
+        self._changed, self._under_way, self._to_fork = Condition(), self._own.count, 0  # no other thread is here
 
 
 _CALLS: Final = _Calls()
