@@ -2,9 +2,10 @@
 
 import json
 import re
+from typing import Any
 
 from tests.campaign import size
-from tests.clients.package import PACKAGE, programs, run_node
+from tests.clients.package import PACKAGE, built, programs, run_node
 
 STEP = size(12, 1)
 """Every how many-th public name is made ``any``; each takes a second."""
@@ -34,3 +35,12 @@ def test_sources__of_pages_and_programs__assert_no_type_that_the_client_refuses(
 def code_of(source: str) -> str:
     """Without comments and texts."""
     return re.sub(r"/\*.*?\*/|//[^\n]*|\"[^\"\n]*\"|`[^`]*`", "", source, flags=re.DOTALL)
+
+
+def test_names__of_the_package__have_a_comment_and_a_type_that_can_be_read() -> None:
+    """What an editor shows of each. The three that name the whole ABI are as long as it is."""
+    shown: dict[str, dict[str, Any]] = json.loads(run_node(built() / "test/documented.mjs"))
+    assert len(shown) > 100
+    assert [name for name, each in shown.items() if not each["comment"]] == []
+    long = {name for name, each in shown.items() if each["letters"] > 1_100}
+    assert long == {"hubAbi", "hubCall", "hubEvents"}

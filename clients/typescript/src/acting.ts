@@ -32,10 +32,10 @@ export {
   readBounty,
 } from "./hub.js";
 export type { AccountReader, EncodedCall, FundingPath, FundingTypedData } from "./hub.js";
-export type { HubFunction, HubReader, TokenDomain } from "./hub.js";
+export type { HubArguments, HubEvent, HubFunction, HubReader, HubWrite, TokenDomain } from "./hub.js";
 export { NOTICE_STATES, inEffect, latestOfEach, noticeReader } from "./notices.js";
 export { noticeTypedData, parseNotice, whyVoid } from "./notices.js";
-export type { HubNotice, NoticeReader } from "./notices.js";
+export type { CallingClient, HubNotice, NoticeReader } from "./notices.js";
 export { approvalTypedData, authorizationHeader, canonicalQuery, signRequest } from "./requests.js";
 export type {
   ApprovalTypedData,

@@ -22,6 +22,7 @@ export interface ArtifactDirectory {
   readonly directory: true;
 }
 
+/** What is sealed: a file or a directory, by its path. */
 export type ArtifactEntry = ArtifactFile | ArtifactDirectory;
 
 /** An entry of an archive that is being opened. `content` is read at once or not at all; of a directory it is empty. */

@@ -2,7 +2,7 @@
 
 import { encodeFunctionData, parseAbi, parseEventLogs, recoverAddress } from "viem";
 import type { Abi, Address, Chain, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
-import type { PublicClient, Transport } from "viem";
+import type { ParseEventLogsReturnType, PublicClient, Transport } from "viem";
 import { authorizationNonce, guardianRosterHash } from "./commitments.js";
 import type { Terms } from "./commitments.js";
 import type { PinnedBounty } from "./envelope.js";
@@ -20,6 +20,17 @@ export interface AccountReader {
   getCode(question: { readonly address: Address }): Promise<Hex | undefined>;
   call(question: { readonly to: Address; readonly data: Hex }): Promise<{ readonly data?: Hex | undefined }>;
 }
+
+/** A call of the Hub for `writeContract` of a viem wallet, typed by the function's name. */
+export interface HubWrite<name extends HubFunction> {
+  readonly address: Address;
+  readonly abi: typeof hubAbi;
+  readonly functionName: name;
+  readonly args: HubArguments<name>;
+}
+
+/** An event of the Hub with the log that it was in: `eventName` says which, and what its `args` are. */
+export type HubEvent = ParseEventLogsReturnType<typeof hubAbi>[number];
 
 /** How an escrow comes into the Hub: by one signature over the token, or by an allowance of exactly the escrow. */
 export type FundingPath = "authorization" | "allowance";
@@ -146,22 +157,31 @@ export function fundingTypedData(
 /**
  * The call that creates and funds a bounty with a signed authorization; give it to `writeContract` of a viem wallet.
  */
-export function fundingCall(hubAddress: Address, poster: Address, terms: Terms, validBefore: bigint, signature: Hex) {
+export function fundingCall(
+  hubAddress: Address,
+  poster: Address,
+  terms: Terms,
+  validBefore: bigint,
+  signature: Hex,
+): HubWrite<"createBountyWithAuthorization"> {
   return {
     address: hubAddress,
     abi: hubAbi,
     functionName: "createBountyWithAuthorization",
     args: [terms, poster, 0n, validBefore, signature],
-  } as const;
+  };
 }
 
 /** The call that creates and funds a bounty where the Hub may take exactly the escrow: `approve` the token before it. */
-export function allowanceCall(hubAddress: Address, terms: Terms) {
-  return { address: hubAddress, abi: hubAbi, functionName: "createBounty", args: [terms] } as const;
+export function allowanceCall(hubAddress: Address, terms: Terms): HubWrite<"createBounty"> {
+  return { address: hubAddress, abi: hubAbi, functionName: "createBounty", args: [terms] };
 }
 
 /** Everything of the Hub that a transaction calls. */
 export type HubFunction = ContractFunctionName<typeof hubAbi, "nonpayable">;
+
+/** The arguments of a function of the Hub, those of its ABI: amounts and ids as `bigint`. */
+export type HubArguments<name extends HubFunction> = ContractFunctionArgs<typeof hubAbi, "nonpayable", name>;
 
 /** A call as a wallet sends it: to whom, and the bytes. */
 export interface EncodedCall {
@@ -176,7 +196,7 @@ export interface EncodedCall {
 export function hubCall<const name extends HubFunction>(
   hubAddress: Address,
   functionName: name,
-  args: ContractFunctionArgs<typeof hubAbi, "nonpayable", name>,
+  args: HubArguments<name>,
 ): EncodedCall {
   const abi: Abi = hubAbi;
   const data = encodeFunctionData<Abi, string>({ abi, functionName, args: args as readonly unknown[] });
@@ -184,7 +204,7 @@ export function hubCall<const name extends HubFunction>(
 }
 
 /** The Hub's events among a receipt's logs, typed by their names; logs of other contracts are left out. */
-export function hubEvents(hubAddress: Address, logs: readonly Log[]) {
+export function hubEvents(hubAddress: Address, logs: readonly Log[]): HubEvent[] {
   const own = logs.filter((log) => log.address.toLowerCase() === hubAddress.toLowerCase());
   return parseEventLogs({ abi: hubAbi, logs: own });
 }

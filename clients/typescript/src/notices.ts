@@ -5,7 +5,7 @@
 
 import { decodeAbiParameters, encodeFunctionData, hashTypedData, isAddressEqual } from "viem";
 import { keccak256, parseAbi, recoverAddress } from "viem";
-import type { Address, Chain, Hex, PublicClient, Transport } from "viem";
+import type { Address, Hex } from "viem";
 import type { Schemas } from "./api.js";
 import { utf8 } from "./bytes.js";
 import { ServiceError } from "./errors.js";
@@ -119,8 +119,13 @@ export function inEffect(notices: readonly HubNotice[]): HubNotice | undefined {
   return latestOfEach(notices).find(({ reason }) => reason !== "withdrawn");
 }
 
+/** What is asked of viem's public client. */
+export interface CallingClient {
+  call(question: { readonly to: Address; readonly data: Hex }): Promise<{ readonly data?: Hex | undefined }>;
+}
+
 /** A client of viem as what is read of a chain. */
-export function noticeReader(client: Pick<PublicClient<Transport, Chain | undefined>, "call">): NoticeReader {
+export function noticeReader(client: CallingClient): NoticeReader {
   return {
     answer: async (to, data) => {
       try {

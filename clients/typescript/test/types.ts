@@ -159,6 +159,12 @@ expectTypeOf(client.fundingCall).parameters.toEqualTypeOf<[Address, Address, typ
 expectTypeOf(client.fundingCall)
   .returns.toHaveProperty("functionName")
   .toEqualTypeOf<"createBountyWithAuthorization">();
+expectTypeOf(client.fundingCall).returns.toEqualTypeOf<types.HubWrite<"createBountyWithAuthorization">>();
+expectTypeOf<types.HubWrite<"createBounty">["args"]>().toEqualTypeOf<types.HubArguments<"createBounty">>();
+expectTypeOf<types.HubArguments<"settle">>().toEqualTypeOf<readonly [bigint]>();
+expectTypeOf(client.hubEvents).returns.toEqualTypeOf<types.HubEvent[]>();
+expectTypeOf<types.HubEvent["eventName"]>().extract<"AwardClaimed">().not.toBeNever();
+expectTypeOf<types.CallingClient["call"]>().parameter(0).toEqualTypeOf<{ readonly to: Address; readonly data: Hex }>();
 expectTypeOf(client.allowanceCall).parameters.toEqualTypeOf<[Address, types.Terms]>();
 expectTypeOf(client.allowanceCall).returns.toHaveProperty("functionName").toEqualTypeOf<"createBounty">();
 expectTypeOf(client.fundingPath).toEqualTypeOf<

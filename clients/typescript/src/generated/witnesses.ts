@@ -16,8 +16,9 @@ export const FACTS = {
 
 /** How far a clock and the newest block may be apart, in seconds. */
 export const CLOCK_SECONDS = 600n;
-/** How long an authorization is good, and how long before its end it is used no more. */
+/** How long an authorization is good at most, in seconds. */
 export const AUTHORIZATION_SECONDS = 3600n;
+/** How long before its end an authorization is used no more, in seconds. */
 export const MARGIN_SECONDS = 60n;
 /** How far back the Hub's log is read for what cannot be much older. */
 export const RECENT_BLOCKS = 50000n;
@@ -27,6 +28,7 @@ export const REVEAL_DELAYS: Readonly<Record<number, bigint>> = { 8453: 3600n, 84
 /** Asks the API for the bounties of an account on a page. */
 export const FUNDED_QUERY =
   "query Funded($poster: String!, $page: String!, $first: Int!) { bounties(where: {poster_address: $poster, spec_commitment: $page}, first: $first) { bounty_id authorization_nonce block_number } }";
+/** Bounties of one account on one page that are looked through. */
 export const MOST_LISTED = 100;
 
 /** What a notice about the Hub states, by its reason, and its bounds. */
@@ -40,4 +42,5 @@ export const NOTICE_STATES = {
 export const NOTICE_LIFETIME_SECONDS = 2592000;
 export const NOTICE_AHEAD_SECONDS = 600;
 export const NOTICE_SIGNATURE_BYTES = 4096;
+/** Notices about a Hub that are read. */
 export const MOST_NOTICES = 8;
