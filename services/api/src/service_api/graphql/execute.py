@@ -8,7 +8,6 @@ from threading import BoundedSemaphore
 from typing import Final
 
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.subgraph import GraphqlAnswer
 from graphql import execute_sync
 from service_common.db.hub_reads import Head
@@ -16,8 +15,7 @@ from service_common.db.hub_reads import Head
 from service_api.dependencies import Dependencies
 from service_api.graphql.request import GraphQLRequest, read_request, refuse
 from service_api.graphql.rows import Row, TookTooLong, load, plan, wanted_accounts, wanted_block
-from service_api.graphql.schema import make_schema, rows_key
-from service_api.usecases.show_account import account_record
+from service_api.graphql.schema import make_schema
 
 AT_A_TIME: Final = 4
 WAIT_SECONDS: Final = 2.0
@@ -42,10 +40,7 @@ def _rows(deps: Dependencies, request: GraphQLRequest) -> tuple[Head, Row]:
         with deps.facts.open() as facts:
             if facts.head.block_number < wanted:
                 raise _too_early(facts.head.block_number, wanted)
-            root = load(facts.connection, fetches)
-            for key, account in accounts.items():
-                root[rows_key(key)] = [to_json(account_record(facts.connection, account))]
-            return facts.head, root
+            return facts.head, load(facts.connection, fetches, accounts=accounts)
     except TookTooLong:
         raise _overloaded("The query took too long.") from None
 

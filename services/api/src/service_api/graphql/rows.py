@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, cast
 
 import psycopg
+from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, parse_address, parse_bounty_id
 from graphql import (
     FieldNode,
@@ -54,6 +55,7 @@ from service_api.graphql.schema import (
     rows_key,
     single_field_names,
 )
+from service_api.usecases.show_account import account_record
 
 MAX_ROWS: Final = 5_000
 MAX_ANSWER_BYTES: Final = 2 * 1024 * 1024
@@ -129,6 +131,11 @@ class RequestLimits:
     answer_bytes: int = MAX_ANSWER_BYTES
     ends: float = field(default_factory=lambda: time.monotonic() + TOTAL_SECONDS)
 
+    def require_time(self) -> None:
+        """Raise ``TookTooLong`` where the statements before took all that there is."""
+        if time.monotonic() > self.ends:
+            raise TookTooLong
+
     def take(self, fetch: Fetch, rows: list[Row]) -> None:
         """Count what a statement found; 400 where the answer becomes too large."""
         self.rows -= len(rows) + 1
@@ -185,8 +192,13 @@ def _block_of(request: GraphQLRequest, node: FieldNode) -> int:
     return int((given.get("block") or {}).get("number_gte", 0))
 
 
-def load(connection: Connection, fetches: tuple[Fetch, ...], allowance: RequestLimits | None = None) -> Row:
-    """The root value: each fetch's rows under its key, each row with its children likewise.
+def load(
+    connection: Connection,
+    fetches: tuple[Fetch, ...],
+    allowance: RequestLimits | None = None,
+    accounts: Mapping[str, Address] | None = None,
+) -> Row:
+    """The root value: each fetch's rows under its key, each row with its children likewise, and the records of accounts.
 
     Raises ``TookTooLong``.
     """
@@ -196,6 +208,9 @@ def load(connection: Connection, fetches: tuple[Fetch, ...], allowance: RequestL
     try:
         for fetch in fetches:
             root[rows_key(fetch.key)] = _load(connection, fetch, None, allowance)
+        for key, account in (accounts or {}).items():
+            allowance.require_time()
+            root[rows_key(key)] = [to_json(account_record(connection, account))]
     except DBAPIError as error:
         if isinstance(error.orig, psycopg.errors.QueryCanceled):
             raise TookTooLong from None
@@ -204,8 +219,7 @@ def load(connection: Connection, fetches: tuple[Fetch, ...], allowance: RequestL
 
 
 def _load(connection: Connection, fetch: Fetch, parents: list[object] | None, allowance: RequestLimits) -> list[Row]:
-    if time.monotonic() > allowance.ends:
-        raise TookTooLong
+    allowance.require_time()
     statement = fetch.statement(parents, allowance.rows + 1)
     rows: list[Row] = [dict(row) for row in connection.execute(statement).mappings()]
     allowance.take(fetch, rows)
