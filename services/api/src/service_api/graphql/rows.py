@@ -198,7 +198,7 @@ def load(
     allowance: RequestLimits | None = None,
     accounts: Mapping[str, Address] | None = None,
 ) -> Row:
-    """The root value: each fetch's rows under its key, each row with its children likewise, and the records of accounts.
+    """The root value: each fetch's rows under its key, each row with its children likewise, and records of accounts.
 
     Raises ``TookTooLong``.
     """
