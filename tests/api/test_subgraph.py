@@ -142,8 +142,9 @@ def test_null__for_a_number_or_a_plain_filter__is_the_default_or_is_null(service
     bounty_id = str(service.world.create())
     service.world.finalize()
     assert data(ask(service, "{ bounties(first: null, skip: null) { id } }"))["bounties"]
-    still_open = data(ask(service, "{ bounties(where: {outcome: null}) { id } }"))["bounties"]
-    ended = data(ask(service, "{ bounties(where: {outcome_not: null}) { id } }"))["bounties"]
+    newest = "orderBy: bounty_id, orderDirection: desc"
+    still_open = data(ask(service, f"{{ bounties(where: {{outcome: null}}, {newest}) {{ id }} }}"))["bounties"]
+    ended = data(ask(service, f"{{ bounties(where: {{outcome_not: null}}, {newest}) {{ id }} }}"))["bounties"]
     assert {"id": bounty_id} in still_open
     assert {"id": bounty_id} not in ended
 

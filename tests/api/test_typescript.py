@@ -93,7 +93,6 @@ def test_bot__of_the_page__watches_submits_and_claims_and_does_nothing_twice(
     world, solver, other = service.world, service.world.solver(1), service.world.solver(2)
     variables = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path), "BOT_SECONDS": "0.3"}
     arguments = ("bot-tag", EXAMPLES / "artifact" / "NOTES.md")
-    before = service.world.hub.token.call("balanceOf", solver.address)
     bounty_id = created(service, "For the bot", seconds=10_000, language="en\ntags: [bot-tag]")
     created(service, "For others", seconds=10_000, language="en\ntags: [other-tag]")
     world.finalize()
@@ -106,8 +105,9 @@ def test_bot__of_the_page__watches_submits_and_claims_and_does_nothing_twice(
         for number in (1, 2):
             world.award(bounty_id, world.guardian(number), solver, Bytes32(recorded))
         world.finalize()
-        assert bot.line() == f"claimed {bounty_id}"
-    assert service.world.hub.token.call("balanceOf", solver.address) - before == 24_000_000
+        while (claimed := bot.line()) != f"claimed {bounty_id}":  # it claims what other tests let it win, too
+            assert claimed.startswith("claimed ")
+    assert world.contract.call("claimable", bounty_id, solver.address) == 0
     world.finalize()
     with node_at_work(folder / "bot.js", *arguments, variables=variables) as bot:
         again = created(service, "Once more", seconds=10_000, language="en\ntags: [bot-tag]")
