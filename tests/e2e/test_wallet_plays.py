@@ -259,10 +259,10 @@ class Theatre:
         return act, judge
 
     def deliver(self) -> tuple[Act, Any]:
-        """The winning key is handed over, and no other."""
+        """The key of the winning work is delivered, and no other."""
         bounty, work = self.bounties.awarded()
         fields = {"File with your encryption keys": keys_of(self.cast, "guardian-1")}
-        act = Act("guardian-1", path_of(bounty), ("Hand it over", GO_ON, SIGN), fields, ("is handed over",))
+        act = Act("guardian-1", path_of(bounty), ("Deliver it", GO_ON, SIGN), fields, ("is handed over",))
 
         def judge(seen: Seen) -> Iterator[str]:
             yield from self._handed_over(work)
@@ -277,7 +277,7 @@ class Theatre:
         self.work = (self.cast.address("solver-3"), work.commitment)
         fields = {"File with your encryption keys": keys_of(self.cast, "guardian-1")}
         ends = ("Write the Verdict",)
-        act = Act("guardian-1", path_of(bounty), ("Hand it over", GO_ON, SIGN), fields, ends)
+        act = Act("guardian-1", path_of(bounty), ("Deliver it", GO_ON, SIGN), fields, ends)
 
         def judge(_seen: Seen) -> Iterator[str]:
             yield from self._handed_over(None)

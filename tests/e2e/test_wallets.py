@@ -449,7 +449,7 @@ def test_heartbeat__by_a_guardian__is_on_chain(cast: Cast, browser: Browser) -> 
     page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-1"))
     page.do("settings", changes={"explorer_url": "https://explorer.example"})
     page.connect()
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     shown = page.wait("Function of the contract")
     assert cast.stack.hub.hub.address in shown
     assert cast.address("guardian-1") in shown
@@ -484,8 +484,8 @@ def test_wallet__on_another_chain__is_refused_until_it_switches(cast: Cast, brow
     page.connect()
     page.wait_alert("The wallet is on chain 1; this page acts on chain 31337 only.")
     page.press("Switch the wallet to chain 31337")
-    page.wait("Give a sign of life")
-    page.press("Give a sign of life")
+    page.wait("Show that you are there")
+    page.press("Show that you are there")
     page.wait("Function of the contract")
     page.wallet(chainId=1)
     page.wait("The wallet's account or chain changed.")
@@ -494,7 +494,7 @@ def test_wallet__on_another_chain__is_refused_until_it_switches(cast: Cast, brow
     page.wait_alert("The wallet changed its chain since this page read it.")
     assert page.asked() == []
     page.press("Connect again")
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Function of the contract")
     closed(page)
 
@@ -529,13 +529,13 @@ def test_wallet__that_is_locked__is_named_as_what_is_waited_for(cast: Cast, brow
     page.wait("It may be locked")
     page.check()
     page.wallet(locked=False)
-    assert "It may be locked" not in page.wait("Give a sign of life")
+    assert "It may be locked" not in page.wait("Show that you are there")
     closed(page)
 
 
 def test_wallet__with_another_account_selected__is_asked_for_nothing(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Function of the contract")
     page.wallet(shown=cast.address("guardian-2"))
     page.press(SEND)
@@ -546,13 +546,13 @@ def test_wallet__with_another_account_selected__is_asked_for_nothing(cast: Cast,
 
 def test_wallet__that_declines__leaves_nothing_behind(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Function of the contract")
     page.wallet(declines_to_send=True)
     page.press(SEND)
     page.wait_alert("You declined in the wallet.")
     page.wallet(declines_to_send=False)
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     assert "An earlier attempt" not in page.wait("Function of the contract")
     closed(page)
 
@@ -560,7 +560,7 @@ def test_wallet__that_declines__leaves_nothing_behind(cast: Cast, browser: Brows
 def test_transaction__whose_answer_was_lost__is_found_and_not_sent_again(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     page.wallet(forgets=True)
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Function of the contract")
     page.press(SEND)
     page.wait_alert("The wallet could not do this.")
@@ -568,7 +568,7 @@ def test_transaction__whose_answer_was_lost__is_found_and_not_sent_again(cast: C
     cast.wait_for(cast.chain_time() + 2)
     page.close()
     page = opened(cast, browser, "guardian-3", "/guardians")
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Recorded in transaction")
     assert page.asked() == []
     closed(page)
@@ -577,13 +577,13 @@ def test_transaction__whose_answer_was_lost__is_found_and_not_sent_again(cast: C
 def test_transaction__that_was_never_sent__is_offered_with_a_warning(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-2", "/guardians")
     page.wallet(loses=True)
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Function of the contract")
     page.press(SEND)
     page.wait_alert("The wallet could not do this.")
     page.close()
     page = opened(cast, browser, "guardian-2", "/guardians")
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("An earlier attempt was begun here and is not on the chain.")
     page.press(SEND)
     page.wait("Recorded in transaction")
@@ -593,7 +593,7 @@ def test_transaction__that_was_never_sent__is_offered_with_a_warning(cast: Cast,
 
 def send_a_sign_of_life(page: Page) -> dict[str, str]:
     """Begin one and have the wallet send it; gives what it was asked to send."""
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Function of the contract")
     page.press(SEND)
     page.wait("Sent as")
@@ -652,7 +652,7 @@ def test_transaction__cancelled_while_the_page_was_away__is_offered_again(cast: 
         closed(page)
         send_in_its_place(cast, "guardian-2", cast.address("guardian-2"), "0x")
     page = opened(cast, browser, "guardian-2", "/guardians")
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Another transaction of this account took the place of the one that was sent")
     assert page.asked() == []
     page.press(SEND)
@@ -687,13 +687,13 @@ def test_transaction__dropped_by_the_node__can_be_sent_again(cast: Cast, browser
 def test_wallet__that_shows_nothing__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     page.wallet(silent=True)
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Function of the contract")
     page.press(SEND)
     page.press("Stop waiting")
     page.wait_alert("This page has stopped waiting.")
     page.wallet(silent=False)
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("An earlier attempt was begun here and is not on the chain.")
     page.press(SEND)
     page.wait("Recorded in transaction")
@@ -706,21 +706,21 @@ def test_wallet__that_answers_after_the_step_was_begun_anew__takes_no_newer_tran
     page = opened(cast, browser, "guardian-3", "/guardians")
     cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
     page.wallet(late=True)
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Function of the contract")
     page.press(SEND)
     page.press("Stop waiting")
     page.wait_alert("This page has stopped waiting.")
     page.wallet(late=False)
     with no_blocks(cast):
-        page.press("Give a sign of life")
+        page.press("Show that you are there")
         page.wait("An earlier attempt was begun here and is not on the chain.")
         page.press(SEND)
         (newer,) = re.findall(r"Sent as (0x[0-9a-f]{64})", page.wait("Sent as 0x"))
         page.answer_late()
         closed(page)
         page = opened(cast, browser, "guardian-3", "/guardians")
-        page.press("Give a sign of life")
+        page.press("Show that you are there")
         assert f"Sent as {newer}" in page.wait("Sent as 0x")
     page.wait("Recorded in transaction")
     closed(page)
@@ -732,7 +732,7 @@ def test_chain__that_stands_still__can_be_waited_for_no_longer(cast: Cast, brows
         send_a_sign_of_life(page)
         page.press("Stop waiting")
         page.wait_alert("This page has stopped waiting.")
-    page.press("Give a sign of life")
+    page.press("Show that you are there")
     page.wait("Recorded in transaction")
     assert page.asked() == []
     closed(page)
@@ -743,7 +743,7 @@ def test_api__that_never_answers__holds_up_nothing_that_needs_no_api(cast: Cast,
         through = (cast.stack.api_base_url, silent.url.removesuffix("/v1/secret-key"))
         page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-1"), api=through)
         page.connect()
-        page.do("wait", text="Give a sign of life", seconds=30)  # a request of the pages may take a minute
+        page.do("wait", text="Show that you are there", seconds=30)  # a request of the pages may take a minute
         page.close()
 
 
@@ -905,12 +905,12 @@ def open_work(cast: Cast, browser: Browser, played: Played, folder: Path) -> Non
 
 def deliver(cast: Cast, browser: Browser, played: Played, folder: Path) -> None:
     page = opened(cast, browser, "guardian-2", played.path)
-    page.press("Hand it over")
+    page.press("Deliver it")
     secret = give_keys(cast, page, "guardian-2", folder)
     shown = page.wait("Read the sealed work")
     assert "as the chain has it" in shown  # what the second signature is over
     page.press(SIGN)
-    page.wait("The winning key is handed over")
+    page.wait("The key of the winning work is delivered")
     assert page.presses() == 4
     assert len(page.asked()) == 2
     assert not [request for request in page.requests() if secret in request]
@@ -963,10 +963,10 @@ def test_wallet__of_an_earlier_page__is_connected_without_a_click_until_that_is_
     page = browser.open(url, wallet, fresh=True, remembers=True)
     assert "Connect a wallet" in page.text("#wallet")
     page.connect()
-    page.wait("Give a sign of life")
+    page.wait("Show that you are there")
     closed(page)
     page = browser.open(url, wallet, remembers=True)
-    page.wait("Give a sign of life")
+    page.wait("Show that you are there")
     assert "Connect a wallet" not in page.text("#wallet")
     assert page.asked() == []
     page.press("Ask before connecting again")
@@ -974,7 +974,7 @@ def test_wallet__of_an_earlier_page__is_connected_without_a_click_until_that_is_
     page = browser.open(url, wallet, remembers=True)
     assert page.text("#acting") == ""
     page.connect()
-    page.wait("Give a sign of life")
+    page.wait("Show that you are there")
     page.wallet(hidden=True)
     page.goto(url)  # a locked wallet shows no account, and is asked for none
     page.do("idle")

@@ -214,8 +214,8 @@ def claim_share(bounties: Bounties) -> Act:
 def deliver(bounties: Bounties) -> Act:
     """A Guardian hands the winning key over."""
     fields = {"File with your encryption keys": keys_of(bounties.cast, "guardian-1")}
-    end = "The winning key is handed over"
-    return Act("guardian-1", path_of(bounties.awarded()[0]), ("Hand it over", GO_ON, SIGN), fields, (end,))
+    end = "The key of the winning work is delivered"
+    return Act("guardian-1", path_of(bounties.awarded()[0]), ("Deliver it", GO_ON, SIGN), fields, (end,))
 
 
 def open_winning(bounties: Bounties) -> Act:
@@ -235,7 +235,7 @@ def refund(bounties: Bounties) -> Act:
 
 def heartbeat(bounties: Bounties) -> Act:
     """A Guardian gives a sign of life."""
-    return Act("guardian-3", "/guardians", ("Give a sign of life", SEND))
+    return Act("guardian-3", "/guardians", ("Show that you are there", SEND))
 
 
 ACTS: Final = (

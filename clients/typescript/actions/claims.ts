@@ -56,13 +56,13 @@ export function hubOffers(context: Context, bounty: Bounty): Offer[] {
 export function heartbeat(context: Context): Offer {
   const { account, settings } = context;
   return {
-    title: "Sign of life",
+    title: "Show that you are there",
     text: "Records on the chain that this Guardian is there. Posters see when it last was.",
-    button: "Give a sign of life",
+    button: "Show that you are there",
     async run(stage) {
       const found = await perform(context, stage, {
         name: "heartbeat",
-        title: "Record a sign of life",
+        title: "Record that you are there",
         functionName: "heartbeat",
         call: hubCall(settings.deployment.hubAddress, "heartbeat", []),
         facts: [["What it does", `records that the Guardian ${account} is there; no money moves`]],

@@ -46,9 +46,9 @@ export function openingOffers(context: Context, bounty: Bounty): Offer[] {
     });
     if (isAwarded) {
       offers.push({
-        title: "Hand the winning key over",
+        title: "Deliver the key of the winning work",
         text: "Seals the key of the winning work to the deployment, which passes it on to the Poster alone. Once is enough.",
-        button: "Hand it over",
+        button: "Deliver it",
         run: (stage) => deliver(context, stage, bounty),
       });
     }
@@ -102,14 +102,14 @@ async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<
   await signed(
     context,
     stage,
-    "Hand the winning key over",
+    "Deliver the key of the winning work",
     request,
     facts,
     () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body })),
     true,
   );
   stage.done(
-    "The winning key is handed over.",
+    "The key of the winning work is delivered.",
     element("p", {}, `Next, the Poster ${bounty.poster} can open the work on this page.`),
   );
 }
