@@ -189,9 +189,7 @@ def test_checks__more_than_allowed_at_a_time__are_shed_as_503(
     node: AnvilServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Those that have a place keep it until the node answers.
-    monkeypatch.setattr(
-        contract_wallets, "CALL_SECONDS", 60.0
-    )  # those that have a place keep it until the node answers
+    monkeypatch.setattr(contract_wallets, "CALL_SECONDS", 60.0)
     asked = asking(node)
     asked._head = lambda: BlockNumber(0)
     answers: list[str] = []
