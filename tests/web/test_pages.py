@@ -472,3 +472,15 @@ def test_strangers__over_their_budget__get_a_page_that_says_so(pages: Pages, mon
     assert set(statuses[:1_200]) == {303}
     assert statuses[1_200] == 429
     assert "Too many requests" in pages.text("/find?q=1", 429)
+
+
+def test_term__of_a_bounty__is_explained_beside_it_and_leads_to_the_glossary(pages: Pages) -> None:
+    pages.ledger.add(page=page_of())
+    html = pages.get("/bounties/1").get_data(as_text=True)
+    described = re.findall(r'<a href="/glossary#([\w-]+)" aria-describedby="(term-[\w-]+)">', html)
+    assert {name for name, _ in described} >= {"award", "commitment", "guardian", "roster", "verdict"}
+    glossary = pages.get("/glossary").get_data(as_text=True)
+    for name, identifier in described:
+        assert html.count(f'id="{identifier}"') == 1, "each once on a page"
+        assert f'<div id="{name}">' in glossary
+    assert "the escrow less both fees; the winner’s" in html
