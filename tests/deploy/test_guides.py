@@ -2,7 +2,9 @@
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 from demo.person import UnexpectedEnd
@@ -11,8 +13,8 @@ from local_stack.environment import claim_files
 from local_stack.folders import make_folders
 
 from tools.guides.document import TypedCommand, commands_of, with_screens
-from tools.guides.play import GUARDIAN, INTEGRATOR, POSTER, SOLVER, differing
-from tools.guides.played_stack import Page
+from tools.guides.play import GUARDIAN, INTEGRATOR, POSTER, SOLVER, differing, play_guides, play_tour
+from tools.guides.played_stack import Page, PlayedStack
 from tools.guides.screens import normalized
 
 TEXT = """# Guide
@@ -87,6 +89,14 @@ def test_page__with_a_command_that_nobody_plays__is_refused() -> None:
         page.finish()
     with pytest.raises(UnexpectedEnd, match="no commands below"):
         page.below("3. Submit")
+
+
+@pytest.mark.parametrize("play", [play_tour, play_guides])
+def test_play__names_each_chapter_of_the_pages_and_leaves_no_command_out(play: Callable[[PlayedStack], None]) -> None:
+    rehearsed = create_autospec(PlayedStack, instance=True)
+    rehearsed.times.return_value = (0, 0)
+    play(rehearsed)  # raises for a chapter that no page has, and for a command that is left
+    assert rehearsed.play.called
 
 
 @pytest.mark.parametrize("shell", [name for name in ("sh", "bash", "zsh", "fish") if shutil.which(name)])

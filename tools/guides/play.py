@@ -86,7 +86,7 @@ def play_guides(stage: PlayedStack) -> None:
     stage.play("guardian-1", *judging)
     stage.wait_for_final()
     stage.play("solver-1", *solver.below("4. Claim"))
-    stage.play("guardian-1", *guardian.below("4. Hand the winning key over, and claim"))
+    stage.play("guardian-1", *guardian.below("4. Deliver the key of the winning work, and claim"))
     stage.play("poster", *poster.below("5. Take the work, or the money"))
     stage.wait_for_final()
     stage.play("solver-2", *integrator.below("5. Trust nobody"))

@@ -388,7 +388,7 @@ class Client:
             return preview_verdict(settings, bounty_id, _meant(settings, bounty_id, winner), reasons.encode(), guardian)
 
     def deliver_key(self, bounty_id: BountyId) -> "DeliveredKey":
-        """Hand the winning work's key over to the delivery service, for the Poster."""
+        """Deliver the winning work's key to the delivery service, for the Poster."""
         from service_cli.guardian.delivery import deliver_key
 
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:

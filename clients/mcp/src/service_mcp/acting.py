@@ -127,7 +127,7 @@ class Acting:
         raise _no_policy("service-cli guardian:open or poster:open-winning-submission opens it")
 
     def deliver_key(self, bounty_id: Id) -> answers.Delivered:
-        """Hand the winning work's key over for the Poster, as a Guardian; after the bounty is final."""
+        """Deliver the winning work's key for the Poster, as a Guardian; after the bounty is final."""
         if not self._signs("guardian"):
             raise _no_policy(f"service-cli guardian:deliver-key {bounty_id} does it")
         return answers.Delivered(bounty_id, not self._client.deliver_key(BountyId(bounty_id)).created)
