@@ -163,6 +163,11 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "tests/e2e/test_wallet_plays.py",
         ),
         _tests(
+            "wallet-transactions",
+            "the transaction of each step of a bounty cancelled, replaced, dropped, sped up in the wallet: done once",
+            "tests/e2e/test_wallet_transactions.py",
+        ),
+        _tests(
             "audit-fuzz",
             "5,000 altered audit bundles, each reported or refused",
             "tests/cli/audit/test_bundle_fuzz.py",

@@ -16,6 +16,8 @@ from demo.examples import EXAMPLES
 from local_stack.services import SERVICES
 from local_stack.stack import StackSettings, running_stack
 
+from tests.web.driver import Browser, browsing
+
 REPOSITORY = Path(__file__).parents[2]
 ROLES = {"poster": "poster", "solver-1": "solver-3", "guardian-1": "guardian-1", "guardian-2": "guardian-2"}
 """Who plays whom in the script: a Solver of its own, since other tests compare what Solvers own."""
@@ -29,6 +31,12 @@ def cast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cast]:
     with running_stack(StackSettings(services=services, solvers=3)) as stack:
         yield Cast(stack, folder)
         stack.check()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browsing(tmp_path_factory.mktemp("browser")) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

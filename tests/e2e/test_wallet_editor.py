@@ -1,26 +1,18 @@
 """A challenge page that is written on the page itself, from the first letter to the bounty."""
 
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
-import pytest
 from bounty_protocol.domain.challenge import parse_challenge
 from demo.bounty import Cast
 from demo.examples import EXAMPLES
 
 from tests.e2e.wallet_acts import GO_ON, SEND, SIGN
-from tests.web.driver import Browser, Page, TestWallet, browsing
+from tests.web.driver import Browser, Page, TestWallet
 
 SECONDS = 7_200
 EXAMPLE = parse_challenge((EXAMPLES / "bounty_challenge.md").read_bytes())
 SHOTS = os.environ.get("SERVICE_SHOTS")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browsing(tmp_path_factory.mktemp("browser")) as browser:
-        yield browser
 
 
 def opened(cast: Cast, browser: Browser, *, fresh: bool) -> Page:

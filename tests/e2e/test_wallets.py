@@ -11,7 +11,6 @@ import re
 import tarfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,18 +20,16 @@ from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import spec_commitment
 from demo.bounty import Cast, Funded
 from demo.examples import artifact, challenge_page
-from eth_account import Account
 from local_stack.contract import Wallet, wait_for
-from web3 import Web3
-from web3.types import Wei
 
 from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Reply, Request, Server
 from tests.e2e.wallet_acts import SEND, SIGN, forward, path_of
+from tests.e2e.wallet_pages import closed, opened, wallet_of
 from tests.raw_server import raw_server
 from tests.safe.wallet import SafeWallet, make_safe
 from tests.waiting import wait_until
-from tests.web.driver import Browser, Page, TestWallet, browsing
+from tests.web.driver import Browser, Page, TestWallet
 
 IDLE_SECONDS = 90
 JUDGING_SECONDS = 600
@@ -40,33 +37,6 @@ LONG_SECONDS = 3_600
 ESCROW = 25_000_000
 AWARD = "24 tUSDC"
 MONEY = "[data-part=money]"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browsing(tmp_path_factory.mktemp("browser")) as found:
-        yield found
-
-
-def wallet_of(cast: Cast, name: str, chain_id: int = 31_337) -> TestWallet:
-    person = cast.stack.people.by_name()[name]
-    person.wallet.forget_nonce()  # the browser uses it, too
-    return TestWallet(person.wallet.private_key, cast.stack.anvil.url, chain_id)
-
-
-def opened(cast: Cast, browser: Browser, wallet: TestWallet | str, path: str, api: Server | None = None) -> Page:
-    """A page on which someone's wallet is connected; its requests to the API may go through another server."""
-    given = wallet_of(cast, wallet) if isinstance(wallet, str) else wallet
-    through = None if api is None else (cast.stack.api_base_url, api.url)
-    page = browser.open(f"{cast.stack.pages_url}{path}", given, api=through)
-    page.connect()
-    return page
-
-
-def closed(page: Page) -> None:
-    """Leave a page on which nothing went wrong."""
-    assert page.findings() == []
-    page.close()
 
 
 @dataclass(frozen=True)
@@ -554,187 +524,6 @@ def test_wallet__that_declines__leaves_nothing_behind(cast: Cast, browser: Brows
     page.wallet(declines_to_send=False)
     page.press("Show that you are there")
     assert "An earlier attempt" not in page.wait("Function of the contract")
-    closed(page)
-
-
-def test_transaction__whose_answer_was_lost__is_found_and_not_sent_again(cast: Cast, browser: Browser) -> None:
-    page = opened(cast, browser, "guardian-3", "/guardians")
-    page.wallet(forgets=True)
-    page.press("Show that you are there")
-    page.wait("Function of the contract")
-    page.press(SEND)
-    page.wait_alert("The wallet could not do this.")
-    assert len(page.asked()) == 1
-    cast.wait_for(cast.chain_time() + 2)
-    page.close()
-    page = opened(cast, browser, "guardian-3", "/guardians")
-    page.press("Show that you are there")
-    page.wait("Recorded in transaction")
-    assert page.asked() == []
-    closed(page)
-
-
-def test_transaction__that_was_never_sent__is_offered_with_a_warning(cast: Cast, browser: Browser) -> None:
-    page = opened(cast, browser, "guardian-2", "/guardians")
-    page.wallet(loses=True)
-    page.press("Show that you are there")
-    page.wait("Function of the contract")
-    page.press(SEND)
-    page.wait_alert("The wallet could not do this.")
-    page.close()
-    page = opened(cast, browser, "guardian-2", "/guardians")
-    page.press("Show that you are there")
-    page.wait("An earlier attempt was begun here and is not on the chain.")
-    page.press(SEND)
-    page.wait("Recorded in transaction")
-    assert len(page.asked()) == 1
-    closed(page)
-
-
-def send_a_sign_of_life(page: Page) -> dict[str, str]:
-    """Begin one and have the wallet send it; gives what it was asked to send."""
-    page.press("Show that you are there")
-    page.wait("Function of the contract")
-    page.press(SEND)
-    page.wait("Sent as")
-    (asked,) = page.asked()
-    transaction: dict[str, str] = asked["transaction"]
-    return transaction
-
-
-@contextmanager
-def no_blocks(cast: Cast) -> Iterator[None]:
-    """Transactions wait: the chain makes no block."""
-    cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
-    node = cast.stack.anvil.rpc
-    node.call("evm_setIntervalMining", 0)
-    try:
-        yield
-    finally:
-        node.call("evm_setIntervalMining", cast.stack.settings.block_time_seconds)
-
-
-def send_in_its_place(cast: Cast, name: str, to: str, data: str) -> None:
-    """What a wallet's "Cancel" and "Speed up" do: another transaction with the same nonce, for a higher fee."""
-    w3, person = cast.stack.anvil.w3, cast.stack.people.by_name()[name].wallet
-    fee = Wei(100 * w3.eth.gas_price)
-    transaction: dict[str, object] = {
-        "chainId": 31_337,
-        "nonce": w3.eth.get_transaction_count(Web3.to_checksum_address(person.address)),
-        "to": Web3.to_checksum_address(to),
-        "data": data,
-        "value": 0,
-        "gas": 200_000,
-        "maxFeePerGas": fee,
-        "maxPriorityFeePerGas": fee,
-    }
-    w3.eth.send_raw_transaction(Account.from_key(person.private_key).sign_transaction(transaction).raw_transaction)
-
-
-def test_transaction__cancelled_in_the_wallet__is_offered_again(cast: Cast, browser: Browser) -> None:
-    page = opened(cast, browser, "guardian-1", "/guardians")
-    with no_blocks(cast):
-        send_a_sign_of_life(page)
-        page.wait_read("eth_getTransactionCount")  # by now the page has kept the nonce
-        send_in_its_place(cast, "guardian-1", cast.address("guardian-1"), "0x")
-    page.wait("Another transaction of this account took the place of the one that was sent")
-    page.press(SEND)
-    page.wait("Recorded in transaction")
-    assert len(page.asked()) == 1
-    closed(page)
-
-
-def test_transaction__cancelled_while_the_page_was_away__is_offered_again(cast: Cast, browser: Browser) -> None:
-    page = opened(cast, browser, "guardian-2", "/guardians")
-    with no_blocks(cast):
-        send_a_sign_of_life(page)
-        page.wait_read("eth_getTransactionCount")
-        closed(page)
-        send_in_its_place(cast, "guardian-2", cast.address("guardian-2"), "0x")
-    page = opened(cast, browser, "guardian-2", "/guardians")
-    page.press("Show that you are there")
-    page.wait("Another transaction of this account took the place of the one that was sent")
-    assert page.asked() == []
-    page.press(SEND)
-    page.wait("Recorded in transaction")
-    closed(page)
-
-
-def test_transaction__sped_up_in_the_wallet__is_found_and_not_offered_again(cast: Cast, browser: Browser) -> None:
-    page = opened(cast, browser, "guardian-1", "/guardians")
-    with no_blocks(cast):
-        sent = send_a_sign_of_life(page)
-        page.wait_read("eth_getTransactionCount")
-        send_in_its_place(cast, "guardian-1", sent["to"], sent["data"])
-    page.wait("Recorded in transaction")
-    assert page.asked() == []
-    closed(page)
-
-
-def test_transaction__dropped_by_the_node__can_be_sent_again(cast: Cast, browser: Browser) -> None:
-    page = opened(cast, browser, "guardian-2", "/guardians")
-    with no_blocks(cast):
-        send_a_sign_of_life(page)
-        (sent,) = re.findall(r"Sent as (0x[0-9a-f]{64})", page.text("#acting"))
-        cast.stack.anvil.rpc.call("anvil_dropTransaction", sent)
-        page.press("Have it sent again")
-        page.wait("An earlier attempt was begun here and is not on the chain.")
-    page.press(SEND)
-    page.wait("Recorded in transaction")
-    closed(page)
-
-
-def test_wallet__that_shows_nothing__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
-    page = opened(cast, browser, "guardian-3", "/guardians")
-    page.wallet(silent=True)
-    page.press("Show that you are there")
-    page.wait("Function of the contract")
-    page.press(SEND)
-    page.press("Stop waiting")
-    page.wait_alert("This page has stopped waiting.")
-    page.wallet(silent=False)
-    page.press("Show that you are there")
-    page.wait("An earlier attempt was begun here and is not on the chain.")
-    page.press(SEND)
-    page.wait("Recorded in transaction")
-    closed(page)
-
-
-def test_wallet__that_answers_after_the_step_was_begun_anew__takes_no_newer_transactions_place(
-    cast: Cast, browser: Browser
-) -> None:
-    page = opened(cast, browser, "guardian-3", "/guardians")
-    cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
-    page.wallet(late=True)
-    page.press("Show that you are there")
-    page.wait("Function of the contract")
-    page.press(SEND)
-    page.press("Stop waiting")
-    page.wait_alert("This page has stopped waiting.")
-    page.wallet(late=False)
-    with no_blocks(cast):
-        page.press("Show that you are there")
-        page.wait("An earlier attempt was begun here and is not on the chain.")
-        page.press(SEND)
-        (newer,) = re.findall(r"Sent as (0x[0-9a-f]{64})", page.wait("Sent as 0x"))
-        page.answer_late()
-        closed(page)
-        page = opened(cast, browser, "guardian-3", "/guardians")
-        page.press("Show that you are there")
-        assert f"Sent as {newer}" in page.wait("Sent as 0x")
-    page.wait("Recorded in transaction")
-    closed(page)
-
-
-def test_chain__that_stands_still__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
-    page = opened(cast, browser, "guardian-3", "/guardians")
-    with no_blocks(cast):
-        send_a_sign_of_life(page)
-        page.press("Stop waiting")
-        page.wait_alert("This page has stopped waiting.")
-    page.press("Show that you are there")
-    page.wait("Recorded in transaction")
-    assert page.asked() == []
     closed(page)
 
 

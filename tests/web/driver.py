@@ -164,7 +164,7 @@ class Page:
         self.do("answer_late")
 
     def wait_read(self, method: str) -> None:
-        """Wait until the page has asked the wallet's node this."""
+        """Wait until the page asks the wallet's node this, from now on."""
         self.do("wait_read", method=method)
 
     def check(self) -> None:

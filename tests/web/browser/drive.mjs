@@ -258,8 +258,9 @@ const commands = {
       database.close();
     });
   },
-  /** Waits until the page has asked the wallet's node this. */
+  /** Waits until the page asks the wallet's node this, from now on. */
   async wait_read({ found, method }) {
+    found.wallet.read.delete(method);
     for (const ends = Date.now() + 60_000; !found.wallet.read.has(method); ) {
       if (Date.now() > ends) throw new Error(`${method} was not asked`);
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -1,0 +1,259 @@
+"""What may become of a transaction between the wallet and the chain: cancelled, replaced, dropped, sped up, forgotten.
+
+A Guardian's sign of life meets each fault by itself. Every other step that a transaction does meets them one after the
+other, before it succeeds: one of these steps by default, drawn by SERVICE_CAMPAIGN_SEED, and all of them in a campaign.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+from demo.bounty import Cast
+from eth_account import Account
+from local_stack.contract import Wallet
+
+from tests.campaign import some
+from tests.e2e import wallet_acts
+from tests.e2e.wallet_acts import SEND, Act, Bounties
+from tests.e2e.wallet_pages import closed, no_blocks, opened, send_in_its_place, wallet_of
+from tests.web.driver import Browser, Page, TestWallet
+
+SHOWN: Final = "Function of the contract"
+"""What stands above the button that sends."""
+TAKEN: Final = "Another transaction of this account took the place of the one that was sent"
+NOT_THERE: Final = "An earlier attempt was begun here and is not on the chain."
+AGAIN: Final = "Have it sent again"
+
+
+def test_transaction__whose_answer_was_lost__is_found_and_not_sent_again(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    page.wallet(forgets=True)
+    page.press("Show that you are there")
+    page.wait(SHOWN)
+    page.press(SEND)
+    page.wait_alert("The wallet could not do this.")
+    assert len(page.asked()) == 1
+    cast.wait_for(cast.chain_time() + 2)
+    page.close()
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    page.press("Show that you are there")
+    page.wait("Recorded in transaction")
+    assert page.asked() == []
+    closed(page)
+
+
+def test_transaction__that_was_never_sent__is_offered_with_a_warning(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-2", "/guardians")
+    page.wallet(loses=True)
+    page.press("Show that you are there")
+    page.wait(SHOWN)
+    page.press(SEND)
+    page.wait_alert("The wallet could not do this.")
+    page.close()
+    page = opened(cast, browser, "guardian-2", "/guardians")
+    page.press("Show that you are there")
+    page.wait(NOT_THERE)
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    assert len(page.asked()) == 1
+    closed(page)
+
+
+def send_a_sign_of_life(page: Page) -> dict[str, str]:
+    """Begin one and have the wallet send it; gives what it was asked to send."""
+    page.press("Show that you are there")
+    page.wait(SHOWN)
+    page.press(SEND)
+    page.wait("Sent as")
+    (asked,) = page.asked()
+    transaction: dict[str, str] = asked["transaction"]
+    return transaction
+
+
+def test_transaction__cancelled_in_the_wallet__is_offered_again(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-1", "/guardians")
+    with no_blocks(cast):
+        send_a_sign_of_life(page)
+        page.wait_read("eth_getTransactionCount")  # by now the page has kept the nonce
+        send_in_its_place(cast, wallet_of(cast, "guardian-1"), cast.address("guardian-1"), "0x")
+    page.wait(TAKEN)
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    assert len(page.asked()) == 1
+    closed(page)
+
+
+def test_transaction__cancelled_while_the_page_was_away__is_offered_again(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-2", "/guardians")
+    with no_blocks(cast):
+        send_a_sign_of_life(page)
+        page.wait_read("eth_getTransactionCount")
+        closed(page)
+        send_in_its_place(cast, wallet_of(cast, "guardian-2"), cast.address("guardian-2"), "0x")
+    page = opened(cast, browser, "guardian-2", "/guardians")
+    page.press("Show that you are there")
+    page.wait(TAKEN)
+    assert page.asked() == []
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
+def test_transaction__sped_up_in_the_wallet__is_found_and_not_offered_again(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-1", "/guardians")
+    with no_blocks(cast):
+        sent = send_a_sign_of_life(page)
+        page.wait_read("eth_getTransactionCount")
+        send_in_its_place(cast, wallet_of(cast, "guardian-1"), sent["to"], sent["data"])
+    page.wait("Recorded in transaction")
+    assert page.asked() == []
+    closed(page)
+
+
+def test_transaction__dropped_by_the_node__can_be_sent_again(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-2", "/guardians")
+    with no_blocks(cast):
+        send_a_sign_of_life(page)
+        (sent,) = re.findall(r"Sent as (0x[0-9a-f]{64})", page.text("#acting"))
+        cast.stack.anvil.rpc.call("anvil_dropTransaction", sent)
+        page.press(AGAIN)
+        page.wait(NOT_THERE)
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
+def test_wallet__that_shows_nothing__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    page.wallet(silent=True)
+    page.press("Show that you are there")
+    page.wait(SHOWN)
+    page.press(SEND)
+    page.press("Stop waiting")
+    page.wait_alert("This page has stopped waiting.")
+    page.wallet(silent=False)
+    page.press("Show that you are there")
+    page.wait(NOT_THERE)
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
+def test_wallet__that_answers_after_the_step_was_begun_anew__takes_no_newer_transactions_place(
+    cast: Cast, browser: Browser
+) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
+    page.wallet(late=True)
+    page.press("Show that you are there")
+    page.wait(SHOWN)
+    page.press(SEND)
+    page.press("Stop waiting")
+    page.wait_alert("This page has stopped waiting.")
+    page.wallet(late=False)
+    with no_blocks(cast):
+        page.press("Show that you are there")
+        page.wait(NOT_THERE)
+        page.press(SEND)
+        (newer,) = re.findall(r"Sent as (0x[0-9a-f]{64})", page.wait("Sent as 0x"))
+        page.answer_late()
+        closed(page)
+        page = opened(cast, browser, "guardian-3", "/guardians")
+        page.press("Show that you are there")
+        assert f"Sent as {newer}" in page.wait("Sent as 0x")
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
+def test_chain__that_stands_still__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    with no_blocks(cast):
+        send_a_sign_of_life(page)
+        page.press("Stop waiting")
+        page.wait_alert("This page has stopped waiting.")
+    page.press("Show that you are there")
+    page.wait("Recorded in transaction")
+    assert page.asked() == []
+    closed(page)
+
+
+@pytest.fixture(scope="module")
+def bounties(cast: Cast, tmp_path_factory: pytest.TempPathFactory) -> Bounties:
+    return Bounties(cast, tmp_path_factory.mktemp("steps"))
+
+
+def allow(bounties: Bounties) -> tuple[Act, TestWallet]:
+    """A bounty is funded by an allowance, of an account whose signatures its token does not take."""
+    person, stack = Wallet(), bounties.cast.stack
+    stack.anvil.fund(person.address)
+    act = wallet_acts.publish(bounties)
+    stack.hub.token.transact(stack.people.settler.wallet, "transfer", person.address, 25_000_000)
+    stack.anvil.rpc.call("anvil_setCode", person.address, "0xef0100" + "11" * 20)
+    return act, TestWallet(person.private_key, stack.anvil.url, 31_337)
+
+
+def of_a_person(act: Callable[[Bounties], Act]) -> Callable[[Bounties], tuple[Act, TestWallet]]:
+    def made(bounties: Bounties) -> tuple[Act, TestWallet]:
+        found = act(bounties)
+        return found, wallet_of(bounties.cast, found.who)
+
+    return made
+
+
+STEPS: Final = {
+    "create": (of_a_person(wallet_acts.publish), "has its page in a moment"),
+    "allow": (allow, "Create the bounty"),
+    "submit": (of_a_person(wallet_acts.submit), "is recorded, by transaction"),
+    "verdict": (of_a_person(wallet_acts.judge), "Your Verdict is recorded"),
+    "award": (of_a_person(wallet_acts.claim), "Paid: "),
+    "share": (of_a_person(wallet_acts.claim_share), "Paid: "),
+    "settle": (of_a_person(wallet_acts.settle), "Settled by transaction"),
+    "refund": (of_a_person(wallet_acts.refund), "Paid: "),
+}
+"""Every step that one transaction does but the sign of life: how it is come to, and the text that shows it done."""
+
+
+@pytest.mark.parametrize("name", some("steps of a transaction", list(STEPS), 1))
+def test_step__whose_transaction_is_cancelled_replaced_dropped_and_sped_up__is_done_once(
+    cast: Cast, browser: Browser, bounties: Bounties, name: str
+) -> None:
+    make, done = STEPS[name]
+    act, wallet = make(bounties)
+    page = opened(cast, browser, wallet, act.path)
+    buttons = [text for text in act.buttons if text != SEND]
+    reached = page.do("act", buttons=buttons, fields=act.fields, ends=(SHOWN,), patience=60_000)
+    assert reached["ended"] == SHOWN, reached
+    token, own = cast.stack.hub.token, Account.from_key(wallet.key).address
+    page.asked()
+    with no_blocks(cast):
+        send(page)
+        send_in_its_place(cast, wallet, own, "0x")
+    page.wait(TAKEN)
+    with no_blocks(cast):
+        send(page)
+        send_in_its_place(cast, wallet, token.address, token.encode("transfer", own, 0).hex())
+    page.wait(TAKEN)
+    with no_blocks(cast):
+        _, sent = send(page)
+        cast.stack.anvil.rpc.call("anvil_dropTransaction", sent)
+        page.press(AGAIN)
+        page.wait(NOT_THERE)
+    before = cast.stack.anvil.w3.eth.get_transaction_count(own)
+    with no_blocks(cast):
+        asked, _ = send(page)
+        send_in_its_place(cast, wallet, asked["to"], asked["data"])
+    page.wait(done)
+    assert page.asked() == []
+    assert cast.stack.anvil.w3.eth.get_transaction_count(own) == before + 1
+    closed(page)
+
+
+def send(page: Page) -> tuple[dict[str, str], str]:
+    """Have the wallet send what is shown, until the page has kept its nonce; what it was asked, and the hash."""
+    page.press(SEND)
+    (sent,) = re.findall(r"Sent as (0x[0-9a-f]{64})", page.wait("Sent as"))
+    (asked,) = page.asked()
+    page.wait_read("eth_getTransactionCount")
+    transaction: dict[str, str] = asked["transaction"]
+    return transaction, sent
