@@ -38,12 +38,18 @@ class TestWallet:
     owners: tuple[str, ...] = field(default=(), repr=False)
     creation: tuple[str, str] | None = None
     """Factory and call that make the Safe, which is not there yet: its signatures are wrapped as ERC-6492 says."""
+    batches: str | None = None
+    """Safe's MultiSend, by which the wallet does several calls as one (EIP-5792), for the Safe or for an account that
+    is delegated to it."""
 
     def to_json(self) -> dict[str, object]:
         """As ``drive.mjs`` reads it."""
         given: dict[str, object] = {"key": self.key, "rpcUrl": self.rpc_url, "chainId": self.chain_id}
-        safe = {"address": self.safe, "owners": self.owners, "creation": self.creation}
-        return given if self.safe is None else given | {"safe": safe}
+        if self.batches is not None:
+            given["batches"] = self.batches
+        if self.safe is not None:
+            given["safe"] = {"address": self.safe, "owners": self.owners, "creation": self.creation}
+        return given
 
 
 class Browser:
@@ -63,19 +69,22 @@ class Browser:
         fixed_lots: bool = True,
         api: tuple[str, str] | None = None,
         remembers: bool = False,
+        apart: bool = False,
     ) -> "Page":
         """A page at an address.
 
         All pages share what the browser keeps. A ``fresh`` one finds nothing that was kept for its origin, and with
         ``fixed_lots`` its random numbers are always the same. With ``api``, requests below the first address go to the
-        second one. One that ``remembers`` connects the wallet of an earlier page by itself.
+        second one. One that ``remembers`` connects the wallet of an earlier page by itself. One ``apart`` shares
+        nothing with the others.
         """
         self._count += 1
         page = Page(self, f"page {self._count}")
         to = None if api is None else {"from": api[0], "to": api[1]}
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(url)) if fresh else None
         given = None if wallet is None else wallet.to_json()
-        page.do("open", wallet=given, scripts=scripts, fresh=origin, fixed_lots=fixed_lots, api=to, remembers=remembers)
+        how = {"scripts": scripts, "fixed_lots": fixed_lots, "remembers": remembers, "apart": apart}
+        page.do("open", wallet=given, fresh=origin, api=to, **how)
         page.goto(url)
         return page
 
@@ -156,7 +165,7 @@ class Page:
 
     def wallet(self, **changes: object) -> None:
         """Make the wallet behave differently: ``declines_to_send``, ``silent``, ``late``, ``loses``, ``forgets``,
-        ``lies``, ``locked``, ``knows`` (chains), ``chainId``, ``shown``."""
+        ``lies``, ``locked``, ``knows`` (chains), ``chainId``, ``shown``, ``cannot_batch``, ``fails_batches``."""
         self.do("wallet", changes=changes)
 
     def answer_late(self) -> None:

@@ -8,6 +8,8 @@ import { erc20Abi, parseEventLogs } from "viem";
 import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ReadContractParameters, ReadContractReturnType } from "viem";
 import { hubAbi, RECENT_BLOCKS, ServiceError } from "../src/acting.js";
+import { inTime } from "./provider.js";
+import type { Call } from "./provider.js";
 import { refusedBy } from "./refused.js";
 import type { Token } from "./text.js";
 import type { Wallet } from "./wallet.js";
@@ -30,12 +32,6 @@ export interface Receipt {
   readonly succeeded: boolean;
   readonly blockNumber: bigint;
   readonly logs: readonly Log[];
-}
-
-/** A call of a contract. */
-export interface Call {
-  readonly to: Address;
-  readonly data: Hex;
 }
 
 /** An event that shows that something was done; `args` are its indexed values and others to compare. */
@@ -62,6 +58,7 @@ type ViewArgs<abi extends Abi | readonly unknown[], name extends ViewName<abi>> 
 
 const LOG_RANGE = 5_000n;
 const MOST_RANGES = 200;
+/** A node that never answers ends no step: it is one that does not answer. */
 const MOST_MILLISECONDS = 30_000;
 
 export class Node {
@@ -104,7 +101,7 @@ export class Node {
   /** What an account answers to a call: `0x` where it has no code or reverts. */
   async answer(to: Address, data: Hex): Promise<Hex> {
     try {
-      return (await inTime(this.#wallet.read("eth_call", [{ to, data }, "latest"]))) as Hex;
+      return (await inTime(this.#wallet.read("eth_call", [{ to, data }, "latest"]), MOST_MILLISECONDS)) as Hex;
     } catch (error) {
       if (revertData(error, 0) !== undefined || isRevert(error, 0)) return "0x";
       throw unreadable();
@@ -114,6 +111,25 @@ export class Node {
   /** Runs a transaction without sending it; raises the sentence of what the Hub would refuse. */
   async simulate(from: Address, call: Call): Promise<void> {
     await this.#call({ ...call, from }, "latest");
+  }
+
+  /**
+   * The same of calls that only succeed one after the other, where the node can (`eth_simulateV1`); gives whether it was
+   * tried at all.
+   */
+  async simulateTogether(from: Address, calls: readonly Call[]): Promise<boolean> {
+    let blocks: unknown;
+    try {
+      const tried = { blockStateCalls: [{ calls: calls.map((call) => ({ ...call, from })) }] };
+      blocks = await inTime(this.#wallet.read("eth_simulateV1", [tried, "latest"]), MOST_MILLISECONDS);
+    } catch {
+      return false;
+    }
+    const results = (blocks as { calls?: { status?: unknown }[] }[] | null)?.[0]?.calls;
+    if (!Array.isArray(results) || results.length !== calls.length) return false;
+    const failed = results.find(({ status }) => status !== "0x1");
+    if (failed !== undefined) throw explained(failed, this.#token);
+    return true;
   }
 
   async getBlockNumber(): Promise<bigint> {
@@ -222,7 +238,7 @@ export class Node {
 
   async #call(call: Call & { readonly from?: Address }, block: string): Promise<Hex> {
     try {
-      return (await inTime(this.#wallet.read("eth_call", [call, block]))) as Hex;
+      return (await inTime(this.#wallet.read("eth_call", [call, block]), MOST_MILLISECONDS)) as Hex;
     } catch (error) {
       throw explained(error, this.#token);
     }
@@ -230,23 +246,10 @@ export class Node {
 
   async #ask(method: string, params: readonly unknown[]): Promise<unknown> {
     try {
-      return await inTime(this.#wallet.read(method, params));
+      return await inTime(this.#wallet.read(method, params), MOST_MILLISECONDS);
     } catch {
       throw unreadable();
     }
-  }
-}
-
-/** A wallet's node that never answers ends no step: it is one that does not answer. */
-async function inTime<Value>(question: Promise<Value>): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("late")), MOST_MILLISECONDS);
-  });
-  try {
-    return await Promise.race([question, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -264,7 +267,7 @@ function explained(error: unknown, token: Token | undefined): ServiceError {
 function revertData(error: unknown, depth: number): Hex | undefined {
   if (typeof error === "string") return /^0x([0-9a-f]{2}){4,}$/i.test(error) ? (error as Hex) : undefined;
   if (typeof error !== "object" || error === null || depth > 4) return undefined;
-  for (const name of ["data", "error", "originalError", "cause", "result"]) {
+  for (const name of ["data", "error", "originalError", "cause", "result", "returnData"]) {
     const found = revertData((error as Record<string, unknown>)[name], depth + 1);
     if (found !== undefined) return found;
   }

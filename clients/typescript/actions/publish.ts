@@ -37,20 +37,23 @@ import { findingsOf } from "./checking.js";
 import { element } from "./dom.js";
 import { forgetPage, isAboutPage, writtenPage } from "./editor.js";
 import type { Outlook } from "./editor.js";
-import type { ExpectedEvent } from "./node.js";
+import type { ExpectedEvent, FoundEvent } from "./node.js";
 import { requireNoNotice } from "./notices.js";
+import type { Call } from "./provider.js";
 import { byTransaction } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { amount, bytes, duration, moment, printable } from "./text.js";
-import { perform } from "./transactions.js";
+import { isBatchBegun, perform } from "./transactions.js";
 import { escrowsOf, hasPassed, signingTime } from "./witnesses.js";
 import type { Escrow } from "./witnesses.js";
 
 const BASIS_POINTS = 10_000n;
 /** Why nothing is signed. */
-const ALLOWED =
-  "by two transactions, an allowance of exactly the escrow and the bounty itself: your account has code that confirms " +
-  "none of its signatures (ERC-1271), as after a delegation (EIP-7702), and the token asks that code, not your key";
+const UNSIGNED =
+  "your account has code that confirms none of its signatures (ERC-1271), as after a delegation (EIP-7702), and the " +
+  "token asks that code, not your key";
+const ALLOWED = `by two transactions, an allowance of exactly the escrow and the bounty itself: ${UNSIGNED}`;
+const TOGETHER = `by an allowance of exactly the escrow and the bounty itself, which the wallet does as one, both or neither: ${UNSIGNED}`;
 const MAINNET = 8453;
 /** Fundings of one page that are looked at for one that the token has not as spent. */
 const MOST_NUMBERS = 64n;
@@ -144,15 +147,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
     const number = BigInt(1 + known.length + hidden.length);
     funding = await fund(context, stage, name, commitment, terms, conditions, number, kept);
   }
-  if (funding.isAllowed === true) await approve(context, stage, terms, conditions, funding);
-  const [step, expected] = creation(context, funding);
-  const found = await perform(context, stage, {
-    name: step,
-    title: "Create the bounty",
-    ...creationCall(context, funding),
-    facts: factsOf(context, terms, conditions, funding),
-    expected,
-  });
+  const found = await create(context, stage, terms, conditions, funding);
   const id = found.args["bountyId"] as bigint;
   const text = byTransaction(context.settings, "Funded by transaction", found.hash);
   await reported(context, stage, name, funding, id, text);
@@ -171,6 +166,42 @@ async function reported(
   await forgetPage(context);
   const link = element("a", { href: `/bounties/${id}` }, `Bounty ${id}`);
   stage.done(text, element("p", {}, link, " has its page in a moment."));
+}
+
+/** Creates the bounty; an allowance that it needs is given with it where the wallet does both as one, else before it. */
+async function create(
+  context: Context,
+  stage: Stage,
+  page: PageTerms,
+  conditions: Conditions,
+  funding: Funding,
+): Promise<FoundEvent> {
+  const [name, expected] = creation(context, funding);
+  const { functionName, call } = creationCall(context, funding);
+  const title = "Create the bounty";
+  if (await isTogether(context, name, funding)) {
+    const facts = factsOf(context, page, conditions, funding, TOGETHER);
+    const step = { name, title, functionName: `approve, then ${functionName}`, call, facts, expected };
+    try {
+      return await perform(context, stage, { ...step, before: approvalOf(context, funding) });
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === "batch_refused")) throw error;
+    }
+  }
+  if (funding.isAllowed === true) await approve(context, stage, page, conditions, funding);
+  const facts = factsOf(context, page, conditions, funding);
+  return perform(context, stage, { name, title, functionName, call, facts, expected });
+}
+
+/** Whether the wallet is to allow the escrow and create the bounty as one: it was begun so, or can be. */
+async function isTogether(context: Context, name: string, funding: Funding): Promise<boolean> {
+  if (funding.isAllowed !== true) return false;
+  const { journal, wallet } = context;
+  if ((await journal.get(name)) !== undefined) return isBatchBegun(context, name);
+  if (await isApproved(context, funding.terms)) return false;
+  if ((await journal.get(approvalStep(nonceOf(context, funding.terms)))) !== undefined) return false;
+  await requireNoneBegun(journal, funding.nonces);
+  return wallet.canBatch();
 }
 
 /** The step that creates a bounty on these terms, and its event: both named by the terms' nonce. */
@@ -512,20 +543,18 @@ async function approve(
   conditions: Conditions,
   funding: Funding,
 ): Promise<void> {
-  const { node, token, account, settings, journal } = context;
+  const { token, account, settings, journal } = context;
   const { hubAddress } = settings.deployment;
   const { terms, nonces } = funding;
-  const question = { address: token.address, abi: erc20Abi, functionName: "allowance" } as const;
-  if ((await node.readContract({ ...question, args: [account, hubAddress] })) === terms.escrowAmount) return;
+  if (await isApproved(context, terms)) return;
   const nonce = nonceOf(context, terms);
   if ((await journal.get(creationStep(nonce))) !== undefined) return; // looked for before it is sent again
   await requireNoneBegun(journal, nonces);
-  const args = [hubAddress, terms.escrowAmount] as const;
   await perform(context, stage, {
-    name: `approve ${nonce}`,
+    name: approvalStep(nonce),
     title: "Allow the escrow",
     functionName: "approve",
-    call: { to: token.address, data: encodeFunctionData({ abi: erc20Abi, functionName: "approve", args }) },
+    call: approvalOf(context, funding),
     facts: factsOf(context, page, conditions, funding),
     expected: {
       eventName: "Approval",
@@ -533,6 +562,23 @@ async function approve(
       token: token.address,
     },
   });
+}
+
+function approvalStep(nonce: Hex): string {
+  return `approve ${nonce}`;
+}
+
+/** The token's call that lets the Hub take exactly the escrow. */
+function approvalOf({ token, settings }: Context, { terms }: Funding): Call {
+  const args = [settings.deployment.hubAddress, terms.escrowAmount] as const;
+  return { to: token.address, data: encodeFunctionData({ abi: erc20Abi, functionName: "approve", args }) };
+}
+
+/** Whether the Hub may take exactly the escrow already. */
+async function isApproved({ node, token, account, settings }: Context, terms: Terms): Promise<boolean> {
+  const args = [account, settings.deployment.hubAddress] as const;
+  const question = { address: token.address, abi: erc20Abi, functionName: "allowance", args } as const;
+  return (await node.readContract(question)) === terms.escrowAmount;
 }
 
 /** Refuses to go on beside a creation that may still be mined. */
@@ -653,7 +699,13 @@ function feesOf(
 }
 
 /** What the Poster agrees to, in words. */
-function factsOf(context: Context, page: PageTerms, conditions: Conditions, funding: Funding): Fact[] {
+function factsOf(
+  context: Context,
+  page: PageTerms,
+  conditions: Conditions,
+  funding: Funding,
+  allowed: string = ALLOWED,
+): Fact[] {
   const { token, settings } = context;
   const { terms, validBefore, isAllowed } = funding;
   const { escrowAmount, maxProtocolFee, maxGuardianFee } = terms;
@@ -680,7 +732,7 @@ function factsOf(context: Context, page: PageTerms, conditions: Conditions, fund
       "What it costs",
       `${amount(escrowAmount, token)}, all fees of the service included, and the network's fee in ether, which the wallet shows`,
     ],
-    isAllowed === true ? ["How it is paid", ALLOWED] : ["The signature is good until", moment(validBefore)],
+    isAllowed === true ? ["How it is paid", allowed] : ["The signature is good until", moment(validBefore)],
   ];
   const real: Fact = ["Real money", "this is the mainnet deployment"];
   return settings.deployment.chainId === MAINNET ? [real, ...facts] : facts;

@@ -6,9 +6,11 @@
 
 import type { Hex } from "viem";
 import { ServiceError } from "../src/acting.js";
+import { batchName } from "./batches.js";
 import type { Context } from "./context.js";
 import { button, element } from "./dom.js";
-import type { Call, ExpectedEvent, FoundEvent } from "./node.js";
+import type { ExpectedEvent, FoundEvent } from "./node.js";
+import type { Call } from "./provider.js";
 import { transactionBuilder } from "./safe.js";
 import type { Fact, Stage } from "./stage.js";
 
@@ -19,6 +21,8 @@ export interface Step {
   readonly title: string;
   readonly functionName: string;
   readonly call: Call;
+  /** What has to be done with it, all or nothing: then the wallet does both as one (EIP-5792). */
+  readonly before?: Call;
   readonly facts: readonly Fact[];
   readonly expected: ExpectedEvent;
 }
@@ -30,6 +34,8 @@ interface Attempt {
   readonly data: Hex;
   readonly fromBlock: bigint;
   readonly hash?: Hex;
+  /** What the calls are named by, where the wallet was asked to do them as one. */
+  readonly batch?: string;
   /** Of the account that sent it, once the node has shown it: another transaction with it takes this one's place. */
   readonly nonce?: bigint;
 }
@@ -45,9 +51,19 @@ const REPLACED =
   "Another transaction of this account took the place of the one that was sent, as after a cancellation in the wallet. " +
   "The one that was sent cannot happen any more, and this step is not done.";
 
+/** What a wallet says of calls that it does as one. */
+const NOT_HAD = 
+  "An earlier attempt was begun here. The wallet says that it knows nothing of it, and it is not on the chain. Look into " +
+  "the wallet: cancel it there first.";
+const FAILED = "The wallet says that the earlier attempt failed, and changed nothing.";
+/** So many batches of one step may fail. */
+const MOST_BATCHES = 16;
+
 const SEND = "Send with the wallet";
 const SAVE = "Save it for the Safe's Transaction Builder";
 const HASH_LETTERS = 66;
+/** With these codes the wallet says that nothing was begun. */
+const NOTHING_BEGUN = new Set(["declined", "batch_refused"]);
 
 /** Does a step once, and returns the event that shows it. */
 export function perform(context: Context, stage: Stage, step: Step): Promise<FoundEvent> {
@@ -67,7 +83,17 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
     await context.journal.remove(step.name);
     return found;
   }
+  if (kept.batch !== undefined) {
+    const told = await context.wallet.batchStatus(kept.batch);
+    if (told?.state === "failed") return FAILED;
+    return told?.state === "unknown" ? NOT_HAD : outcome(context, stage, step, kept);
+  }
   return kept.hash === undefined ? UNKNOWN : outcome(context, stage, step, kept);
+}
+
+/** Whether a step was begun as a batch, and nothing shows how it ended. */
+export async function isBatchBegun({ journal }: Context, name: string): Promise<boolean> {
+  return (await journal.get<Attempt>(name))?.batch !== undefined;
 }
 
 /** Has it sent, for the reason given where it was begun before; returns why it may be sent again where it came to nothing. */
@@ -79,28 +105,56 @@ async function sent(
 ): Promise<FoundEvent | string> {
   const { node, wallet, journal, account, isPrepared } = context;
   stage.say("The transaction is tried on the wallet's node, without sending it.");
-  await node.simulate(account, step.call);
+  if (step.before === undefined) await node.simulate(account, step.call);
+  else await node.simulateTogether(account, callsOf(step));
   const buttons = isPrepared ? [SAVE] : (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
   stage.say("");
   const pressed = await stage.confirm(step.title, factsOf(context, step, again), ...buttons);
   await wallet.requireReady();
-  const attempt: Attempt = { id: crypto.randomUUID(), data: step.call.data, fromBlock: await node.getBlockNumber() };
+  const begun: Attempt = { id: crypto.randomUUID(), data: step.call.data, fromBlock: await node.getBlockNumber() };
+  const attempt = pressed === SAVE || step.before === undefined ? begun : await asBatch(context, step, begun);
   await journal.put(step.name, attempt);
   if (pressed === SAVE) {
     offerFile(context, stage, step);
     return outcome(context, stage, step, attempt);
   }
   stage.say("The wallet is asked to send the transaction.");
-  const sending = wallet.send(step.call.to, step.call.data).then(async (hash) => {
-    await keep(context, step, attempt, { hash }); // also where the person no longer waits for the wallet
-    return { ...attempt, hash };
-  });
+  const sending = handOver(context, step, attempt);
   try {
     return await outcome(context, stage, step, await stage.until(() => sending));
   } catch (error) {
-    if (error instanceof ServiceError && error.code === "declined") await journal.remove(step.name);
+    if (error instanceof ServiceError && NOTHING_BEGUN.has(error.code)) await journal.remove(step.name);
     throw error;
   }
+}
+
+/** Gives it to the wallet; what is known of the attempt then. */
+async function handOver(context: Context, step: Step, attempt: Attempt): Promise<Attempt> {
+  const { wallet } = context;
+  if (attempt.batch !== undefined) {
+    const batch = await wallet.sendBatch(attempt.batch as Hex, callsOf(step));
+    await keep(context, step, attempt, { batch });
+    return { ...attempt, batch };
+  }
+  const hash = await wallet.send(step.call.to, step.call.data);
+  await keep(context, step, attempt, { hash }); // also where the person no longer waits for the wallet
+  return { ...attempt, hash };
+}
+
+/**
+ * The attempt under the first name of which the wallet does not say that it failed: one that it has already happens once,
+ * whoever asks for it again, in this browser or in another one.
+ */
+async function asBatch({ settings, wallet, account }: Context, step: Step, attempt: Attempt): Promise<Attempt> {
+  for (let number = 0; number < MOST_BATCHES; number += 1) {
+    const batch = batchName(settings.deployment.chainId, account, step.name, number);
+    if ((await wallet.batchStatus(batch))?.state !== "failed") return { ...attempt, batch };
+  }
+  throw new ServiceError("batch_refused", "The wallet has failed to do these calls as one too often.");
+}
+
+function callsOf({ before, call }: Step): Call[] {
+  return before === undefined ? [call] : [before, call];
 }
 
 /**
@@ -126,10 +180,16 @@ async function polled(
 ): Promise<FoundEvent | string> {
   const { node, journal } = context;
   const { fromBlock } = attempt;
-  const hash = attempt.hash?.length === HASH_LETTERS ? attempt.hash : undefined; // what else a Safe's wallet names it by
+  let hash = attempt.hash?.length === HASH_LETTERS ? attempt.hash : undefined; // what else a Safe's wallet names it by
   const doubted = hash === undefined ? undefined : doubtsAbout(context, step, attempt, hash);
   let isGivenUp = false;
   for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
+    if (attempt.batch !== undefined && hash === undefined) {
+      const told = await context.wallet.batchStatus(attempt.batch);
+      if (told?.state === "done") hash = told.hash;
+      if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
+      if (told?.state === "unknown" && poll > DOUBT_AFTER) offerAgain(stage, () => (isGivenUp = true));
+    }
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
     let found = receipt === undefined ? undefined : node.among(receipt.logs, step.expected);
     if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(node.find(step.expected, fromBlock));
@@ -155,10 +215,10 @@ function keep(
   { journal }: Context,
   { name }: Step,
   { id }: Attempt,
-  known: Pick<Attempt, "hash" | "nonce">,
+  known: Pick<Attempt, "hash" | "nonce" | "batch">,
 ): Promise<void> {
   return journal.replace<Attempt>(name, (kept) =>
-    kept === undefined || kept.id !== id ? undefined : { ...known, ...kept },
+    kept === undefined || kept.id !== id ? undefined : { ...kept, ...known },
   );
 }
 
@@ -200,7 +260,7 @@ function offerAgain(stage: Stage, pressed: () => void): void {
 
 /** The file for the owners of a Safe, who send the transaction together. */
 function offerFile({ settings, account }: Context, stage: Stage, step: Step): void {
-  const text = transactionBuilder(settings.deployment.chainId, account, step.call, step.title, Date.now());
+  const text = transactionBuilder(settings.deployment.chainId, account, callsOf(step), step.title, Date.now());
   const href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
   const link = element(
     "a",

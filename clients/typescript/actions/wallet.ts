@@ -3,14 +3,11 @@
 import { getTypesForEIP712Domain, hashTypedData } from "viem";
 import type { Address, Hex, TypedDataDomain } from "viem";
 import { ServiceError } from "../src/acting.js";
+import { batchStatus, canBatch, sendBatch } from "./batches.js";
+import type { BatchStatus } from "./batches.js";
 import { addedChain } from "./chains.js";
+import type { Call, Provider } from "./provider.js";
 import { printable } from "./text.js";
-
-/** What EIP-1193 requires of a wallet. */
-export interface Provider {
-  request(question: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
-  on?(event: string, listener: () => void): unknown;
-}
 
 /** A wallet that announced itself. Its name is what it calls itself, `id` the same for programs. */
 export interface Announced {
@@ -162,6 +159,22 @@ export class Wallet {
   async send(to: Address, data: Hex): Promise<Hex> {
     await this.requireReady();
     return hexOf(await ask(this.#provider, "eth_sendTransaction", [{ from: this.address, to, data, value: "0x0" }]));
+  }
+
+  /** Whether it does several calls as one, all of them or none. */
+  canBatch(): Promise<boolean> {
+    return canBatch(this.#provider, this.address, this.#chainId);
+  }
+
+  /** Has calls without ether done as one, under a name that makes them happen once; see `sendBatch`. */
+  async sendBatch(id: Hex, calls: readonly Call[]): Promise<string> {
+    await this.requireReady();
+    return sendBatch(this.#provider, this.address, this.#chainId, id, calls);
+  }
+
+  /** What it says became of a batch; `undefined` where it does not say. */
+  batchStatus(id: string): Promise<BatchStatus | undefined> {
+    return batchStatus(this.#provider, id);
   }
 }
 

@@ -63,22 +63,65 @@ function wrapped({ creation }, { signatures }) {
   return viem.concat([viem.encodeAbiParameters(parameters, [...creation, signatures]), `0x${'6492'.repeat(16)}`]);
 }
 
-/** Sends a transaction of a Safe; like a wallet of a Safe, it names it by the hash that its owners signed. */
-async function sentBySafe(wallet, { to, data }) {
+/**
+ * Sends a transaction of a Safe; like a wallet of a Safe, it names it by the hash that its owners signed. The operation is
+ * 0 for a call, 1 for one in the Safe's own place.
+ */
+async function sentBySafe(wallet, { to, data }, operation = 0) {
   const transport = viem.http(wallet.rpcUrl);
   const address = wallet.safe.address;
   const nonce = await viem
     .createPublicClient({ transport })
     .readContract({ address, abi: SAFE_ABI, functionName: 'nonce' });
   const message = {
-    ...{ to, value: 0n, data, operation: 0, safeTxGas: 0n, baseGas: 0n, gasPrice: 0n },
+    ...{ to, value: 0n, data, operation, safeTxGas: 0n, baseGas: 0n, gasPrice: 0n },
     ...{ gasToken: NOBODY, refundReceiver: NOBODY, nonce },
   };
   const { signatures, hash } = await signedBySafe(wallet, 'SafeTx', message);
-  const args = [to, 0n, data, 0, 0n, 0n, 0n, NOBODY, NOBODY, signatures];
+  const args = [to, 0n, data, operation, 0n, 0n, 0n, NOBODY, NOBODY, signatures];
   const sender = viem.createWalletClient({ account: wallet.account, transport });
   await sender.writeContract({ chain: null, address, abi: SAFE_ABI, functionName: 'execTransaction', args });
   return hash;
+}
+
+const MULTI_SEND_ABI = viem.parseAbi(['function multiSend(bytes transactions) payable']);
+/** What each account was asked to do as one (EIP-5792), and the transaction that does it; a wallet knows it on each page. */
+const batches = new Map();
+
+/** Does calls as one by Safe's MultiSend: from a Safe, or from an account that is delegated to it. */
+async function sentAsOne(wallet, { id, calls, atomicRequired }) {
+  const known = batches.get(wallet.account.address) ?? new Map();
+  batches.set(wallet.account.address, known);
+  if (known.has(id)) throw { code: 5720, message: 'Duplicate ID' };
+  if (wallet.cannot_batch || !atomicRequired) throw { code: 5760, message: 'Atomicity not supported' };
+  if (wallet.fails_batches) return known.set(id, undefined) && { id };
+  const packed = calls.map(({ to, data }) =>
+    viem.encodePacked(['uint8', 'address', 'uint256', 'uint256', 'bytes'], [0, to, 0n, BigInt(viem.size(data)), data]),
+  );
+  const data = viem.encodeFunctionData({ abi: MULTI_SEND_ABI, args: [viem.concat(packed)] });
+  const { account } = wallet;
+  if (wallet.safe !== undefined) {
+    await sentBySafe(wallet, { to: wallet.batches, data }, 1);
+    known.set(id, '');
+  } else {
+    const sender = viem.createWalletClient({ account, transport: viem.http(wallet.rpcUrl) });
+    known.set(id, await sender.sendTransaction({ chain: null, to: account.address, data, value: 0n }));
+  }
+  if (wallet.forgets) throw { code: -32603, message: 'The connection was lost.' };
+  return { id };
+}
+
+/** What became of calls that were to be done as one; of a Safe's no transaction is named. */
+async function statusOfBatch(wallet, id) {
+  const known = batches.get(wallet.account.address);
+  if (!known?.has(id)) throw { code: 5730, message: 'Unknown bundle id' };
+  const hash = known.get(id);
+  if (hash === undefined) return { version: '2.0.0', id, status: 400, atomic: true };
+  const node = viem.createPublicClient({ transport: viem.http(wallet.rpcUrl) });
+  const receipt = hash === '' ? undefined : await node.getTransactionReceipt({ hash }).catch(() => undefined);
+  if (receipt === undefined) return { version: '2.0.0', id, status: 100, atomic: true };
+  const status = receipt.status === 'success' ? 200 : 500;
+  return { version: '2.0.0', id, status, atomic: true, receipts: [{ transactionHash: hash, status: '0x1', logs: [] }] };
 }
 
 /** What a wallet answers: keys stay here, everything else is its node's answer. */
@@ -107,6 +150,16 @@ async function answer(wallet, method, params) {
       if (wallet.safe === undefined) return account.signTypedData(typedData);
       return wrapped(wallet.safe, await signedBySafe(wallet, 'SafeMessage', { message: viem.hashTypedData(typedData) }));
     }
+    case 'wallet_getCapabilities':
+      if (wallet.batches === undefined) throw { code: -32601, message: 'Method not found' };
+      return { [`0x${wallet.chainId.toString(16)}`]: { atomic: { status: 'supported' } } };
+    case 'wallet_sendCalls':
+      wallet.asked.push({ method, batch: params[0] });
+      if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
+      if (wallet.loses) throw { code: -32603, message: 'The connection was lost.' };
+      return sentAsOne(wallet, params[0]);
+    case 'wallet_getCallsStatus':
+      return statusOfBatch(wallet, params[0]);
     case 'eth_sendTransaction': {
       wallet.asked.push({ method, transaction: params[0] });
       if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
@@ -157,10 +210,10 @@ const commands = {
   /**
    * A page, with or without a wallet or scripts. All pages share what the browser keeps. One of a fresh origin finds
    * nothing kept there; with `fixed_lots` what it draws by lot is always the same. Requests below `api.from` go to `api.to`.
-   * One that remembers knows the wallet of an earlier page, and connects it by itself.
+   * One that remembers knows the wallet of an earlier page, and connects it by itself. One apart shares nothing with others.
    */
-  async open({ page: name, wallet, scripts, fresh, fixed_lots, api, remembers }) {
-    const page = await browser.newPage();
+  async open({ page: name, wallet, scripts, fresh, fixed_lots, api, remembers, apart }) {
+    const page = await (apart ? await browser.createBrowserContext() : browser).newPage();
     if (!scripts) await page.setJavaScriptEnabled(false);
     await page.setViewport({ width: 1000, height: 900 });
     const found = { page, findings: [], requests: [], presses: 0, wallet: undefined };
@@ -190,8 +243,8 @@ const commands = {
       };
     });
     if (wallet) {
-      const { key, rpcUrl, chainId, safe } = wallet;
-      found.wallet = { account: privateKeyToAccount(key), rpcUrl, chainId, safe, asked: [], read: new Set() };
+      const { key, ...given } = wallet;
+      found.wallet = { account: privateKeyToAccount(key), ...given, asked: [], read: new Set() };
       await page.exposeFunction('testWallet', async (method, params) => {
         try {
           return JSON.stringify({ result: await answer(found.wallet, method, JSON.parse(params)) });
@@ -228,7 +281,7 @@ const commands = {
     );
   },
   /** Changes how the wallet behaves: declines_to_send, silent, late, loses, forgets, lies, locked, hidden, knows, chainId,
-   * shown.
+   * shown, cannot_batch, fails_batches.
    */
   async wallet({ found, changes }) {
     Object.assign(found.wallet, changes);
