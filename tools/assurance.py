@@ -236,6 +236,11 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         CampaignStep("shells", "completion by Tab in zsh and fish of Debian", (PYTHON, "tools/shells.py")),
         CampaignStep("inspector", "the Inspector of MCP against the server for agents", (PYTHON, "tools/inspector.py")),
         CampaignStep("firefox", "a whole bounty with wallets alone, in Firefox", (PYTHON, "tools/firefox.py")),
+        CampaignStep(
+            "webkit",
+            "every page, and a whole bounty with wallets alone, in WebKitGTK, the engine nearest to Safari's",
+            (PYTHON, "tools/webkit.py"),
+        ),
         _tests(
             "by-hand",
             "the recipes of docs/formats.md with Debian's age: sealed and opened without this project",

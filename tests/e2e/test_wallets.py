@@ -552,6 +552,25 @@ def test_page__that_differs_from_the_chain__offers_nothing(
     closed(page)
 
 
+def test_browser__that_keeps_no_files__has_the_sealed_work_in_memory(
+    cast: Cast, browser: Browser, offered: Funded, tmp_path: Path
+) -> None:
+    page = opened(cast, browser, "solver-1", path_of(offered))
+    page.do("no_files")
+    page.press("Choose the work")
+    page.wait("Directory with the work")
+    page.tree("Directory with the work", artifact(tmp_path, note="Sealed in a private window."))
+    page.press("Go on")
+    assert "Leave this page open until your Submission is recorded." in page.wait("What will be sealed")
+    page.press("Seal it")
+    page.wait("Get an address for the upload")
+    page.press(SIGN)
+    page.wait("Record the Submission on the chain")
+    page.press(SEND)
+    page.wait("is recorded, by transaction")
+    closed(page)
+
+
 def test_node__that_does_not_have_the_hub__is_refused(cast: Cast, browser: Browser, offered: Funded) -> None:
     page = browser.open(f"{cast.stack.pages_url}{path_of(offered)}", wallet_of(cast, "solver-1"))
     page.wallet(lies={"eth_call": "0x"})

@@ -20,12 +20,20 @@ _LIBRARY: Final = Path("/usr/lib/x86_64-linux-gnu/libnss3.so")
 
 
 def browser_variables(folder: Path) -> dict[str, str]:
-    """Its environment beside PATH; what it writes goes into ``folder``. ``SERVICE_FIREFOX`` is one to start instead."""
+    """Its environment beside PATH; what it writes goes into ``folder``.
+
+    ``SERVICE_FIREFOX`` or ``SERVICE_WEBKIT`` is one to start instead, the second on this process's display.
+    """
     variables = {"HOME": str(folder), "TMPDIR": str(folder)}
     if not _LIBRARY.exists():
         variables["AWS_EXECUTION_ENV"] = "AWS_Lambda_nodejs22.x"  # it then brings the libraries that it needs
     if firefox := os.environ.get("SERVICE_FIREFOX"):
         variables["FIREFOX"] = firefox
+    if webkit := os.environ.get("SERVICE_WEBKIT"):
+        display = {name: os.environ[name] for name in ("DISPLAY", "XAUTHORITY") if name in os.environ}
+        variables |= {"WEBKIT": webkit, **display}
+        if os.getuid() == 0:
+            variables["WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS"] = "1"  # root has no sandbox of its own
     return variables
 
 

@@ -6,17 +6,23 @@
 import { sealSubmission, ServiceError } from "../src/sealing.js";
 import type { ArtifactFile, ErrorDetails, SealFor } from "../src/sealing.js";
 
-/** What to seal, and the file of the origin's private file system that takes the ciphertext. */
+/** What to seal, and the file of the origin's private file system that takes the ciphertext; without one it is handed over. */
 export interface SealingOrder {
   readonly files: readonly ArtifactFile[];
   readonly sealFor: SealFor;
-  readonly target: string;
+  readonly target: string | undefined;
 }
 
-/** How much is written; at the end the envelope, or why there is none. */
+/** The envelope's bytes, and the ciphertext where no file was named for it. */
+export interface Made {
+  readonly envelope: Uint8Array<ArrayBuffer>;
+  readonly ciphertext?: Blob;
+}
+
+/** How much is written; at the end what was made, or why there is nothing. */
 export type SealingReport =
   | { readonly written: number }
-  | { readonly envelope: Uint8Array<ArrayBuffer> }
+  | Made
   | { readonly failure: { readonly code: string; readonly message: string; readonly details: ErrorDetails } };
 
 /** A file that only a worker may open so; TypeScript has it in another library than the page's types. */
@@ -35,18 +41,25 @@ declare global {
 
 const MEBIBYTE = 1024 * 1024;
 const PROGRESS_MILLISECONDS = 250;
+/** Mebibytes that are gathered before the browser gets them. */
+const MOST_PARTS = 16;
 const report = (what: SealingReport): void => globalThis.postMessage(what);
 
 globalThis.onmessage = async ({ data }: MessageEvent<SealingOrder>) => {
   try {
-    report({ envelope: await seal(data) });
+    report(await seal(data));
   } catch (error) {
     const { code, message, nextAction } = error instanceof ServiceError ? error : notSealed(error);
     report({ failure: { code, message, details: { nextAction } } });
   }
 };
 
-async function seal({ files, sealFor, target }: SealingOrder): Promise<Uint8Array<ArrayBuffer>> {
+async function seal({ files, sealFor, target }: SealingOrder): Promise<Made> {
+  if (target === undefined) {
+    const memory = new MemoryFile();
+    const { bytes } = await sealSubmission(files, sealFor, writingTo(memory));
+    return { envelope: bytes, ciphertext: memory.content() };
+  }
   const folder = await navigator.storage.getDirectory();
   const handle = await folder.getFileHandle(target, { create: true });
   const file = await handle.createSyncAccessHandle();
@@ -55,7 +68,7 @@ async function seal({ files, sealFor, target }: SealingOrder): Promise<Uint8Arra
     const { bytes } = await sealSubmission(files, sealFor, writingTo(file));
     file.flush();
     file.close();
-    return bytes;
+    return { envelope: bytes };
   } catch (error) {
     file.close();
     await folder.removeEntry(target).catch(() => undefined);
@@ -63,8 +76,25 @@ async function seal({ files, sealFor, target }: SealingOrder): Promise<Uint8Arra
   }
 }
 
+/** Written from its begin to its end. The browser holds what it is made of, and may put it on a disk. */
+class MemoryFile {
+  #content = new Blob();
+  #parts: Uint8Array<ArrayBuffer>[] = [];
+
+  write(data: Uint8Array): number {
+    if (this.#parts.push(data.slice()) === MOST_PARTS) this.content();
+    return data.length;
+  }
+
+  content(): Blob {
+    this.#content = new Blob([this.#content, ...this.#parts]);
+    this.#parts = [];
+    return this.#content;
+  }
+}
+
 /** Writes a mebibyte at a time, since each write costs time of its own. */
-function writingTo(file: SyncFile): WritableStream<Uint8Array> {
+function writingTo(file: Pick<SyncFile, "write">): WritableStream<Uint8Array> {
   const gathered = new Uint8Array(MEBIBYTE);
   let [size, written, reported] = [0, 0, 0];
   const writeGathered = (): void => {

@@ -1,7 +1,7 @@
 /** Sealing as a page starts it: in a worker of its own, which ends with it. */
 
 import { ServiceError } from "../src/acting.js";
-import type { SealingOrder, SealingReport } from "./sealer.js";
+import type { Made, SealingOrder, SealingReport } from "./sealer.js";
 
 /** The worker's script, beside this one; the build names it. */
 declare const SEALER: string;
@@ -19,32 +19,21 @@ const factory = (globalThis as { trustedTypes?: PolicyFactory }).trustedTypes;
 const address = new URL(SEALER, import.meta.url).href;
 const script = factory?.createPolicy("sealer", { createScriptURL: () => address }).createScriptURL("") ?? address;
 
-/** Seals files and returns the envelope's bytes; `onWritten` gets the bytes written so far. Raises what was refused. */
-export async function sealInWorker(
-  order: SealingOrder,
-  onWritten: (bytes: number) => void,
-): Promise<Uint8Array<ArrayBuffer>> {
+/** Seals files; `onWritten` gets the bytes written so far. Raises what was refused. */
+export async function sealInWorker(order: SealingOrder, onWritten: (bytes: number) => void): Promise<Made> {
   const worker = new Worker(script as string, { type: "module" });
   try {
     return await new Promise((resolve, reject) => {
       worker.onerror = () => reject(notStarted());
       worker.onmessage = ({ data }: MessageEvent<SealingReport>) => {
         if ("written" in data) onWritten(data.written);
-        else if ("envelope" in data) resolve(data.envelope);
+        else if ("envelope" in data) resolve(data);
         else reject(new ServiceError(data.failure.code, data.failure.message, data.failure.details));
       };
       worker.postMessage(order);
     });
   } finally {
     worker.terminate();
-  }
-}
-
-/** Removes sealed files whose names begin so, but one: their visit was closed too early, or other files were chosen. */
-export async function removeOthers(begin: string, kept: string): Promise<void> {
-  const folder = await navigator.storage.getDirectory();
-  for await (const name of folder.keys()) {
-    if (name.startsWith(begin) && name !== kept) await folder.removeEntry(name).catch(() => undefined);
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * A Solver's Submission: files sealed in this browser, uploaded, prepared, and recorded on the chain. Sealed bytes are
- * kept in the origin's private file system until they are recorded; the content identity is kept nowhere, so that
- * nobody but the Guardians can open them.
+ * stored in the browser until they are recorded; the content identity is kept nowhere, so that nobody but the Guardians
+ * can open them.
  */
 
 import type { Address, Hex } from "viem";
@@ -18,14 +18,18 @@ import { DirectoryField, suspicious } from "./files.js";
 import { heedNotice } from "./notices.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
+import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { perform } from "./transactions.js";
 import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
 
 const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const MOST_LISTED = 200;
+const IN_MEMORY =
+  "This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page " +
+  "open until your Submission is recorded.";
 
-/** What was sealed, and how far it came; its ciphertext is a file of the same name. */
+/** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
 interface Sealed {
   readonly envelope: string;
   readonly commitment: Hex;
@@ -66,7 +70,6 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
     const files = await chosen(context, stage, bounty);
     sealed = await seal(context, stage, bounty, files);
     await journal.put(name, sealed);
-    const { removeOthers } = await import("./sealing.js");
     await removeOthers(sealedNames(context, bounty), sealed.file);
   }
   const { parseEnvelope } = await import("./work.js");
@@ -121,7 +124,7 @@ function requireListed(detail: Schemas["BountyDetail"], account: Address, former
 async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
   const kept = await context.journal.get<Sealed>(name);
   if (kept === undefined || !(await isFor(context, kept, bounty))) return undefined;
-  if (!kept.prepared && (await fileOf(kept.file)) === undefined) return undefined;
+  if (!kept.prepared && (await storedAt(kept.file)) === undefined) return undefined;
   stage.say("");
   const goOn = "Go on with it";
   const pressed = await stage.confirm(
@@ -167,6 +170,7 @@ async function chosen({ settings }: Context, stage: Stage, bounty: Bounty): Prom
     `It is sealed until ${moment(bounty.revealAt)}. Whose keys the Guardians' are, and when the work can be opened, is ` +
     `the word of the wallet's node and of ${api}. One operator of both could read it early.`;
   fields.push(element("p", {}, whose));
+  if (!(await keepsFiles())) fields.push(element("p", { class: "warning" }, IN_MEMORY));
   const agreed = element("input", { type: "checkbox" });
   if (secrets.length > 0) {
     const shown = secrets
@@ -191,12 +195,15 @@ async function seal(context: Context, stage: Stage, bounty: Bounty, files: reado
       nextAction: "Reload the page in a minute and try again.",
     });
   }
-  const target = `${sealedNames(context, bounty)}${crypto.randomUUID()}`;
+  const file = `${sealedNames(context, bounty)}${crypto.randomUUID()}`;
+  const target = (await keepsFiles()) ? file : undefined;
   const sealFor = { bounty: bounty.pinned, solverAddress: account, beacon: settings.beacon };
   const { sealInWorker } = await import("./sealing.js");
-  const made = await sealInWorker({ files, sealFor, target }, (written) => stage.say(`Sealing: ${bytes(written)}.`));
-  const envelope = new TextDecoder().decode(made);
-  return { envelope, commitment: commitmentOf(made), file: target, uploaded: false, prepared: false };
+  const order = { files, sealFor, target };
+  const made = await sealInWorker(order, (written) => stage.say(`Sealing: ${bytes(written)}.`));
+  if (made.ciphertext !== undefined) holdInMemory(file, made.ciphertext);
+  const envelope = new TextDecoder().decode(made.envelope);
+  return { envelope, commitment: commitmentOf(made.envelope), file, uploaded: false, prepared: false };
 }
 
 /** How the names of an account's sealed files for one bounty begin. */
@@ -235,7 +242,7 @@ async function uploadAndPrepare(
 
 async function upload(context: Context, stage: Stage, envelope: Envelope, sealed: Sealed): Promise<void> {
   const { ciphertext, bounty_id, solver_address } = envelope;
-  const file = await fileOf(sealed.file);
+  const file = await storedAt(sealed.file);
   if (file === undefined) {
     throw new ServiceError("sealed_bytes_missing", "The browser does not hold the sealed bytes any more.", {
       nextAction: "Start again with the files.",
@@ -308,15 +315,7 @@ async function prepare(
   ]);
 }
 
-async function fileOf(name: string): Promise<File | undefined> {
-  try {
-    return await (await (await navigator.storage.getDirectory()).getFileHandle(name)).getFile();
-  } catch {
-    return undefined;
-  }
-}
-
 async function forget({ journal }: Context, name: string, { file }: Sealed): Promise<void> {
   await journal.remove(name);
-  await (await navigator.storage.getDirectory()).removeEntry(file).catch(() => undefined);
+  await removeStored(file);
 }

@@ -341,6 +341,16 @@ const commands = {
     await found.page.setViewport({ width, height: 900 });
     return found.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   },
+  /** Has the browser keep no files for the page, as a private window may. */
+  async no_files({ found }) {
+    await found.page.evaluate(() => {
+      navigator.storage.getDirectory = () => Promise.reject(new DOMException('Not here.', 'SecurityError'));
+    });
+  },
+  /** Whether there is such an element. */
+  async has({ found, selector }) {
+    return found.page.evaluate((each) => document.querySelector(each) !== null, selector);
+  },
   /** Waits until the page has looked for the wallet of an earlier page, and knows of none. */
   async idle({ found }) {
     await found.page.waitForFunction(() => !document.querySelector('#connect').disabled, { timeout: 60_000, polling: 50 });

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { launchWebKit } from './webkit.mjs';
 
 const require = createRequire(import.meta.url);
 
@@ -11,11 +12,12 @@ const ONE_PROCESS = ['--single-process', '--no-zygote', '--in-process-gpu'];
 
 /**
  * A started browser, with its processes as people's browsers have them; `webSecurity`, too, as they have it. With the path
- * of a Firefox in FIREFOX it is that one.
+ * of a Firefox in FIREFOX it is that one, with that of a MiniBrowser in WEBKIT it is WebKitGTK.
  */
 export async function launch({ webSecurity = false, ...options } = {}) {
-  const { FIREFOX } = process.env;
+  const { FIREFOX, WEBKIT } = process.env;
   try {
+    if (WEBKIT) return await launchWebKit(WEBKIT);
     const puppeteer = (await import('puppeteer-core')).default;
     if (FIREFOX) return await puppeteer.launch({ browser: 'firefox', executablePath: FIREFOX, headless: true, ...options });
     const chromium = (await import(require.resolve('@sparticuz/chromium'))).default;

@@ -1,0 +1,49 @@
+"""Every page loads, runs its script without an error and keeps to the window's width, in whichever engine is chosen.
+
+The tests' own browser by default; ``tools/webkit.py`` runs them in WebKitGTK. What axe and two looks of a page show is
+in test_browser.py, which needs the debugger of Chromium.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.web.driver import Browser, browsing
+from tests.web.test_browser import hostile, lived, pages_of, served, visits
+
+PATHS = sorted({visit.path for visit in visits()})
+NARROW, WIDE = 450, 1_280
+"""The first is the narrowest that each engine's window has."""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browsing(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    with served(pages_of(lived())) as found:
+        yield found
+
+
+def looks_right(browser: Browser, url: str) -> None:
+    """Open it; raises where something is wrong with it."""
+    page = browser.open(url)
+    assert [page.overhang(width) for width in (NARROW, WIDE)] == [0, 0]
+    if page.do("has", selector="#connect"):
+        page.do("idle")  # its script has looked for a wallet
+    assert page.findings() == []
+    page.close()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_page__in_this_engine__loads_and_keeps_its_width(browser: Browser, origin: str, path: str) -> None:
+    looks_right(browser, origin + path)
+
+
+def test_pages__of_hostile_people__keep_their_width(browser: Browser) -> None:
+    with served(pages_of(hostile())) as found:
+        for number in range(1, 4):
+            looks_right(browser, f"{found}/bounties/{number}")
