@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
+from wsgiref.types import StartResponse
 
 from bounty_protocol.types import TokenAmount
 from service_common import log
@@ -23,14 +24,17 @@ from bench.receivers.fanout import run_fanout
 from tests.clients.package import built, run_node
 from tests.clients.test_actions import compressed_sizes
 from tests.clients.test_typescript import BrowserMissing, seal_in_browser
+from tests.web.browser_process import browsed
 from tests.web.conftest import OwnClock, Pages
 from tests.web.fake_api import ESCROW, NOW, SOLVERS, Ledger, page_of
+from tests.web.test_browser import served
 from tests.web.test_pages import STAGES
 
 ROUNDS: Final = 5
 COUNT: Final = 200
 MAX_KB: Final = 60.0
 MAX_MS: Final = 15.0
+MAX_PAINT: Final = 1.2
 SEALED_MB: Final = 100
 PROGRAMS_KB: Final = {"reading": 90, "signing": 95, "sealing": 220}
 """Set from what dependencies weigh in November 2026: 79, 84 and 205."""
@@ -54,11 +58,33 @@ def run(report: Report) -> None:
         if len(pages.api.asked) != asked:
             raise RuntimeError("the API was asked while a page of kept answers was measured")
         report(Figure(f"web.{name}_cpu", spent, "ms", f"<= {MAX_MS:.0f} of kept answers", spent <= MAX_MS))
+    _painted(report, pages)
     acting, _ = compressed_sizes()
     report(Figure("web.script", acting / 1_000, "kB", "<= 120 compressed", acting <= 120_000))
     _programs(report)
     _seal(report)
     run_fanout(report)
+
+
+def _painted(report: Report, pages: Pages) -> None:
+    """When the largest part of a page is painted on a slow phone (tests/web/browser/lcp.mjs), served by one process.
+
+    The reference is a page of one line without a stylesheet.
+    """
+    with served(pages.app) as origin, served(_one_line) as other, TemporaryDirectory() as folder:
+        cases = [{"name": name, "url": origin + path} for name, path in PATHS.items()]
+        cases.append({"name": "line", "url": other})
+        lines = browsed("lcp.mjs", cases, Path(folder)).splitlines()
+    seconds = {found["name"]: found["painted"] / 1_000 for found in map(json.loads, lines)}
+    for name in PATHS:
+        is_met = seconds[name] <= MAX_PAINT
+        goal = f"<= {MAX_PAINT} on a slow phone"
+        report(Figure(f"web.{name}_lcp", seconds[name], "s", goal, is_met, "a line of text", seconds["line"]))
+
+
+def _one_line(_environ: object, start: StartResponse) -> list[bytes]:
+    start("200 OK", [("Content-Type", "text/html")])
+    return [b"<!doctype html><title>x</title><p>One line of text."]
 
 
 def _programs(report: Report) -> None:
