@@ -136,6 +136,10 @@ class WebKitPage {
   /** A function's value, or a text that is run as a program and has none. */
   evaluate(script, ...args) {
     if (typeof script === 'string') return this.#in((call) => call('POST', '/execute/sync', { script, args: [] }));
+    return this.#run(script, args);
+  }
+
+  #run(script, args) {
     const body = `const done = arguments[arguments.length - 1];
       Promise.resolve().then(() => (${script})(...[...arguments].slice(0, -1)))
         .then((value) => done({ value: value ?? null }), (error) => done({ error: String(error) }));`;
@@ -147,7 +151,7 @@ class WebKitPage {
   }
 
   async $eval(selector, script, ...args) {
-    return (await this.$(selector)).evaluate(script, ...args);
+    return this.#run(`(selector, ...rest) => (${script})(document.querySelector(selector), ...rest)`, [selector, ...args]);
   }
 
   async $(selector) {
