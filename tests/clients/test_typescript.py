@@ -216,7 +216,7 @@ def test_refusals__in_node__each_with_its_code() -> None:
 
 
 def test_transfers__that_end_early_or_lie__are_continued_or_refused() -> None:
-    assert "# pass 9\n# fail 0" in run_node(built() / "test/transfer.mjs")
+    assert "# pass 14\n# fail 0" in run_node(built() / "test/transfer.mjs")
 
 
 def test_terms__of_a_page__are_its_frontmatter_or_refused() -> None:

@@ -6,7 +6,7 @@
 
 import type { Address, Hex } from "viem";
 import { answerOf, commitmentOf, hubCall, ServiceError, uploadCiphertext } from "../src/acting.js";
-import type { Schemas } from "../src/acting.js";
+import type { Progress, Schemas } from "../src/acting.js";
 import type { ArtifactFile, Envelope } from "../src/opening.js";
 import { refuseDifferences } from "./answers.js";
 import { detailOf, following, requireBucket, signed } from "./api.js";
@@ -25,6 +25,7 @@ import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
 
 const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const MOST_LISTED = 200;
+const PROGRESS_MILLISECONDS = 250;
 const IN_MEMORY =
   "This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page " +
   "open until your Submission is recorded.";
@@ -264,13 +265,26 @@ async function upload(context: Context, stage: Stage, envelope: Envelope, sealed
   );
   refuseDifferences("locator_mismatch", [["storage_locator", target.storage_locator, ciphertext.storage_locator]]);
   requireBucket(context, target.upload_url);
+  const onProgress = paced(PROGRESS_MILLISECONDS, ({ done }: Progress) => {
+    stage.say(`Uploading: ${bytes(done)} of ${bytes(file.size)}.`);
+  });
   stage.say(`Uploading ${bytes(file.size)}.`);
   try {
-    await uploadCiphertext(target, file);
+    await stage.until((signal) => uploadCiphertext(target, file, { signal, onProgress }));
   } catch (error) {
     const isThere = error instanceof ServiceError && error.status === 412; // create-only: it holds the bytes already
     if (!isThere) throw error;
   }
+}
+
+/** Calls a function at most once in a while: a status that changes too often is read by nobody. */
+function paced<Value>(milliseconds: number, work: (value: Value) => void): (value: Value) => void {
+  let last = -milliseconds;
+  return (value) => {
+    if (performance.now() - last < milliseconds) return;
+    last = performance.now();
+    work(value);
+  };
 }
 
 function prepareRequest({ bounty_id, solver_address }: Envelope): string {

@@ -3,7 +3,7 @@
  * commitments, the Hub and its notices, and what an act rests on.
  */
 
-export { answerOf, createApi, isIssue, uploadCiphertext } from "./api.js";
+export { answerOf, createApi, isIssue } from "./api.js";
 export type { Api, Schemas, Signing } from "./api.js";
 export { pageTerms } from "./challenge.js";
 export type { PageTerms } from "./challenge.js";
@@ -57,3 +57,5 @@ export {
   requireRevealPoint,
 } from "./witnesses.js";
 export type { FactName } from "./witnesses.js";
+export { uploadCiphertext } from "./upload.js";
+export type { Progress, TransferOptions } from "./transfer.js";

@@ -59,32 +59,6 @@ export async function answerOf<Data>(call: Promise<{ data?: Data; response: Resp
   return data;
 }
 
-/**
- * Uploads a ciphertext once to the address that `artifact-upload-url` gave. A Blob is read as it is sent: `openAsBlob`
- * of Node, a File of a browser. It takes as long as the storage does, unless a signal ends it. Raises
- * `storage_unreachable` and `storage_refused`.
- */
-export async function uploadCiphertext(
-  target: Schemas["UploadTarget"],
-  ciphertext: Blob,
-  { signal }: { readonly signal?: AbortSignal } = {},
-): Promise<void> {
-  const { upload_url: url, upload_method: method, upload_headers: headers } = target;
-  const nextAction = "Get a new upload address and try again.";
-  let response: Response;
-  try {
-    response = await fetch(url, { method, headers: { ...headers }, body: ciphertext, redirect: "error", signal: signal ?? null });
-  } catch (cause) {
-    signal?.throwIfAborted();
-    throw new ServiceError("storage_unreachable", "the storage did not take the ciphertext", { nextAction, cause });
-  }
-  await response.body?.cancel();
-  if (!response.ok) {
-    const details = { status: response.status, nextAction };
-    throw new ServiceError("storage_refused", `the storage answered ${response.status}`, details);
-  }
-}
-
 /** Markdown is sent as it is, everything else as canonical JSON, which an envelope must be. */
 function serialized(body: unknown): string {
   return typeof body === "string" ? body : canonicalJson(body);

@@ -125,12 +125,13 @@ test("empty fields have something in them while the others are checked", () => {
 
 test("a Safe's file has the call as its bytes alone", () => {
   const call = { to: `0x${"ab".repeat(20)}`, data: "0x1234" };
-  const batch = JSON.parse(transactionBuilder(8453, `0x${"cd".repeat(20)}`, call, "Claim", 5));
+  const batch = JSON.parse(transactionBuilder(8453, `0x${"cd".repeat(20)}`, [call, call], "Claim", 5));
   assert.deepEqual(
     [batch.version, batch.chainId, batch.createdAt, batch.meta.description],
     ["1.0", "8453", 5, "Claim"],
   );
-  const [transaction] = batch.transactions;
+  const [transaction, second] = batch.transactions;
+  assert.deepEqual(second, transaction);
   assert.equal(transaction.to.toLowerCase(), call.to);
   assert.deepEqual(
     { ...transaction, to: "" },

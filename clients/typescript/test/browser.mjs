@@ -128,8 +128,8 @@ async function sealed(mebibytes, policy) {
   const [sealingKilobytes, { sealSeconds, envelope }] = await measured(() =>
     page.evaluate((...given) => globalThis.seal(...given), job, mebibytes),
   );
-  const [uploadingKilobytes] = await measured(() => page.evaluate(() => globalThis.upload()));
-  const isUploaded = JSON.parse(envelope).ciphertext.sha256 === uploaded;
+  const [uploadingKilobytes, isReported] = await measured(() => page.evaluate(() => globalThis.upload()));
+  const isUploaded = isReported && JSON.parse(envelope).ciphertext.sha256 === uploaded;
   const [openingKilobytes, found] = await measured(() =>
     page.evaluate((...given) => globalThis.open(...given), job, envelope),
   );

@@ -3,7 +3,8 @@
 import { openArtifact, openContentKey, parseEnvelope, uploadCiphertext } from "bounty-escrow-client";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { removeOthers, sealInWorker } from "../actions/sealing.ts";
+import { sealInWorker } from "../actions/sealing.ts";
+import { removeOthers } from "../actions/stored.ts";
 import { cases } from "./vectors.mjs";
 
 const MEBIBYTE = 1024 * 1024;
@@ -25,15 +26,19 @@ globalThis.seal = async ({ bounty, solver: solverAddress, beacon }, mebibytes) =
   const source = await (await folder.getFileHandle("source")).getFile();
   const files = [{ path: "work/large", content: source.slice(0, mebibytes * MEBIBYTE) }];
   const began = performance.now();
-  const bytes = await sealInWorker({ files, sealFor: { bounty, solverAddress, beacon }, target: SEALED }, () => undefined);
-  return { sealSeconds: (performance.now() - began) / 1000, envelope: new TextDecoder().decode(bytes) };
+  const order = { files, sealFor: { bounty, solverAddress, beacon }, target: SEALED };
+  const { envelope } = await sealInWorker(order, () => undefined);
+  return { sealSeconds: (performance.now() - began) / 1000, envelope: new TextDecoder().decode(envelope) };
 };
 
-/** Sends what was sealed to this origin's storage. */
+/** Sends what was sealed to this origin's storage; whether it was reported how much, up to the whole. */
 globalThis.upload = async () => {
   const folder = await navigator.storage.getDirectory();
   const target = { upload_url: `${location.origin}/upload`, upload_method: "PUT", upload_headers: {} };
-  await uploadCiphertext(target, await (await folder.getFileHandle(SEALED)).getFile());
+  const file = await (await folder.getFileHandle(SEALED)).getFile();
+  const reported = [];
+  await uploadCiphertext(target, file, { onProgress: ({ done }) => reported.push(done) });
+  return reported.at(-1) === file.size && reported.every((done, index) => index === 0 || done >= reported[index - 1]);
 };
 
 /** The size and the SHA-256 of each file in what was sealed. */

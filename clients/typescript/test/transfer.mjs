@@ -124,6 +124,64 @@ test("sealing reports its bytes, and a signal ends it and aborts the sink", asyn
   assert.equal(aborted?.message, "enough");
 });
 
+/** Takes uploads by these answers; what arrived of each, and how long it was said to be. */
+async function uploading(given, options = {}, file = FILE) {
+  const arrived = [];
+  const server = createServer(async (request, response) => {
+    const answer = given.shift();
+    const pieces = [];
+    arrived.push({ length: request.headers["content-length"], pieces });
+    if (answer === "breaks") return void request.once("data", () => request.destroy());
+    for await (const piece of request) pieces.push(piece);
+    response.writeHead(answer).end();
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const target = {
+    upload_url: `http://127.0.0.1:${server.address().port}/`,
+    upload_method: "PUT",
+    upload_headers: { "x-goog-if-generation-match": "0" },
+  };
+  try {
+    const code = await codeOf(() => uploadCiphertext(target, new Blob([file]), options));
+    return { code, arrived: arrived.map(({ length, pieces }) => [length, Buffer.concat(pieces)]) };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+for (const [name, options] of [
+  ["", {}],
+  [" and is reported", { onProgress: () => {} }],
+]) {
+  test(`an upload that breaks off is sent again${name}`, async () => {
+    const { code, arrived } = await uploading(["breaks", "breaks", 200], options);
+    assert.equal(code, undefined);
+    assert.deepEqual(arrived.at(-1), [String(FILE.length), FILE]);
+    assert.equal((await uploading(["breaks", "breaks", "breaks"], options)).code, "storage_unreachable");
+  });
+
+  test(`a storage that has the object is reached after a broken attempt, and not before${name}`, async () => {
+    assert.equal((await uploading(["breaks", 412], options)).code, undefined);
+    assert.equal((await uploading([412], options)).code, "storage_refused");
+    const refused = await uploading([403, 200], options);
+    assert.deepEqual([refused.code, refused.arrived.length], ["storage_refused", 1]);
+  });
+}
+
+test("an upload reports its bytes, and a signal ends it with its reason", async () => {
+  const seen = [];
+  const file = randomBytes(5_000_000);
+  const onProgress = ({ done, total }) => seen.push([done, total]);
+  await uploading([200], { onProgress }, file);
+  assert.deepEqual(seen.at(-1), [file.length, file.length]);
+  assert.ok(seen.length > 2);
+  const controller = new AbortController();
+  const ending = { signal: controller.signal, onProgress: () => controller.abort(new DOMException("enough", "Ended")) };
+  const { code, arrived } = await uploading([200, 200], ending, file);
+  assert.ok(code === "Ended" && arrived.length <= 1);
+});
+
 test("what is ended before it begins asks nobody", async () => {
   [answers, asked] = [[], []];
   const signal = AbortSignal.abort(new Error("enough"));

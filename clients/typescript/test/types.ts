@@ -19,7 +19,7 @@ expectTypeOf(client.answerOf<number>).toEqualTypeOf<
 expectTypeOf(client.isIssue).guards.toEqualTypeOf<types.Issue>();
 expectTypeOf(client.isIssue).parameters.toEqualTypeOf<[unknown]>();
 expectTypeOf(client.uploadCiphertext).parameters.toEqualTypeOf<
-  [types.Schemas["UploadTarget"], Blob, { readonly signal?: AbortSignal }?]
+  [types.Schemas["UploadTarget"], Blob, types.TransferOptions?]
 >();
 expectTypeOf(client.uploadCiphertext).returns.toEqualTypeOf<Promise<void>>();
 expectTypeOf<types.Api>().toHaveProperty("GET").toBeFunction();
