@@ -220,7 +220,7 @@ def test_transfers__that_end_early_or_lie__are_continued_or_refused() -> None:
 
 
 def test_terms__of_a_page__are_its_frontmatter_or_refused() -> None:
-    assert "# pass 13\n# fail 0" in run_node(built() / "test/challenge.mjs")
+    assert "# pass 18\n# fail 0" in run_node(built() / "test/challenge.mjs")
 
 
 @pytest.mark.parametrize("name", TREES)

@@ -1,6 +1,6 @@
 /**
- * The terms in a challenge page's frontmatter. Only the lines that name money and times are read, and only in their one
- * form; the service reads the whole page (docs/challenge-page.md).
+ * The terms in a challenge page's frontmatter. Only the lines that name money and times are read, each a decimal, plain or
+ * in quotes, on its own line; the service reads the whole page (docs/challenge-page.md).
  */
 
 import { ServiceError } from "./errors.js";
@@ -27,8 +27,8 @@ export function pageTerms(page: string): PageTerms {
   }
   const issues: { path: string; message: string }[] = [];
   const value = (name: string, form: RegExp): string => {
-    const lines = [...frontmatter.matchAll(new RegExp(`^${name}:[ \\t]*(.*)$`, "gm"))];
-    const text = lines[0]?.[1]?.trim() ?? "";
+    const lines = [...frontmatter.matchAll(new RegExp(`^(["']?)${name}\\1[ \\t]*:(?:[ \\t]+(.*))?$`, "gm"))];
+    const text = scalarOf(lines[0]?.[2]?.trim() ?? "");
     if (lines.length === 1 && form.test(text)) return text;
     issues.push({ path: name, message: lines.length > 1 ? "stands there twice" : "is missing, or not in its form" });
     return "1";
@@ -45,4 +45,11 @@ export function pageTerms(page: string): PageTerms {
     issues,
     nextAction: "Write each as a plain decimal on a line of its own.",
   });
+}
+
+/** What YAML makes of a value on one line; one with escapes, or of several lines, is left as it is written. */
+function scalarOf(written: string): string {
+  const quoted = /^(?:"([^"\\]*)"|'((?:[^']|'')*)')(?:[ \t]+#.*)?$/.exec(written);
+  if (quoted !== null) return quoted[1] ?? quoted[2]?.replaceAll("''", "'") ?? "";
+  return /^["']/.test(written) ? written : written.replace(/(?:^|[ \t]+)#.*$/, "");
 }

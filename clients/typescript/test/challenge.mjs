@@ -20,6 +20,15 @@ test("terms of a page are its frontmatter's", () => {
   assert.deepEqual(pageTerms(page()), terms);
 });
 
+const ALIKE = {
+  "a comment behind an escrow": page({ escrow_amount: "25000000 # one tile set" }),
+  "values in quotes": page({ escrow_amount: '"25000000"', submission_deadline: "'1893456000'", title: "'A title' # 1" }),
+  "a name in quotes": page({ escrow_amount: null }, '"escrow_amount" : 25000000\n'),
+};
+for (const [name, text] of Object.entries(ALIKE)) {
+  test(`terms of a page with ${name} are the same`, () => assert.deepEqual(pageTerms(text), pageTerms(page())));
+}
+
 const UNCLEAR = {
   "no frontmatter": "escrow_amount: 1\n",
   "frontmatter that does not end": page().replace("---\n# Body", "# Body"),
@@ -29,7 +38,9 @@ const UNCLEAR = {
   "an escrow with a sign": page({ escrow_amount: "+25000000" }),
   "an escrow with an exponent": page({ escrow_amount: "1e6" }),
   "an escrow with separators": page({ escrow_amount: "25_000_000" }),
-  "a comment behind an escrow": page({ escrow_amount: "25000000 # 1" }),
+  "an escrow that is a comment": page({ escrow_amount: "# 25000000" }),
+  "an escrow with an escape": page({ escrow_amount: '"2500000\\x30"' }),
+  "an escrow twice, once with its name in quotes": page({}, '"escrow_amount": 1\n'),
   "an indented escrow": page({ escrow_amount: null }, "other:\n  escrow_amount: 1\n"),
   "no title": page({ title: "" }),
   "carriage returns": page().replaceAll("\n", "\r\n"),
