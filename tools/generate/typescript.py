@@ -3,6 +3,7 @@ from the tables of names that tools obey, of characters that nobody sees, and of
 """
 
 import json
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,7 @@ from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 from bounty_protocol.errors import PROBLEMS
 from local_stack.toolbox import ensure_npm_package
 from service_cli.chain.receipts import RECENT_BLOCKS
+from service_cli.config.likely_secrets import BEGIN_BYTES, KEY_LINE, SECRET_NAMES
 from service_cli.poster.funding import MARGIN_SECONDS
 from service_cli.shell.text import CLOCK_SECONDS
 from service_cli.witnesses.escrows import FUNDED_QUERY, MOST_LISTED
@@ -45,6 +47,7 @@ def _contents() -> Mapping[str, bytes]:
         "hub.ts": _hub(),
         "refusals.ts": _refusals(),
         "names.ts": _names(),
+        "secrets.ts": _secrets(),
         "witnesses.ts": _witnesses(),
     }
     return {f"{_FOLDER}/{name}": text.encode() for name, text in made.items()}
@@ -106,6 +109,19 @@ def _names() -> str:
         f"export const UNSEEN = String.raw`{ranges}`;\n"
         f"export const JOINERS = String.raw`{joiners}`;\n"
         f"export const SELECTORS = String.raw`{selectors}`;\n"
+    )
+
+
+def _secrets() -> str:
+    """A star of a name is any letters; KEY_LINE is an expression in both languages."""
+    forms = ", ".join(f"/^{re.escape(name).replace(re.escape('*'), '.*')}$/s" for name in SECRET_NAMES)
+    return (
+        f"{_MADE}/** Names of files and directories, in lower case, that should not be passed on. */\n"
+        f"export const SECRET_NAMES: readonly RegExp[] = [{forms}];\n"
+        f"/** How the first line of a private key begins that is neither empty nor a comment. */\n"
+        f"export const KEY_LINE = /^(?:{KEY_LINE})/;\n"
+        f"/** In which that line is looked for. */\n"
+        f"export const BEGIN_BYTES = {BEGIN_BYTES};\n"
     )
 
 

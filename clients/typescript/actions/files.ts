@@ -6,17 +6,6 @@ import { element, labelled } from "./dom.js";
 import { counted } from "./text.js";
 
 const IGNORE_FILE = ".bountyignore";
-const KEY_LINE = /^(?:-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|AGE-SECRET-KEY-1)/;
-const BEGIN_BYTES = 1_024;
-const LIKE_SECRETS = [
-  /^\.env(\..*)?$/,
-  /^\.git$/,
-  /^\.netrc$/,
-  /\.(pem|key|p12|pfx)$/,
-  /^id_(rsa|dsa|ecdsa|ed25519)/,
-  /guardian.*key.*\.json$/,
-  /^utc--/,
-];
 
 /** A field for a directory and one for files, onto which either can be dropped, too; what was chosen last counts. */
 export class DirectoryField {
@@ -56,23 +45,6 @@ export class DirectoryField {
     }
     return found;
   }
-}
-
-/** The files, or directories above them, that look like secrets. */
-export async function suspicious(files: readonly ArtifactFile[]): Promise<string[]> {
-  const found = new Set<string>();
-  for (const { path, content } of files) {
-    const parts = path.split("/");
-    const at = parts.findIndex((part) => LIKE_SECRETS.some((pattern) => pattern.test(part.toLowerCase())));
-    if (at >= 0) found.add(parts.slice(0, at + 1).join("/"));
-    else if (content instanceof Blob && (await beginsAsKey(content))) found.add(path);
-  }
-  return [...found];
-}
-
-async function beginsAsKey(content: Blob): Promise<boolean> {
-  const lines = (await content.slice(0, BEGIN_BYTES).text()).split(/\r?\n/).map((line) => line.trim());
-  return KEY_LINE.test(lines.find((line) => line !== "" && !line.startsWith("#")) ?? "");
 }
 
 function chosen(files: FileList | null): Promise<ArtifactFile[]> {

@@ -5,7 +5,7 @@
  */
 
 import type { Address, Hex } from "viem";
-import { answerOf, commitmentOf, hubCall, ServiceError, uploadCiphertext } from "../src/acting.js";
+import { answerOf, commitmentOf, hubCall, likelySecrets, ServiceError, uploadCiphertext } from "../src/acting.js";
 import type { Progress, Schemas } from "../src/acting.js";
 import type { ArtifactFile, Envelope } from "../src/opening.js";
 import { refuseDifferences } from "./answers.js";
@@ -14,7 +14,7 @@ import type { Bounty } from "./bounty.js";
 import { requireSameTerms } from "./challenge.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
-import { DirectoryField, suspicious } from "./files.js";
+import { DirectoryField } from "./files.js";
 import { heedNotice } from "./notices.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
@@ -156,7 +156,7 @@ async function chosen({ settings }: Context, stage: Stage, bounty: Bounty): Prom
   stage.say("");
   const files = await stage.ask("Choose the work", [field.place], "Go on", () => field.files());
   stage.say("The files are looked through for what should not be passed on.");
-  const secrets = await suspicious(files);
+  const secrets = await likelySecrets(files);
   stage.say("");
   const total = files.reduce((sum, { content }) => sum + (content instanceof Blob ? content.size : 0), 0);
   const list = element("ul", { class: "files" });

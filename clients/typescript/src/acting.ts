@@ -57,5 +57,6 @@ export {
   requireRevealPoint,
 } from "./witnesses.js";
 export type { FactName } from "./witnesses.js";
+export { likelySecrets } from "./secrets.js";
 export { uploadCiphertext } from "./upload.js";
 export type { Progress, TransferOptions } from "./transfer.js";

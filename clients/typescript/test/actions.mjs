@@ -7,7 +7,7 @@ import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 const generated = ["../src/generated/hub", "../src/generated/refusals"];
-const parts = ["api", "files", "page", "refused", "safe", "text", "verdict", "waiting", "../src/errors", "../src/hub", ...generated];
+const parts = ["api", "files", "page", "refused", "safe", "text", "verdict", "waiting", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -16,7 +16,7 @@ const { outputFiles } = buildSync({
   platform: "node",
   write: false,
 });
-const { suspicious, transactionBuilder, verdictDocument, printable, amount, duration, moment, ...actions } = await import(
+const { likelySecrets, transactionBuilder, verdictDocument, printable, amount, duration, moment, ...actions } = await import(
   `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
 );
 
@@ -33,7 +33,7 @@ const SECRETS = [
   [file("key.txt", "-----BEGIN OPENSSH PRIVATE KEY-----\n"), "key.txt"],
 ];
 for (const [secret, shown] of SECRETS) {
-  test(`${secret.path} looks like a secret`, async () => assert.deepEqual(await suspicious([secret]), [shown]));
+  test(`${secret.path} looks like a secret`, async () => assert.deepEqual(await likelySecrets([secret]), [shown]));
 }
 for (const plain of [
   file("env"),
@@ -41,7 +41,7 @@ for (const plain of [
   file(".gitignore"),
   file("a.md", "see AGE-SECRET-KEY-1"),
 ]) {
-  test(`${plain.path} does not look like a secret`, async () => assert.deepEqual(await suspicious([plain]), []));
+  test(`${plain.path} does not look like a secret`, async () => assert.deepEqual(await likelySecrets([plain]), []));
 }
 
 const TOKEN = { symbol: "tUSDC", decimals: 6 };

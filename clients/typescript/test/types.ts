@@ -18,6 +18,9 @@ expectTypeOf(client.answerOf<number>).toEqualTypeOf<
 >();
 expectTypeOf(client.isIssue).guards.toEqualTypeOf<types.Issue>();
 expectTypeOf(client.isIssue).parameters.toEqualTypeOf<[unknown]>();
+expectTypeOf(client.likelySecrets).toEqualTypeOf<
+  (entries: readonly types.ArtifactEntry[]) => Promise<string[]>
+>();
 expectTypeOf(client.uploadCiphertext).parameters.toEqualTypeOf<
   [types.Schemas["UploadTarget"], Blob, types.TransferOptions?]
 >();

@@ -11,13 +11,13 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import Final
 
 from service_cli.config.environment import Environment
+from service_cli.config.likely_secrets import like_a_secret
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.shell.text import printable
@@ -121,12 +121,6 @@ def _text(path: str) -> list[str]:
         return []
 
 
-_LIKE_SECRETS: Final = (
-    ".env", ".env.*", ".git", ".netrc", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa*", "id_dsa*", "id_ecdsa*",
-    "id_ed25519*", "*guardian*key*.json", "utc--*",
-)  # fmt: skip
-_KEY_LINE: Final = re.compile(rb"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|AGE-SECRET-KEY-1")
-_BEGIN: Final = 1024
 _MOVED: Final = "If it was passed on before, move its funds and make a new key."
 
 
@@ -150,7 +144,7 @@ def secrets_among(
             message = f"{shown} holds a private key of this run: everybody who opens your work would have it."
             next_action = f"Take it out of the directory. Nothing was sealed. {_MOVED}"
             raise CommandRefused("secret_in_artifact", message, next_action=next_action)
-        if (found := _like_a_secret(directory, name)) is not None:
+        if (found := like_a_secret(directory, name)) is not None:
             suspicious[found] = None
         done += size
         progress(done, total)
@@ -159,25 +153,6 @@ def secrets_among(
 
 def _report(progress: Callable[[int, int], None], before: int, total: int, read: int) -> None:
     progress(before + read, total)
-
-
-def _like_a_secret(directory: Path, name: str) -> str | None:
-    """The path, or the directory above it, whose name is one of those; or a file that begins as a private key does."""
-    parts = name.split("/")
-    for depth, part in enumerate(parts, 1):
-        if any(fnmatchcase(part.lower(), pattern) for pattern in _LIKE_SECRETS):
-            return "/".join(parts[:depth])
-    try:
-        with open(directory / name, "rb", opener=_unfollowed) as file:
-            lines = [line.strip() for line in file.read(_BEGIN).splitlines()]
-    except OSError:  # sealing it reports why
-        return None
-    first = next((line for line in lines if line and not line.startswith(b"#")), b"")  # age-keygen begins with comments
-    return name if _KEY_LINE.match(first) else None
-
-
-def _unfollowed(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def check_document(environment: Environment, data: bytes, what: str) -> None:

@@ -1,0 +1,37 @@
+"""What looks like a secret, by its name or by how it begins; pages and the TypeScript client have the same rules."""
+
+import os
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+SECRET_NAMES: Final = (
+    ".env", ".env.*", ".git", ".netrc", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa*", "id_dsa*", "id_ecdsa*",
+    "id_ed25519*", "*guardian*key*.json", "utc--*",
+)  # fmt: skip
+"""Names of files and directories in lower case; a star is any letters."""
+KEY_LINE: Final = "-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|AGE-SECRET-KEY-1"
+"""How the first line of a private key begins, a regular expression that Python and JavaScript read alike."""
+BEGIN_BYTES: Final = 1_024
+"""In which that line is looked for."""
+_KEY_LINE: Final = re.compile(KEY_LINE.encode())
+
+
+def like_a_secret(directory: Path, name: str) -> str | None:
+    """The path, or the directory above it, whose name is one of those; or a file that begins as a private key does."""
+    parts = name.split("/")
+    for depth, part in enumerate(parts, 1):
+        if any(fnmatchcase(part.lower(), pattern) for pattern in SECRET_NAMES):
+            return "/".join(parts[:depth])
+    try:
+        with open(directory / name, "rb", opener=_unfollowed) as file:
+            lines = [line.strip() for line in file.read(BEGIN_BYTES).splitlines()]
+    except OSError:  # sealing it reports why
+        return None
+    first = next((line for line in lines if line and not line.startswith(b"#")), b"")  # age-keygen begins with comments
+    return name if _KEY_LINE.match(first) else None
+
+
+def _unfollowed(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
