@@ -1,8 +1,8 @@
 """The TypeScript client as npm packs it from a fresh clone, installed into fresh projects: one line for each row seen.
 
-The package is checked by publint and @arethetypeswrong/cli; then, with the lowest and the newest viem that it names, a
-program of each role is type-checked (node16, nodenext, bundler) and run: in each Node of this machine, in a browser by
-a page that Vite built, and in a page that Next.js renders on the server. Ends with 1 where a row failed, and with 77
+Its own tests run there, and the package is checked by publint, @arethetypeswrong/cli and typedoc; then, with the lowest
+and the newest viem that it names, a program of each role is type-checked (node16, nodenext, bundler) and run: in each
+Node of this machine, in a browser by a page that Vite built, and in a page that Next.js renders on the server. Ends with 1 where a row failed, and with 77
 where only a browser is missing. npm asks its own registry, whichever that is.
 """
 
@@ -31,7 +31,7 @@ from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 
 TOP: Final = Path(__file__).resolve().parent.parent
 NOT_RUN: Final = 77
-CHECKERS: Final = ("publint@0.3.25", "@arethetypeswrong/cli@0.18.5")
+CHECKERS: Final = ("publint@0.3.25", "@arethetypeswrong/cli@0.18.5", "typedoc@0.28.20")
 BUILDERS: Final = ("vite@8.3.8", "next@16.4.6", "react@19.3.1", "react-dom@19.3.1")
 TYPES: Final = ("typescript@5.9.3", "@types/node@20.19.43")
 SEEN: Final = re.compile(r"0x8ee514b7 a=1&b=\+ 0 \| true \d+ \| true \d+ \| 0 42")
@@ -65,8 +65,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="typescript-package-") as folder:
         top = Path(folder)
         tarball = packed(top)
-        checkers = project(top / "checkers", *CHECKERS) / "node_modules/.bin"
+        checkers = project(top / "checkers", *CHECKERS, *TYPES) / "node_modules/.bin"
         see(rows, "publint", lambda: ran(checkers / "publint", "--strict", tarball, cwd=top))
+        see(rows, "npm test", tested)
+        see(rows, "typedoc", lambda: ran(checkers / "typedoc", "--out", top / "reference", cwd=installed()))
         profile = ("--profile", "esm-only")
         see(rows, "are the types wrong", lambda: ran(checkers / "attw", tarball, *profile, cwd=top))
         for version in peers():
@@ -91,7 +93,7 @@ def peers() -> list[str]:
 def packed(top: Path, repository: str | None = None) -> Path:
     """The tarball in a folder that `npm pack` makes of what git lists here; it names the repository of its sources."""
     with tempfile.TemporaryDirectory(prefix="clone-") as scratch:
-        package = cloned(Path(scratch))
+        package = cloned(Path(scratch), "clients/typescript", "LICENSE")
         if repository is not None:
             stated = json.loads((package / "package.json").read_text(encoding="utf-8"))
             stated["repository"] = {"type": "git", "url": repository, "directory": "clients/typescript"}
@@ -102,11 +104,23 @@ def packed(top: Path, repository: str | None = None) -> Path:
     return tarball
 
 
-def cloned(clone: Path) -> Path:
-    """The package as a fresh clone has it: nothing built, nothing installed."""
-    listed = subprocess.run(
-        ["git", "ls-files", "clients/typescript", "LICENSE"], cwd=TOP, capture_output=True, text=True, check=True
-    )
+def installed() -> Path:
+    """The package here, with what its sources import."""
+    ensure_npm_package(PACKAGE)
+    return PACKAGE
+
+
+def tested() -> str:
+    """Has the package's own tests run in a fresh clone, with npm alone."""
+    with tempfile.TemporaryDirectory(prefix="clone-") as scratch:
+        package = cloned(Path(scratch), "clients/typescript", "tests/vectors")
+        ran(*find_npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=package)
+        return ran(*find_npm(), "test", cwd=package)
+
+
+def cloned(clone: Path, *paths: str) -> Path:
+    """The package as a fresh clone has it, and what else is named: nothing built, nothing installed."""
+    listed = subprocess.run(["git", "ls-files", *paths], cwd=TOP, capture_output=True, text=True, check=True)
     for name in listed.stdout.split():
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(TOP / name, clone / name)

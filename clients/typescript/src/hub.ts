@@ -17,7 +17,9 @@ export type HubReader = Pick<PublicClient<Transport, Chain | undefined>, "readCo
 
 /** What is read of an account: viem's public client, or part of it. */
 export interface AccountReader {
+  /** An account's code; undefined or `0x` where it has none. */
   getCode(question: { readonly address: Address }): Promise<Hex | undefined>;
+  /** What a contract answers to a call; raises where it reverts. */
   call(question: { readonly to: Address; readonly data: Hex }): Promise<{ readonly data?: Hex | undefined }>;
 }
 

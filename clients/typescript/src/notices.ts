@@ -121,6 +121,7 @@ export function inEffect(notices: readonly HubNotice[]): HubNotice | undefined {
 
 /** What is asked of viem's public client. */
 export interface CallingClient {
+  /** What a contract answers to a call; raises where it reverts. */
   call(question: { readonly to: Address; readonly data: Hex }): Promise<{ readonly data?: Hex | undefined }>;
 }
 

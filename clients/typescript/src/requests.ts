@@ -28,6 +28,7 @@ export interface Deployment {
 /** An account that signs typed data: a local account of viem, or a wallet. */
 export interface RequestSigner {
   readonly address: Address;
+  /** Signs by EIP-712, as viem's accounts do. */
   readonly signTypedData: (typedData: ApprovalTypedData) => Promise<Hex>;
 }
 
@@ -97,7 +98,9 @@ export async function freshBlock(chain: BlockReader): Promise<FreshnessBlock> {
 
 /** What is read of a chain to sign: viem's public client, or anything that has these two of it. */
 export interface BlockReader {
+  /** The newest block's number; `cacheTime` is in milliseconds. */
   getBlockNumber(options: { readonly cacheTime: number }): Promise<bigint>;
+  /** A block's number and hash. */
   getBlock(options: { readonly blockNumber: bigint }): Promise<FreshnessBlock>;
 }
 
