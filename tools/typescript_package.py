@@ -1,9 +1,9 @@
 """The TypeScript client as npm packs it from a fresh clone, installed into fresh projects: one line for each row seen.
 
-Its own tests run there, and the package is checked by publint, @arethetypeswrong/cli and typedoc; then, with the lowest
-and the newest viem that it names, a program of each role is type-checked (node16, nodenext, bundler) and run: in each
-Node of this machine, in a browser by a page that Vite built, and in a page that Next.js renders on the server. Ends with
-1 where a row failed, and with 77 where only a browser is missing. npm asks its own registry, whichever that is.
+Its own tests run there, and publint, @arethetypeswrong/cli and typedoc check the package; then, with the lowest and the
+newest viem that it names, a program of each role is type-checked (node16, nodenext, bundler) and run: in each Node of
+this machine, in a browser by a page that Vite built, and in a page that Next.js renders on the server. Ends with 1 where
+a row failed, and with 77 where only a browser is missing. npm asks its own registry, whichever that is.
 """
 
 import functools
