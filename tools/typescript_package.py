@@ -2,8 +2,8 @@
 
 Its own tests run there, and publint, @arethetypeswrong/cli and typedoc check the package; then, with the lowest and the
 newest viem that it names, a program of each role is type-checked (node16, nodenext, bundler) and run: in each Node of
-this machine, in a browser by a page that Vite built, and in a page that Next.js renders on the server. Ends with 1 where
-a row failed, and with 77 where only a browser is missing. npm asks its own registry, whichever that is.
+this machine, in a browser by a page that Vite built, and in a page that Next.js renders on the server. Ends with 1
+where a row failed, and with 77 where only a browser is missing. npm asks its own registry, whichever that is.
 """
 
 import functools
