@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import click
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, DOCUMENT, OUTPUT_DIR, PATH, Value, read_document
+from service_cli.shell.arguments import (
+    ADDRESS,
+    BOUNTY_ID,
+    DOCUMENT,
+    NEW_FILE,
+    OUTPUT_DIR,
+    PATH,
+    Value,
+    read_document,
+)
 from service_cli.shell.command import argument_error, command
 from service_cli.shell.output import emit
 
@@ -95,11 +104,10 @@ def poster_new(
         PageKind,
         TemplateTerms,
         page_like,
-        require_no_file,
         template,
         terms_of,
-        write_template,
     )
+    from service_cli.shell.new_files import require_no_file, write_new
     from service_cli.shell.output import remark
     from service_cli.shell.text import About, moment
 
@@ -129,7 +137,7 @@ def poster_new(
         now, fees = chain.latest().time, fees_of(paid_in, conditions)
         text = page_of(now, replace(terms, escrow=paid_in))
         require_accepted(chain, conditions, text)
-    write_template(path, text)
+    write_new(path, text)
     if earlier is not None:  # all of its terms are shown, since some may be the earlier page's
         paid_in, deadline, judging = terms_of(text)
     written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees, like=like)
@@ -195,6 +203,7 @@ def poster_check(page: str, offline: bool, service: bool, network: str | None, a
 @click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role; else the key's account.")
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
 @click.option("--again", is_flag=True, help="Fund all the same: a bounty with its own escrow beside earlier ones.")
+@click.option("--hand-over", type=NEW_FILE, help="Write what you signed into FILE, for somebody else to send.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_publish_fund(
     page: str,
@@ -202,6 +211,7 @@ def poster_publish_fund(
     poster_address: Address | None,
     yes: bool,
     again: bool,
+    hand_over: "Path | None",
     network: str | None,
     api_base_url: str | None,
     max_cost: int | None,
@@ -216,6 +226,11 @@ def poster_publish_fund(
     file, or that has the same title, is open: a typo cannot be corrected in a funded page. At a terminal you are asked
     instead. A page that the rules of poster:check have issues with is refused before it is sent.
     BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+
+    With --hand-over nothing is sent, and no ether is needed: the page, its terms and your signature are written into
+    FILE. For an hour at most whoever has it can create exactly this bounty from your tokens, and pays the gas, with
+    sponsor:fund FILE. Running the command again without --hand-over finds the bounty, or sends it yourself: the
+    token takes the escrow once.
 
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY (required; or SERVICE_POSTER_PRIVATE_KEY_FILE); with --check, where it is
@@ -232,10 +247,12 @@ def poster_publish_fund(
               service-cli poster:publish-fund bounty_challenge.md
     """
     from service_cli.config.settings import CHAIN, load_settings
-    from service_cli.poster.publishing import check_page, publish_and_fund
+    from service_cli.poster.publishing import check_page, publish_and_fund, publish_and_hand_over
 
     if poster_address is not None and not check:
         raise argument_error("--poster-address", "goes with --check; funding is by the account of the key.")
+    if check and hand_over is not None:
+        raise argument_error("--hand-over", "--check is given already; it signs nothing that could be handed over.")
     if check:
         from service_cli.chain.signer import account_of
 
@@ -244,8 +261,12 @@ def poster_publish_fund(
             poster_address = account_of(settings, POSTER_KEY)
         check_page(settings, read_document(page), poster_address, page)
     else:
-        settings = load_settings(network, api_base_url, max_cost=max_cost)
-        publish_and_fund(settings, read_document(page), None if page == "-" else page, yes=yes, again=again)
+        settings, path = load_settings(network, api_base_url, max_cost=max_cost), None if page == "-" else page
+        content = read_document(page)
+        if hand_over is None:
+            publish_and_fund(settings, content, path, yes=yes, again=again)
+        else:
+            publish_and_hand_over(settings, content, hand_over, path, yes=yes, again=again)
 
 
 @command("poster:open-winning-submission", "open_winning_submission", api=True)

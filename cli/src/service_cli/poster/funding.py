@@ -106,6 +106,10 @@ class Authorization:
     valid_before: UnixSeconds
     signature: bytes
 
+    def call(self, poster: Address, summary: str) -> HubCall:
+        """The call that uses it, whoever sends it."""
+        return HubCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, self.signature], summary)
+
     def to_json(self) -> dict[str, object]:
         return {
             "terms": self.terms.to_args(),
@@ -227,12 +231,24 @@ class Funding:
         since = min(nonces.values(), default=None)
         return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
 
-    def _authorized(self, terms: Terms, conditions: HubConditions) -> HubCall:
+    def hand_over(self, conditions: Vouched[HubConditions], following: NextFunding) -> Authorization:
+        """What somebody else sends in this account's place; nothing is sent, and no ether is needed."""
+        if self._chosen_path() is FundingPath.ALLOWANCE:
+            message = "This account funds by an allowance, which only its own transactions can give."
+            next_action = "Fund it yourself, without --hand-over."
+            raise CommandRefused("not_authorizable", message, next_action=next_action)
+        return self._authorization(self._terms(conditions.value, following), conditions.value)
+
+    def _authorization(self, terms: Terms, conditions: HubConditions) -> Authorization:
+        """The one of before while it is good for these terms, else a new one."""
         kept = self.journal.get(AUTHORIZATION)
-        if kept is None or not self._is_good(kept, terms):
-            kept = self._sign(terms, conditions, signing_time(self.session.chain))
-        arguments = [terms.as_tuple(), self.session.account, 0, kept.valid_before, kept.signature]
-        return HubCall(AUTHORIZED, arguments, self._summary(conditions))
+        if kept is not None and self._is_good(kept, terms):
+            return kept
+        return self._sign(terms, conditions, signing_time(self.session.chain))
+
+    def _authorized(self, terms: Terms, conditions: HubConditions) -> HubCall:
+        signed = self._authorization(terms, conditions)
+        return signed.call(self.session.account, self._summary(conditions))
 
     def _is_good(self, kept: Authorization, terms: Terms) -> bool:
         """Whether an authorization of before is over these terms, and for long enough that a block can take it."""

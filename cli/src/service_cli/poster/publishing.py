@@ -11,7 +11,8 @@ looked for again. While a bounty of the same file or title is open, ``earlier`` 
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS
@@ -38,6 +39,7 @@ from service_cli.poster.events import (
     ANEW,
     FundedBounty,
     FundingPreview,
+    HandedOver,
     PublishedPage,
     after_the_end,
     what_became,
@@ -52,11 +54,13 @@ from service_cli.poster.funding import (
     funding_path,
     path_explained,
 )
+from service_cli.poster.hand_over import HandOver
 from service_cli.poster.template import require_filled
 from service_cli.shell.consent import typed_yes
+from service_cli.shell.new_files import require_no_file, write_new
 from service_cli.shell.output import emit, is_text, remark, say
 from service_cli.shell.text import Token, amount, wei
-from service_cli.witnesses.escrows import escrows_of, hidden_escrows, require_all_seen
+from service_cli.witnesses.escrows import Escrow, escrows_of, hidden_escrows, require_all_seen
 from service_cli.witnesses.notices import notices_of, require_fundable, said
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
@@ -84,8 +88,51 @@ def publish_and_fund(
         return _show_funded(session, done)
 
 
+def publish_and_hand_over(
+    settings: Settings, page: bytes, file: Path, path: str | None = None, *, yes: bool = False, again: bool = False
+) -> HandedOver | FundedBounty:
+    """``poster:publish-fund --hand-over FILE``: what was signed is written down for somebody else to send."""
+    challenge, commitment = _checked_page(settings, page)
+    require_no_file(file)
+    session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
+    with _journal(session, commitment, again=again) as journal:
+        if (done := journal.get(FUNDED)) is not None and _is_there(session, done):
+            return _show_funded(session, done)
+        funding = Funding(session, challenge, commitment, journal)
+        found = _agreed(funding, page, path, yes=yes, again=again, is_sender=False)
+        if isinstance(found, FundedBounty):
+            journal.note(FUNDED, found)
+            return _show_funded(session, found)
+        signed = funding.hand_over(found.conditions, found.following)
+        made = HandOver(session.chain.chain_id, session.chain.hub.address, session.account, page, signed)
+        write_new(file, made.to_text())
+        handed = HandedOver(str(file), commitment, session.account, challenge.escrow_amount, signed.valid_before)
+        emit(handed, about_chain(session.chain))
+        return handed
+
+
+@dataclass(frozen=True, slots=True)
+class _Agreed:
+    """What a page's bounty is to be created on, once the page is published."""
+
+    conditions: Vouched[HubConditions]
+    known: Vouched[tuple[Escrow, ...]]
+    following: NextFunding
+
+
 def _fund(funding: Funding, page: bytes, path: str | None, *, yes: bool, again: bool) -> FundedBounty:
     """Find the bounty, or create it; whatever is signed, the API is asked in the same run."""
+    found = _agreed(funding, page, path, yes=yes, again=again, is_sender=True)
+    if isinstance(found, FundedBounty):
+        return found
+    receipt = funding.run(found.conditions, found.known, found.following)
+    return _funded(funding.session, receipt, funding.commitment)
+
+
+def _agreed(
+    funding: Funding, page: bytes, path: str | None, *, yes: bool, again: bool, is_sender: bool
+) -> FundedBounty | _Agreed:
+    """The bounty if it is there; else everything before it is signed. Only a sender needs ether."""
     session, challenge, commitment = funding.session, funding.page, funding.commitment
     if (receipt := funding.created()) is not None:
         return _funded(session, receipt, commitment)
@@ -112,14 +159,15 @@ def _fund(funding: Funding, page: bytes, path: str | None, *, yes: bool, again: 
         check_terms(session.chain, conditions, challenge, session.account)
         require_ready(page, path or "-", session.chain.latest().time, conditions)
         check_tokens(session.chain, session.account, challenge, token)
-        path = funding_path(session.chain, session.account)
-        require_means(session.chain, session.account, CREATION_CALLS[path])
-        if (explained := path_explained(session.chain, session.account, path)) is not None:
+        funded_by = funding_path(session.chain, session.account)
+        if is_sender:
+            require_means(session.chain, session.account, CREATION_CALLS[funded_by])
+        if (explained := path_explained(session.chain, session.account, funded_by)) is not None:
             say(explained)
         vouched = _publish(session, page, commitment, challenge, conditions)
         require_fundable(session.chain, session.api)  # a review takes minutes
         confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=yes)
-    return _funded(session, funding.run(vouched, known, following), commitment)
+    return _Agreed(vouched, known, following)
 
 
 def _is_there(session: ApiSession[LocalSigner], done: FundedBounty) -> bool:

@@ -155,21 +155,22 @@ def check_wallet_options(option: str, account: object, *, browser: bool, safe_fi
 MAX_BYTES: Final = 256 * 1024
 
 
-def read_document(path: str) -> bytes:
-    """The exact bytes, at most 256 KiB."""
+def read_document(path: str, most_bytes: int = MAX_BYTES) -> bytes:
+    """The exact bytes, at most 256 KiB unless it may be more."""
     try:
         if path == "-":
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+            data = sys.stdin.buffer.read(most_bytes + 1)
         else:
             with open(path, "rb") as file:  # noqa: PTH123  # pathlib takes longer to load than help to be shown
-                data = file.read(MAX_BYTES + 1)
+                data = file.read(most_bytes + 1)
     except OSError as error:
         reason = error.strerror or "unreadable"
         raise CommandRefused(
             "file_unreadable", f"{path} cannot be read: {reason}.", next_action="Check the path."
         ) from None
-    if len(data) > MAX_BYTES:
-        raise CommandRefused("file_too_large", f"{path} is larger than 256 KiB.", next_action="Shorten the document.")
+    if len(data) > most_bytes:
+        message = f"{path} is larger than {most_bytes // 1024} KiB."
+        raise CommandRefused("file_too_large", message, next_action="Shorten the document.")
     return data
 
 
