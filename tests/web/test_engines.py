@@ -28,22 +28,23 @@ def origin() -> Iterator[str]:
         yield found
 
 
-def looks_right(browser: Browser, url: str) -> None:
-    """Open it; raises where something is wrong with it."""
+def seen_on(browser: Browser, url: str) -> tuple[list[int], list[str]]:
+    """By how much a page is wider than each window, and what its script and console report."""
     page = browser.open(url)
-    assert [page.overhang(width) for width in (NARROW, WIDE)] == [0, 0]
+    overhangs = [page.overhang(width) for width in (NARROW, WIDE)]
     if page.do("has", selector="#connect"):
         page.do("idle")  # its script has looked for a wallet
-    assert page.findings() == []
+    findings = page.findings()
     page.close()
+    return overhangs, findings
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_page__in_this_engine__loads_and_keeps_its_width(browser: Browser, origin: str, path: str) -> None:
-    looks_right(browser, origin + path)
+    assert seen_on(browser, origin + path) == ([0, 0], [])
 
 
 def test_pages__of_hostile_people__keep_their_width(browser: Browser) -> None:
     with served(pages_of(hostile())) as found:
         for number in range(1, 4):
-            looks_right(browser, f"{found}/bounties/{number}")
+            assert seen_on(browser, f"{found}/bounties/{number}") == ([0, 0], [])

@@ -5,6 +5,7 @@
 
 import { sealSubmission, ServiceError } from "../src/sealing.js";
 import type { ArtifactFile, ErrorDetails, SealFor } from "../src/sealing.js";
+import { paced } from "./paced.js";
 
 /** What to seal, and the file of the origin's private file system that takes the ciphertext; without one it is handed over. */
 export interface SealingOrder {
@@ -40,7 +41,6 @@ declare global {
 }
 
 const MEBIBYTE = 1024 * 1024;
-const PROGRESS_MILLISECONDS = 250;
 /** Mebibytes that are gathered before the browser gets them. */
 const MOST_PARTS = 16;
 const report = (what: SealingReport): void => globalThis.postMessage(what);
@@ -96,15 +96,14 @@ class MemoryFile {
 /** Writes a mebibyte at a time, since each write costs time of its own. */
 function writingTo(file: Pick<SyncFile, "write">): WritableStream<Uint8Array> {
   const gathered = new Uint8Array(MEBIBYTE);
-  let [size, written, reported] = [0, 0, 0];
+  const reportWritten = paced((bytes: number) => report({ written: bytes }));
+  let [size, written] = [0, 0];
   const writeGathered = (): void => {
     if (file.write(gathered.subarray(0, size), { at: written }) !== size) {
       throw new DOMException("The file takes no more.", "QuotaExceededError");
     }
     [written, size] = [written + size, 0];
-    if (performance.now() - reported < PROGRESS_MILLISECONDS) return;
-    reported = performance.now();
-    report({ written });
+    reportWritten(written);
   };
   return new WritableStream({
     write(piece) {

@@ -16,6 +16,7 @@ import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { DirectoryField } from "./files.js";
 import { heedNotice } from "./notices.js";
+import { paced } from "./paced.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
@@ -25,7 +26,6 @@ import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
 
 const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const MOST_LISTED = 200;
-const PROGRESS_MILLISECONDS = 250;
 const IN_MEMORY =
   "This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page " +
   "open until your Submission is recorded.";
@@ -265,7 +265,7 @@ async function upload(context: Context, stage: Stage, envelope: Envelope, sealed
   );
   refuseDifferences("locator_mismatch", [["storage_locator", target.storage_locator, ciphertext.storage_locator]]);
   requireBucket(context, target.upload_url);
-  const onProgress = paced(PROGRESS_MILLISECONDS, ({ done }: Progress) => {
+  const onProgress = paced(({ done }: Progress) => {
     stage.say(`Uploading: ${bytes(done)} of ${bytes(file.size)}.`);
   });
   stage.say(`Uploading ${bytes(file.size)}.`);
@@ -275,16 +275,6 @@ async function upload(context: Context, stage: Stage, envelope: Envelope, sealed
     const isThere = error instanceof ServiceError && error.status === 412; // create-only: it holds the bytes already
     if (!isThere) throw error;
   }
-}
-
-/** Calls a function at most once in a while: a status that changes too often is read by nobody. */
-function paced<Value>(milliseconds: number, work: (value: Value) => void): (value: Value) => void {
-  let last = -milliseconds;
-  return (value) => {
-    if (performance.now() - last < milliseconds) return;
-    last = performance.now();
-    work(value);
-  };
 }
 
 function prepareRequest({ bounty_id, solver_address }: Envelope): string {

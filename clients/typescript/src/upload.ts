@@ -49,15 +49,12 @@ function put(target: Schemas["UploadTarget"], ciphertext: Blob, options: Transfe
 }
 
 async function fetched(
-  { upload_url, upload_method: method, upload_headers }: Schemas["UploadTarget"],
-  body: Blob | ReadableStream<Uint8Array>,
+  { upload_url, upload_method: method, upload_headers: headers }: Schemas["UploadTarget"],
+  body: Blob,
   { signal }: TransferOptions,
-  more: RequestInit & { readonly duplex?: "half" } = {},
-  length?: number,
+  as: RequestInit & { readonly duplex?: "half" } = { headers, body },
 ): Promise<number> {
-  const headers = { ...upload_headers, ...(length === undefined ? {} : { "Content-Length": String(length) }) };
-  const init = { method, headers, body, redirect: "error", signal: signal ?? null, ...more } as RequestInit;
-  const response = await fetch(upload_url, init);
+  const response = await fetch(upload_url, { method, redirect: "error", signal: signal ?? null, ...as });
   await response.body?.cancel();
   return response.status;
 }
@@ -65,7 +62,8 @@ async function fetched(
 /** Outside of browsers a stream may be the body, and is sent with the length that is stated. */
 function streamed(target: Schemas["UploadTarget"], ciphertext: Blob, options: TransferOptions): Promise<number> {
   const body = streamOf(watched(piecesOf(ciphertext), ciphertext.size, options));
-  return fetched(target, body, options, { duplex: "half" }, ciphertext.size);
+  const headers = { ...target.upload_headers, "Content-Length": String(ciphertext.size) };
+  return fetched(target, ciphertext, options, { headers, body, duplex: "half" });
 }
 
 /** Pieces of one size, which a stream of a Blob has not everywhere. */

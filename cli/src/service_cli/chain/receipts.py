@@ -122,7 +122,7 @@ def read_logs(
     """
     end = block_number(chain.rpc.call("eth_blockNumber")) if last is None else last
     if first > end:
-        first = first_block(chain) or BlockNumber(max(0, end - RECENT_BLOCKS))
+        first = earliest_block(chain, end)
     start, span = first, LOG_RANGE
     while start <= end:
         until = BlockNumber(min(end, start + span - 1))
@@ -159,3 +159,8 @@ def first_block(chain: ChainClient) -> BlockNumber | None:
         return BlockNumber(0)
     record = chain.settings.record
     return record.deploy_block if record is not None and record.hub_address == chain.hub.address else None
+
+
+def earliest_block(chain: ChainClient, end: BlockNumber) -> BlockNumber:
+    """Where the Hub's log begins, or where that is unknown as far before ``end`` as a day of work is."""
+    return first_block(chain) or BlockNumber(max(0, end - RECENT_BLOCKS))

@@ -75,16 +75,9 @@ def publish_and_fund(
     challenge, commitment = _checked_page(settings, page)
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     with _journal(session, commitment, again=again) as journal:
-        if (done := journal.get(FUNDED)) is not None:
-            if _is_there(session, done):
-                say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
-                with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
-                    escrows_of(session.chain, session.api, session.account, commitment)
-                return _show_funded(session, done)
-            say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
-        done = _fund(Funding(session, challenge, commitment, journal), page, path, yes=yes, again=again)
-        journal.note(FUNDED, done)
-        note_file(session, path, done.bounty_id)
+        if (done := _funded_before(session, commitment, journal)) is None:
+            done = _fund(Funding(session, challenge, commitment, journal), page, path, yes=yes, again=again)
+            _remember(session, journal, path, done)
         return _show_funded(session, done)
 
 
@@ -96,12 +89,12 @@ def publish_and_hand_over(
     require_no_file(file)
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     with _journal(session, commitment, again=again) as journal:
-        if (done := journal.get(FUNDED)) is not None and _is_there(session, done):
+        if (done := _funded_before(session, commitment, journal)) is not None:
             return _show_funded(session, done)
         funding = Funding(session, challenge, commitment, journal)
         found = _agreed(funding, page, path, yes=yes, again=again, is_sender=False)
         if isinstance(found, FundedBounty):
-            journal.note(FUNDED, found)
+            _remember(session, journal, path, found)
             return _show_funded(session, found)
         signed = funding.hand_over(found.conditions, found.following)
         made = HandOver(session.chain.chain_id, session.chain.hub.address, session.account, page, signed)
@@ -109,6 +102,24 @@ def publish_and_hand_over(
         handed = HandedOver(str(file), commitment, session.account, challenge.escrow_amount, signed.valid_before)
         emit(handed, about_chain(session.chain))
         return handed
+
+
+def _funded_before(session: ApiSession[LocalSigner], commitment: Bytes32, journal: Journal) -> FundedBounty | None:
+    """The bounty that an earlier run reported, if it is still there: then nothing is signed or sent again."""
+    if (done := journal.get(FUNDED)) is None:
+        return None
+    if not _is_there(session, done):
+        say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
+        return None
+    say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
+    with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
+        escrows_of(session.chain, session.api, session.account, commitment)
+    return done
+
+
+def _remember(session: ApiSession[LocalSigner], journal: Journal, path: str | None, done: FundedBounty) -> None:
+    journal.note(FUNDED, done)
+    note_file(session, path, done.bounty_id)
 
 
 @dataclass(frozen=True, slots=True)

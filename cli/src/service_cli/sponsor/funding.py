@@ -17,11 +17,10 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, Bytes32
 
 from service_cli.chain.about import about_chain, about_sent
-from service_cli.chain.journal import Journal
-from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, earliest_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
-from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.chain.signer import local_signer
 from service_cli.chain.token import AuthorizationState, authorization_state, shown_amount
 from service_cli.chain.transactions import AUTHORIZED, Transaction, TransactionStep, most_cost, simulate
 from service_cli.config.settings import Settings
@@ -39,8 +38,6 @@ from service_cli.witnesses.vouching import agreed
 
 SPONSOR_KEY: Final = "SERVICE_SPONSOR_PRIVATE_KEY"
 _STEP: Final = TransactionStep("sponsor_transaction")
-_RECENT: Final = 50_000
-"""Blocks in which a creation is looked for where it is not known when the Hub was deployed; it is an hour old."""
 _ANOTHER: Final = "Ask the Poster for another one: service-cli poster:publish-fund --hand-over FILE."
 
 
@@ -49,9 +46,10 @@ def check_hand_over(settings: Settings, data: bytes) -> SponsoringPreview | Spon
     handed = HandOver.from_bytes(data)
     chain = ChainClient.checked(settings)
     page = _page_of(chain, handed)
-    if (receipt := _expected(chain, handed).newest(chain, _start(chain))) is not None:
+    since = earliest_block(chain, chain.latest().number)
+    if (receipt := _expected(chain, handed).newest(chain, since)) is not None:
         return _shown(chain, handed, receipt, None)
-    require_usable(chain, handed, page)
+    _require_usable(chain, handed, page, since)
     preview = SponsoringPreview(
         handed.signed.terms.spec_commitment,
         page.title,
@@ -69,35 +67,26 @@ def fund(settings: Settings, data: bytes, *, yes: bool = False) -> SponsoredBoun
     handed = HandOver.from_bytes(data)
     session = Session.open(settings, local_signer(settings, SPONSOR_KEY))
     chain, page = session.chain, _page_of(session.chain, handed)
-    expected = _expected(chain, handed)
+    expected, since = _expected(chain, handed), earliest_block(chain, chain.latest().number)
     with session.journal("sponsor", _nonce(chain, handed), session.account) as journal:
-        receipt = expected.newest(chain, _start(chain))
+        receipt = expected.newest(chain, since)
         if receipt is None and not _STEP.was_attempted(journal):
-            require_usable(chain, handed, page)
+            _require_usable(chain, handed, page, since)
             escrow, cost = shown_amount(chain, handed.signed.terms.escrow_amount), most_cost(chain, (AUTHORIZED,))
             say(f"it may cost you up to {wei(cost)} for gas; the escrow of {escrow} is {handed.poster}'s")
             confirm(settings, f"put {escrow} of {handed.poster} into escrow, and pay the gas", yes=yes)
         if receipt is None:
             call = handed.signed.call(handed.poster, f"create the bounty that {handed.poster} signed")
-            receipt = _sent(session, Transaction(call, expected), handed, journal)
+            try:
+                receipt = send(session, Transaction(call, expected), journal, _STEP)
+            except CommandRefused as error:  # another one may have come first
+                if error.code != "reverted" or (receipt := expected.newest(chain, since)) is None:
+                    raise
         journal.forget(*_STEP.entries)
         return _shown(chain, handed, receipt, session.account)
 
 
-def _sent(session: Session[LocalSigner], transaction: Transaction, handed: HandOver, journal: Journal) -> Receipt:
-    """The creation, by this transaction or by another one that came first."""
-    try:
-        return send(session, transaction, journal, _STEP)
-    except CommandRefused as error:
-        if error.code != "reverted":
-            raise
-        chain = session.chain
-        if (receipt := _expected(chain, handed).newest(chain, _start(chain))) is not None:
-            return receipt
-        raise
-
-
-def require_usable(chain: ChainClient, handed: HandOver, page: ChallengePage) -> None:
+def _require_usable(chain: ChainClient, handed: HandOver, page: ChallengePage, since: BlockNumber) -> None:
     """Refuse what the Hub would not take now, each with its own code; costs nothing."""
     signed, now = handed.signed, chain.latest().time
     terms = signed.terms
@@ -110,7 +99,7 @@ def require_usable(chain: ChainClient, handed: HandOver, page: ChallengePage) ->
     conditions = agreed(chain, Fact.CONDITIONS, read_conditions)
     _require_honoured(handed, page, conditions)
     check_terms(chain, conditions, page, handed.poster)
-    state = authorization_state(chain, handed.poster, _nonce(chain, handed), _start(chain))
+    state = authorization_state(chain, handed.poster, _nonce(chain, handed), since)
     if state is not AuthorizationState.UNUSED:
         message = "The token has what the Poster signed as used or cancelled, and no bounty of it shows."
         next_action = "Wait a minute and run the command again; if no bounty shows then, ask the Poster."
@@ -160,11 +149,6 @@ def _expected(chain: ChainClient, handed: HandOver) -> ExpectedEvent[BountyCreat
 
 def _nonce(chain: ChainClient, handed: HandOver) -> Bytes32:
     return authorization_nonce(chain.chain_id, chain.hub.address, handed.poster, handed.signed.terms)
-
-
-def _start(chain: ChainClient) -> BlockNumber:
-    known = first_block(chain)
-    return BlockNumber(max(0, chain.latest().number - _RECENT)) if known is None else known
 
 
 def _shown(chain: ChainClient, handed: HandOver, receipt: Receipt, sponsor: Address | None) -> SponsoredBounty:

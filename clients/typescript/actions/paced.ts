@@ -1,0 +1,13 @@
+/** How often a person is told how far something is. */
+
+const MILLISECONDS = 250;
+
+/** Calls a function at most four times a second: a status that changes more often is read by nobody. */
+export function paced<Value>(work: (value: Value) => void): (value: Value) => void {
+  let last = -MILLISECONDS;
+  return (value) => {
+    if (performance.now() - last < MILLISECONDS) return;
+    last = performance.now();
+    work(value);
+  };
+}
