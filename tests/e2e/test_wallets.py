@@ -751,6 +751,7 @@ def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, bro
     assert "can claim its part on this page" in page.text("#acting")
     page.wait("Not awarded")  # without a reload
     closed(page)
+    assert cast.page_shows(funded, "Waits to be claimed")  # the record follows the state
     before = cast.token_balance(cast.address("poster"))
     page = opened(cast, browser, "poster", path_of(funded))
     ends_with_final(cast, page, "Claim it")
