@@ -51,8 +51,8 @@ from bounty_protocol.types import (
 from bounty_protocol.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
 from bounty_protocol.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
 from bounty_protocol.wire.publication import PageFindings
+from bounty_protocol.wire.reading import read
 from bounty_protocol.wire.values import Finality
-from service_cli.json_values import object_of
 
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Reply, Request, Server, as_json
@@ -409,10 +409,10 @@ class ApiTwin:
         return sealed_box.wrap(identity, recipient)
 
     def _subgraph(self, request: Request) -> Json:
-        asked = object_of(request.json())
+        asked = read(dict[str, object], request.json())
         if "query Funded(" not in str(asked["query"]):
             return {"data": self.subgraph}
-        wanted = object_of(asked["variables"])
+        wanted = read(dict[str, object], asked["variables"])
         rows = [
             {
                 "bounty_id": str(event.bounty_id),

@@ -161,7 +161,7 @@ def test_answer__with_more_than_its_shape_or_less_where_it_may__is_read() -> Non
 def test_answer__of_texts_by_name__has_texts_only(headers: object) -> None:
     answer = {"upload_url": "u", "upload_method": "PUT", "expires_at": "2030-01-01T00:00:00Z", "storage_locator": "l"}
     assert read(UploadTarget, {**answer, "upload_headers": {"a": "b"}}).upload_headers == {"a": "b"}
-    with pytest.raises(ValueError, match="upload_headers must be an object of texts"):
+    with pytest.raises(ValueError, match=r"upload_headers(\.a)? must be "):
         read(UploadTarget, {**answer, "upload_headers": headers})
 
 

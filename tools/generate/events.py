@@ -3,12 +3,11 @@
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import is_dataclass
 from importlib import import_module
-from typing import Any, Final, Literal, cast, get_args, get_origin
+from typing import Final, cast
 
-from bounty_protocol.shapes import Part, parts
-from bounty_protocol.wire.values import PLAIN, VALUES, form_of, no_form
+from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, OneOf, Part, Scalar, parts
+from bounty_protocol.wire.values import VALUES, form_of, plain_of
 from service_cli.main import COMMANDS, group
 from service_cli.shell.command import HelpedCommand
 from service_cli.shell.event import CommandEnding, Event, events_of
@@ -69,19 +68,21 @@ def _part(part: Part) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]} if part.nullable and not part.omitted else schema
 
 
-def _kind(kind: Any) -> Schema:
-    if (form := form_of(kind)) is not None:
-        found = {key: value for key, value in form.schema.items() if key != "description"}
-        return {"$ref": f"#/$defs/{form.name}"} if form.name else found
-    if get_origin(kind) is tuple:
-        return {"type": "array", "items": _kind(get_args(kind)[0])}
-    if get_origin(kind) is Literal:
-        return {"enum": list(get_args(kind))}
-    if is_dataclass(kind):
-        return _object(list(parts(cast("type", kind))))
-    if kind not in PLAIN:
-        raise no_form(kind)
-    return {"type": PLAIN[kind].json}
+def _kind(kind: Kind) -> Schema:
+    match kind:
+        case Nested(shape):
+            return _object(list(parts(shape)))
+        case ListOf(of):
+            return {"type": "array", "items": _kind(of)}
+        case OneOf(values):
+            return {"enum": list(values)}
+        case MapOf(_, of):
+            return {"type": "object", "additionalProperties": _kind(of)}
+        case Scalar(of):
+            if (form := form_of(of)) is None:
+                return {"type": plain_of(of).json}
+            found = {key: value for key, value in form.schema.items() if key != "description"}
+            return {"$ref": f"#/$defs/{form.name}"} if form.name else found
 
 
 def page() -> Iterator[str]:

@@ -6,7 +6,6 @@ Answers are bounded in length and time and must have the shape of the route.
 """
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,13 +16,12 @@ from urllib.parse import urlencode, urlsplit
 
 import urllib3
 from bounty_protocol.chain.json_rpc import host_of, unreachable
-from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
+from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, MAX_ISSUES, Issue
 from bounty_protocol.foreign_json import read_object
 from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp
 from bounty_protocol.types import BlockNumber, BountyId
 
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
-from service_cli.json_values import list_of, object_of
 from service_cli.shell.local_stack import ended_stack
 from service_cli.shell.output import clock_while, say, warn
 from service_cli.shell.text import DATE_SECONDS, clock_off, printable
@@ -59,7 +57,6 @@ ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
 READ_SECONDS: Final = 15.0
 """How long a public read waits for the next bytes: nothing is worked out for it that takes longer."""
-_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 
 T = TypeVar("T")
 
@@ -370,18 +367,19 @@ def _wait(response: HttpAnswer) -> int | None:
 
 def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFailed:
     """The API's own error envelope; anything else is an answer this client does not know."""
+    from bounty_protocol.wire.errors import Error
+    from bounty_protocol.wire.reading import read
+
     try:
-        error = object_of(read_object(data)["error"])
-        code, message, next_action = (
-            printable(error[name], MAX_ISSUE_MESSAGE) for name in ("code", "message", "next_action")
-        )
-        issues = [
-            Issue(printable(i["path"], MAX_ISSUE_PATH), printable(i["message"], MAX_ISSUE_MESSAGE))
-            for i in map(object_of, list_of(error["issues"])[:50])
-        ]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        error = read(Error, read_object(data)).error
+    except (ValueError, RecursionError):
         return peer.malformed(f" answered {status} without an error envelope: it may be another program, or a proxy.")
+    issues = [
+        Issue(printable(issue.path, MAX_ISSUE_PATH), printable(issue.message, MAX_ISSUE_MESSAGE))
+        for issue in error.issues[:MAX_ISSUES]
+    ]
+    code, message, next_action = (
+        printable(each, MAX_ISSUE_MESSAGE) for each in (error.code, error.message, error.next_action)
+    )
     kind = CommandFailed if status >= 500 or status in {401, 429} else CommandRefused
-    moment = error.get("retry_not_before")
-    known = moment if isinstance(moment, str) and _MOMENT.fullmatch(moment) else None
-    return kind(code, message, issues=issues, next_action=next_action, retry_not_before=known)
+    return kind(code, message, issues=issues, next_action=next_action, retry_not_before=error.retry_not_before)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from service_cli.chain.journal import Journal, JournalEntry, text_entry
+from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.transactions import TransactionStep
 from service_cli.claimant.claim import FUNCTION
 from service_cli.errors import CommandRefused
@@ -13,7 +13,7 @@ from service_cli.poster.funding import AUTHORIZATION, CREATE, FUNDED, NONCES, PA
 from service_cli.solver.sealing import CONTENT, PREPARED, SEALED, SEALED_AT, SHOWN, UPLOADED
 
 FORMER = json.loads((Path(__file__).parent / "former_journals.json").read_text(encoding="utf-8"))
-SALT = text_entry("salt")
+SALT = JournalEntry.of("salt", str)
 """Not read any more."""
 RECORD = TransactionStep(next(name for name in FORMER["submit"] if name.startswith("submit_")))
 VERDICT = TransactionStep("verdict_transaction")
@@ -83,4 +83,4 @@ def test_former_journal__that_lost_a_field__is_refused_and_never_guessed(
     with pytest.raises(CommandRefused) as refused:
         journal(tmp_path, damaged).get(entry)
     assert refused.value.code == "journal_unreadable"
-    assert journal(tmp_path, damaged).get(text_entry("nothing of that name")) is None
+    assert journal(tmp_path, damaged).get(JournalEntry.of("nothing of that name", str)) is None

@@ -6,14 +6,15 @@ import os
 import stat
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from bounty_protocol.types import Address, ChainId
-from service_cli.chain.journal import JournalEntry, open_journal, text_entry
+from bounty_protocol.types import Address, BlockNumber, ChainId
+from bounty_protocol.wire.reading import read
+from service_cli.chain.journal import JournalEntry, open_journal
 from service_cli.disk import state_directory
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.json_values import whole_of
 
 CHAIN, HUB = ChainId(31337), Address("0x" + "ab" * 20)
 
@@ -24,8 +25,8 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-TEXT = text_entry("text")
-NUMBER: JournalEntry[int] = JournalEntry("number", str, whole_of)
+TEXT = JournalEntry.of("text", str)
+NUMBER: JournalEntry[int] = JournalEntry("number", int, partial(read, BlockNumber))
 ANYTHING: JournalEntry[object] = JournalEntry("number", lambda kept: kept, lambda kept: kept)
 
 
@@ -35,7 +36,7 @@ def test_journal__noted_and_opened_again__holds_the_entries() -> None:
         journal.note(NUMBER, 7)
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
         assert (journal.get(TEXT), journal.get(NUMBER)) == ("x", 7)
-        journal.forget(TEXT, text_entry("never noted"))
+        journal.forget(TEXT, JournalEntry.of("never noted", str))
         assert journal.get(TEXT) is None
     with open_journal(CHAIN, HUB, "claim", "2") as journal:
         assert journal.get(NUMBER) is None
@@ -158,9 +159,9 @@ def test_journal__held_by_another_run__is_refused_at_once() -> None:
 
 def test_journal__of_a_run_that_was_killed__can_be_opened_again() -> None:
     program = (
-        "import os, signal\nfrom service_cli.chain.journal import open_journal, text_entry\n"
+        "import os, signal\nfrom service_cli.chain.journal import JournalEntry, open_journal\n"
         f"with open_journal({CHAIN}, '{HUB}', 'claim', '1') as journal:\n"
-        "    journal.note(text_entry('number'), '1')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    journal.note(JournalEntry.of('number', int), 1)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=False, timeout=30)
     with open_journal(CHAIN, HUB, "claim", "1") as journal:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
 from bounty_protocol.domain.hub_events import RefundClaimed
+from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32, parse_address
 from local_stack.contract import Wallet
 from service_cli.chain import outside
@@ -313,6 +314,6 @@ def test_given__as_it_is_kept__is_read_again() -> None:
     given = Given("0x12", BlockNumber(7), (Bytes32(ELSE),))
     assert GIVEN.read(json.loads(json.dumps(GIVEN.write(given)))) == given
     wrong: object
-    for wrong in ({}, {**given.to_json(), "hashes": ["0x12"]}, {**given.to_json(), "from_block": None}, []):
-        with pytest.raises((ValueError, TypeError, KeyError)):
+    for wrong in ({}, {**to_json(given), "hashes": ["0x12"]}, {**to_json(given), "from_block": None}, []):
+        with pytest.raises(ValueError):
             GIVEN.read(wrong)

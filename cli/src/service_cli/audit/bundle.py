@@ -12,132 +12,109 @@ import re
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Annotated, Final
 
 from bounty_protocol.chain.events import Log
 from bounty_protocol.crypto.beacon_info import BeaconInfo, parse_beacon_key
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
-from bounty_protocol.shapes import to_json
-from bounty_protocol.types import (
-    Address,
-    BlockNumber,
-    BountyId,
-    Bytes32,
-    ChainId,
-    UnixSeconds,
-    parse_address,
-    parse_bounty_id,
-    parse_bytes32,
-)
+from bounty_protocol.shapes import Note, to_json
+from bounty_protocol.types import MAX_INT64, Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
+from bounty_protocol.wire.reading import read
+from bounty_protocol.wire.values import HexData
 
 from service_cli.audit.history import ChainEvidence, FinalizedBlock, Read, ServiceEvidence
 from service_cli.audit.report import Report, differing
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.json_values import list_of, object_of, text_of
 from service_cli.shell.text import printable
 
 VIEWS = {"getBounty", "getRoster", "getVerdict", "getSubmission"}
 
 
+@dataclass(frozen=True, slots=True)
+class _LogEntry:
+    block_number: BlockNumber
+    block_hash: Bytes32
+    log_index: Annotated[int, Note(minimum=0, maximum=MAX_INT64)]
+    tx_hash: Bytes32
+    topics: tuple[Bytes32, ...]
+    data: HexData
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadEntry:
+    function: str
+    arguments: tuple[str, ...]
+    answer: HexData
+
+
+@dataclass(frozen=True, slots=True)
+class _ChainFile:
+    """The object that ``chain.json`` of a bundle holds."""
+
+    chain_id: ChainId
+    hub_address: Address
+    bounty_id: BountyId
+    finalized: FinalizedBlock
+    logs: tuple[_LogEntry, ...]
+    times: dict[Bytes32, UnixSeconds]
+    reads: tuple[_ReadEntry, ...]
+    beacon: BeaconInfo | None
+
+
 def chain_to_json(chain: ChainEvidence) -> dict[str, object]:
     """The object that ``chain.json`` of a bundle holds."""
-    return {
-        "chain_id": chain.chain_id,
-        "hub_address": chain.hub_address,
-        "bounty_id": str(chain.bounty_id),
-        "finalized": {"number": chain.finalized.number, "hash": chain.finalized.hash, "time": chain.finalized.time},
-        "logs": [
-            {
-                "block_number": log.block_number,
-                "block_hash": log.block_hash,
-                "log_index": log.log_index,
-                "tx_hash": log.tx_hash,
-                "topics": list(log.topics),
-                "data": "0x" + log.data.hex(),
-            }
-            for log in chain.logs
-        ],
-        "times": dict(chain.times),
-        "reads": [
-            {"function": read.function, "arguments": list(read.arguments), "answer": "0x" + read.answer.hex()}
-            for read in chain.reads
-        ],
-        "beacon": None if chain.beacon is None else to_json(chain.beacon),
-    }
-
-
-def chain_from_json(value: Mapping[str, object]) -> ChainEvidence:
-    """The evidence of ``chain.json``."""
-    hub = _address(value["hub_address"])
-    finalized = object_of(value["finalized"])
-    return ChainEvidence(
-        chain_id=ChainId(_integer(value["chain_id"])),
-        hub_address=hub,
-        bounty_id=parse_bounty_id(text_of(value["bounty_id"])),
-        finalized=FinalizedBlock(
-            BlockNumber(_integer(finalized["number"])),
-            _hash(finalized["hash"]),
-            UnixSeconds(_integer(finalized["time"])),
-        ),
-        logs=tuple(_log(each, hub) for each in list_of(value["logs"])),
-        times={_hash(key): UnixSeconds(_integer(at)) for key, at in object_of(value["times"]).items()},
-        reads=tuple(_read(each) for each in list_of(value["reads"])),
-        beacon=None if value["beacon"] is None else _beacon(object_of(value["beacon"])),
+    logs = (
+        _LogEntry(log.block_number, log.block_hash, log.log_index, log.tx_hash, log.topics, _hex(log.data))
+        for log in chain.logs
+    )
+    return to_json(
+        _ChainFile(
+            chain_id=chain.chain_id,
+            hub_address=chain.hub_address,
+            bounty_id=chain.bounty_id,
+            finalized=chain.finalized,
+            logs=tuple(logs),
+            times=dict(chain.times),
+            reads=tuple(_ReadEntry(each.function, each.arguments, _hex(each.answer)) for each in chain.reads),
+            beacon=chain.beacon,
+        )
     )
 
 
-def _log(value: object, hub: Address) -> Log:
-    fields = object_of(value)
-    return Log(
-        address=hub,
-        block_number=BlockNumber(_integer(fields["block_number"])),
-        block_hash=_hash(fields["block_hash"]),
-        log_index=_integer(fields["log_index"]),
-        tx_hash=_hash(fields["tx_hash"]),
-        topics=tuple(_hash(topic) for topic in list_of(fields["topics"])),
-        data=_bytes(fields["data"]),
-    )
-
-
-def _read(value: object) -> Read:
-    fields = object_of(value)
-    function = text_of(fields["function"])
-    if function not in VIEWS:
+def chain_from_json(value: object) -> ChainEvidence:
+    """The evidence of ``chain.json``; ``ValueError`` for anything that ``chain_to_json`` does not make."""
+    file = read(_ChainFile, value)
+    if not {each.function for each in file.reads} <= VIEWS:
         raise ValueError("not a view that an audit reads")
-    return Read(
-        function, tuple(text_of(argument) for argument in list_of(fields["arguments"])), _bytes(fields["answer"])
+    beacon = file.beacon
+    if beacon is not None:
+        if beacon.period_seconds < 1:
+            raise ValueError("not a period")
+        beacon = replace(beacon, public_key=parse_beacon_key(beacon.public_key))
+    hub = file.hub_address
+    return ChainEvidence(
+        chain_id=file.chain_id,
+        hub_address=hub,
+        bounty_id=file.bounty_id,
+        finalized=file.finalized,
+        logs=tuple(
+            Log(hub, log.block_number, log.block_hash, log.log_index, log.tx_hash, log.topics, _bytes(log.data))
+            for log in file.logs
+        ),
+        times=file.times,
+        reads=tuple(Read(each.function, each.arguments, _bytes(each.answer)) for each in file.reads),
+        beacon=beacon,
     )
 
 
-def _beacon(fields: Mapping[str, object]) -> BeaconInfo:
-    period = _integer(fields["period_seconds"])
-    if period < 1:
-        raise ValueError("not a period")
-    key = parse_beacon_key(text_of(fields["public_key"]))
-    return BeaconInfo(_hash(fields["chain_hash"]), key, UnixSeconds(_integer(fields["genesis_time"])), period)
+def _hex(data: bytes) -> HexData:
+    return HexData("0x" + data.hex())
 
 
-def _integer(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise ValueError("not a whole number")
-    return value
-
-
-def _hash(value: object) -> Bytes32:
-    return parse_bytes32(text_of(value))
-
-
-def _address(value: object) -> Address:
-    return parse_address(text_of(value))
-
-
-def _bytes(value: object) -> bytes:
-    text = text_of(value)
-    if not text.startswith("0x"):
-        raise ValueError("not bytes")
-    return bytes.fromhex(text[2:])
+def _bytes(data: HexData) -> bytes:
+    return bytes.fromhex(data[2:])
 
 
 VERSION: Final = 1

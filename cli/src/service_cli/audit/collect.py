@@ -22,7 +22,7 @@ from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.domain.hub_events import SubmissionRecorded
 from bounty_protocol.domain.hub_events import bounty_of as bounty_of_event
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.foreign_json import read_json
+from bounty_protocol.foreign_json import read_object
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
 from service_cli.api import ApiClient
@@ -31,7 +31,6 @@ from service_cli.chain.receipts import LOG_RANGE, bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
-from service_cli.json_values import object_of
 from service_cli.shell.output import say
 from service_cli.submissions import beacon_of
 
@@ -226,10 +225,9 @@ def _detail(api: ApiClient, history: BountyHistory) -> bytes:
 
 def _passing(body: bytes) -> bool:
     try:
-        detail = read_json(body)
-        error = object_of(detail).get("verification_record_error")
+        error = read_object(body).get("verification_record_error")
         return isinstance(error, dict) and error.get("code") in _PASSING
-    except (ValueError, RecursionError, TypeError):
+    except (ValueError, RecursionError):
         return False
 
 

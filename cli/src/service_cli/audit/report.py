@@ -26,14 +26,14 @@ from bounty_protocol.domain.hub_events import AwardClaimed, GuardianFeeClaimed, 
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.foreign_json import read_json
+from bounty_protocol.foreign_json import read_object
 from bounty_protocol.types import Address
+from bounty_protocol.wire.reading import read
 
 from service_cli import __version__
 from service_cli.audit.events import AuditCheck, CheckResult, Difference
 from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.errors import CommandFailed
-from service_cli.json_values import object_of, text_of
 from service_cli.shell.output import emit, is_text, remark
 from service_cli.shell.text import printable
 
@@ -326,12 +326,11 @@ def _banner(report: Report) -> str:
 def _page_title(history: BountyHistory, service: ServiceEvidence) -> str | None:
     """The title of the challenge page, where the bytes hash to what the chain has."""
     try:
-        detail = object_of(read_json(service.detail or b""))
-        content = text_of(detail.get("challenge")).encode()
+        content = read(str, read_object(service.detail or b"").get("challenge")).encode()
         if spec_commitment(content) != history.created.event.spec_commitment:
             return None
         return printable(parse_challenge(content).title, 200)
-    except (ServiceError, ValueError, TypeError, RecursionError):
+    except (ServiceError, ValueError, RecursionError):
         return None
 
 

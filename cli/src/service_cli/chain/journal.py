@@ -15,29 +15,33 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Generic, Protocol, TypeVar
 
+from bounty_protocol.shapes import to_json_as
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 from bounty_protocol.wire.reading import read
 
 from service_cli.disk import open_private, open_regular, private_file, state_directory, sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.json_values import text_of
-from service_cli.shell.event import Event
 
 R = TypeVar("R")
-E = TypeVar("E", bound=Event)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry(Generic[R]):
     """One named entry of a journal: how its value is written as JSON, and read again.
 
-    ``read`` raises ``ValueError``, ``TypeError`` or ``KeyError`` for anything that ``write`` does not make. Names and
-    forms are those of every release so far: a journal outlives the client that wrote it.
+    ``read`` raises ``ValueError`` for anything that ``write`` does not make. Names and forms are those of every release
+    so far: a journal outlives the client that wrote it.
     """
 
     name: str
     write: Callable[[R], object]
     read: Callable[[object], R]
+
+    @staticmethod
+    def of(name: str, kind: type[T]) -> "JournalEntry[T]":
+        """An entry of a shape, or of a type that may annotate a field of one (``bounty_protocol.shapes``)."""
+        return JournalEntry(name, partial(to_json_as, kind), partial(read, kind))
 
 
 class _NamedEntry(Protocol):
@@ -45,16 +49,6 @@ class _NamedEntry(Protocol):
 
     @property
     def name(self) -> str: ...
-
-
-def event_entry(name: str, kind: type[E]) -> JournalEntry[E]:
-    """An entry that is an event, which a later run reports again."""
-    return JournalEntry(name, Event.json, partial(read, kind))
-
-
-def text_entry(name: str) -> JournalEntry[str]:
-    """An entry that is text."""
-    return JournalEntry(name, str, text_of)
 
 
 class Journal:
@@ -71,7 +65,7 @@ class Journal:
             return None
         try:
             return entry.read(self._entries[entry.name])
-        except (ValueError, TypeError, KeyError) as error:
+        except ValueError as error:
             raise self._unreadable() from error
 
     def note(self, entry: JournalEntry[R], value: R) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from bounty_protocol.chain.safe_batch import is_same_batch, safe_batch
 from bounty_protocol.types import Address, BlockNumber, Bytes32, parse_bytes32
+from bounty_protocol.wire.reading import read
 
 from service_cli.chain import sender
 from service_cli.chain.journal import Journal, JournalEntry
@@ -29,7 +30,6 @@ from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.events import ApprovalRequired
-from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.shell.output import emit, say
 
 if TYPE_CHECKING:  # a server, needed by those who ask for a page
@@ -88,17 +88,8 @@ class Given:
     from_block: BlockNumber
     hashes: tuple[Bytes32, ...] = ()
 
-    def to_json(self) -> dict[str, object]:
-        return {"data": self.data, "from_block": self.from_block, "hashes": list(self.hashes)}
 
-    @staticmethod
-    def from_json(value: object) -> "Given":
-        fields = object_of(value)
-        hashes = tuple(parse_bytes32(text_of(each)) for each in list_of(fields["hashes"]))
-        return Given(text_of(fields["data"]), BlockNumber(whole_of(fields["from_block"])), hashes)
-
-
-GIVEN: Final = JournalEntry("given_to_wallet", Given.to_json, Given.from_json)
+GIVEN: Final = JournalEntry.of("given_to_wallet", Given)
 
 
 def done_by_wallet(chain: ChainClient, proof: DoneEvidence, journal: Journal) -> Receipt | None:
@@ -225,10 +216,10 @@ def _has(file: Path, text: str) -> bool:
 def _signing(account: Address, typed_data: Mapping[str, object], summary: str) -> "WalletTask":
     from service_cli.wallet_page.server import WalletTask
 
-    domain, message = object_of(typed_data["domain"]), object_of(typed_data["message"])
+    domain, message = (read(dict[str, object], typed_data[part]) for part in ("domain", "message"))
     return WalletTask(
         account=account,
-        chain_id=whole_of(domain["chainId"]),
+        chain_id=read(int, domain["chainId"]),
         title=f"Sign: {summary}",
         lines=[
             ("What it is", "a request to the service; it moves no money and is valid for about five minutes"),

@@ -411,7 +411,7 @@ class _Sending:
     def _is_too_little(self, attempt: SignedStep) -> bool:
         """Whether the price or the gas of an earlier run, which are an endpoint's word, do not suffice now."""
         cost = gas_cost(self.chain, self.signer.address, self.call)
-        return cost.price.cap > attempt.price.cap or 0 < attempt.gas < cost.gas
+        return cost.price.cap > attempt.price.cap or (attempt.gas is not None and attempt.gas < cost.gas)
 
     def _at_nonce(self, state: Kept, nonce: int) -> Kept:
         """The same with the nonce that the account has: the one of an earlier run was another endpoint's word.

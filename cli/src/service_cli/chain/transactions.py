@@ -12,13 +12,14 @@ agreed to.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
 from bounty_protocol.chain.json_rpc import RpcRefused, block_number, mapping, quantity
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256
+from bounty_protocol.shapes import OMITTED, Note
 from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32, checksum_address
 
 from service_cli.chain.journal import Journal, JournalEntry
@@ -27,7 +28,6 @@ from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.config.environment import GAS_PRICE_VARIABLE
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.shell.consent import typed_yes
 from service_cli.shell.output import say, warn
 from service_cli.shell.text import ether, wei
@@ -167,54 +167,37 @@ class Transaction:
 class GasPrice:
     """A transaction's price per unit of gas, in wei."""
 
-    cap: int
-    tip: int
+    cap: Wei
+    tip: Wei
 
     def above(self, other: "GasPrice") -> "GasPrice":
         """This price, raised where it must be to replace ``other``."""
         tip = max(self.tip, other.tip + other.tip // 8 + 1)
-        return GasPrice(max(self.cap, other.cap + other.cap // 8 + 1, tip), tip)
+        return GasPrice(Wei(max(self.cap, other.cap + other.cap // 8 + 1, tip)), Wei(tip))
 
 
 @dataclass(frozen=True, slots=True)
 class SignedStep:
     """Everything signed for one step. ``from_block`` is the tip before the first signature; newest ``raws`` last."""
 
-    nonce: int
+    nonce: Annotated[int, Note(minimum=0)]
     from_block: BlockNumber
     data: str
-    price: GasPrice
+    fee_cap: Wei
+    fee_tip: Wei
     raws: tuple[str, ...]
-    gas: int = 0
-    """Of the newest; 0 where a release before signed it and did not note it."""
+    gas: Annotated[int | None, OMITTED] = None
+    """Of the newest; None where a release before signed it and did not note it."""
+
+    @property
+    def price(self) -> GasPrice:
+        """Of the newest."""
+        return GasPrice(self.fee_cap, self.fee_tip)
 
     @property
     def hashes(self) -> tuple[Bytes32, ...]:
         """The transactions' hashes."""
         return tuple(bytes32(keccak256(bytes.fromhex(raw[2:]))) for raw in self.raws)
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "nonce": self.nonce,
-            "from_block": self.from_block,
-            "data": self.data,
-            "fee_cap": str(self.price.cap),
-            "fee_tip": str(self.price.tip),
-            "raws": list(self.raws),
-            **({"gas": self.gas} if self.gas else {}),
-        }
-
-    @staticmethod
-    def from_json(value: object) -> "SignedStep":
-        fields = object_of(value)
-        return SignedStep(
-            nonce=whole_of(fields["nonce"]),
-            from_block=BlockNumber(whole_of(fields["from_block"])),
-            data=text_of(fields["data"]),
-            price=GasPrice(whole_of(fields["fee_cap"]), whole_of(fields["fee_tip"])),
-            raws=tuple(map(text_of, list_of(fields["raws"]))),
-            gas=whole_of(fields.get("gas", 0)),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,23 +212,21 @@ class TransactionStep:
 
     @property
     def attempt(self) -> JournalEntry[SignedStep]:
-        return JournalEntry(self.name, SignedStep.to_json, SignedStep.from_json)
+        return JournalEntry.of(self.name, SignedStep)
 
     @property
     def given_up(self) -> JournalEntry[tuple[Bytes32, ...]]:
-        return JournalEntry(
-            f"{self.name}_given_up", list, lambda kept: tuple(Bytes32(text_of(one)) for one in list_of(kept))
-        )
+        return JournalEntry.of(f"{self.name}_given_up", tuple[Bytes32, ...])
 
     @property
     def given_up_from(self) -> JournalEntry[int]:
         """The first nonce of what was given up."""
-        return JournalEntry(f"{self.name}_given_up_from", int, whole_of)
+        return JournalEntry.of(f"{self.name}_given_up_from", int)
 
     @property
     def ahead(self) -> JournalEntry[int]:
         """The last nonce of what was given up although it can be mined once the account has come so far."""
-        return JournalEntry(f"{self.name}_ahead", int, whole_of)
+        return JournalEntry.of(f"{self.name}_ahead", int)
 
     def last_nonce(self, journal: Journal) -> int | None:
         """The last nonce with which anything was signed that may be mined."""
@@ -448,7 +429,7 @@ def sign_attempt(
     summary = f"{call.summary}; at most {ether(cost.wei)} for gas"
     raw = "0x" + signer.sign_transaction(fields, summary).hex()
     earlier, start = (replaces.raws, replaces.from_block) if replaces else ((), head)
-    return SignedStep(nonce, start, call.data, cost.price, (*earlier, raw), cost.gas)
+    return SignedStep(nonce, start, call.data, cost.price.cap, cost.price.tip, (*earlier, raw), cost.gas)
 
 
 def next_nonce(chain: ChainClient, account: Address) -> int:
@@ -473,7 +454,7 @@ def current_price(chain: ChainClient) -> GasPrice:
         suggested = quantity(chain.rpc.call("eth_maxPriorityFeePerGas"))
         base = quantity(mapping(chain.rpc.call("eth_getBlockByNumber", "latest", False)).get("baseFeePerGas", "0x0"))
         tip = reasonable_tip(suggested, _recent_tips(chain))
-    return GasPrice(2 * base + tip, tip)
+    return GasPrice(Wei(2 * base + tip), Wei(tip))
 
 
 def _recent_tips(chain: ChainClient) -> list[int]:

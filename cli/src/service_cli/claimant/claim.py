@@ -10,7 +10,7 @@ from bounty_protocol.types import Address, BountyId, TokenAmount
 
 from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.finality import once_final
-from service_cli.chain.journal import open_journal, text_entry
+from service_cli.chain.journal import JournalEntry, open_journal
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import send
@@ -24,7 +24,7 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import emit, say
 
 _STEP: Final = TransactionStep("claim_transaction")
-FUNCTION: Final = text_entry("function")
+FUNCTION: Final = JournalEntry.of("function", str)
 Payment = type[AwardClaimed] | type[RefundClaimed] | type[GuardianFeeClaimed] | type[ProtocolFeeClaimed]
 
 

@@ -26,7 +26,7 @@ from bounty_protocol.domain.hub_events import (
 )
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.errors import Issue, ServiceError
-from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, parse_amount, parse_bounty_id
+from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, parse_bounty_id
 
 from service_cli.api import api_of
 from service_cli.bounty.facts import LONG_LOG
@@ -44,7 +44,6 @@ from service_cli.claimant.claim import CLAIMANT_KEY, Payment, claiming_signer, p
 from service_cli.claimant.events import ClaimedAmount, ClaimTotal, DueAmount, UnclaimedAmount
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.json_values import list_of, object_of, text_of
 from service_cli.shell.output import emit, remark, say
 
 MOST_LISTED: Final = 10_000
@@ -180,23 +179,7 @@ _EVENTS: Final[Mapping[AmountKind, Payment]] = {
 }
 
 
-def _to_json(parts: Sequence[DuePart]) -> list[dict[str, str]]:
-    return [{"bounty_id": str(part.bounty_id), "kind": part.kind.value, "amount": str(part.amount)} for part in parts]
-
-
-def _from_json(value: object) -> tuple[DuePart, ...]:
-    rows = [object_of(row) for row in list_of(value)]
-    return tuple(
-        DuePart(
-            parse_bounty_id(text_of(row["bounty_id"])),
-            AmountKind(text_of(row["kind"])),
-            parse_amount(text_of(row["amount"])),
-        )
-        for row in rows
-    )
-
-
-BATCH: Final[JournalEntry[Sequence[DuePart]]] = JournalEntry("batch", _to_json, _from_json)
+BATCH: Final = JournalEntry.of("batch", tuple[DuePart, ...])
 
 
 @dataclass(slots=True)
@@ -329,7 +312,7 @@ def _refusal(chain: ChainClient, account: Address, part: DuePart) -> ServiceErro
 
 def _send(session: Session[LocalSigner], journal: Journal, parts: Sequence[DuePart], tally: _RunTotals) -> None:
     """One transaction, sent once; what it paid is what its block shows."""
-    journal.note(BATCH, parts)
+    journal.note(BATCH, tuple(parts))
     receipt = send(session, Transaction(_call(parts), _proof(parts, session.account)), journal, _STEP)
     _report(session.chain, receipt, parts, tally)
     journal.forget(BATCH, *_STEP.entries)

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 
 from bounty_protocol.crypto.output import partial_outputs, remove_if_dead
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue
-from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, parse_address, parse_bytes32
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 
 from service_cli.chain.journal import JournalEntry, journals_below, open_journal, opened_name
 from service_cli.chain.session import ChainClient
@@ -22,7 +22,6 @@ from service_cli.config.settings import Settings
 from service_cli.downloads import kept_downloads
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import RemovedWork
-from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import printable
 
@@ -39,14 +38,6 @@ class WrittenFile:
     def of(path: Path, known_as: Path | None = None) -> "WrittenFile":
         status = path.lstat()
         return WrittenFile(known_as or path, status.st_size, status.st_mtime_ns)
-
-    def to_json(self) -> dict[str, object]:
-        return {"path": str(self.path), "size": self.size, "modified": self.modified}
-
-    @staticmethod
-    def from_json(value: object) -> "WrittenFile":
-        fields = object_of(value)
-        return WrittenFile(Path(text_of(fields["path"])), whole_of(fields["size"]), whole_of(fields["modified"]))
 
     def is_unchanged(self) -> bool:
         try:
@@ -81,15 +72,6 @@ class Place:
         """An open file that was written whole."""
         status, name = os.fstat(file.fileno()), known_as.absolute()
         return Place(name, (WrittenFile(name, status.st_size, status.st_mtime_ns),))
-
-    def to_json(self) -> dict[str, object]:
-        return {"path": str(self.path), "files": [one.to_json() for one in self.files]}
-
-    @staticmethod
-    def from_json(value: object) -> "Place":
-        fields = object_of(value)
-        files = tuple(WrittenFile.from_json(one) for one in list_of(fields["files"]))
-        return Place(Path(text_of(fields["path"])), files)
 
     def remove(self) -> "Removed":
         """Remove what this client wrote, finished or not."""
@@ -127,13 +109,9 @@ class Removed:
     """Not removable: the file system refused, or another run writes to it now."""
 
 
-PLACES: Final = JournalEntry(
-    "places",
-    lambda places: [one.to_json() for one in places],
-    lambda value: tuple(Place.from_json(one) for one in list_of(value)),
-)
-_SOLVER: Final = JournalEntry("solver", str, lambda value: parse_address(text_of(value)))
-_COMMITMENT: Final = JournalEntry("submission_commitment", str, lambda value: parse_bytes32(text_of(value)))
+PLACES: Final = JournalEntry.of("places", tuple[Place, ...])
+_SOLVER: Final = JournalEntry.of("solver", Address)
+_COMMITMENT: Final = JournalEntry.of("submission_commitment", Bytes32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from bounty_protocol.types import (
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent, ended_as
-from service_cli.chain.journal import Journal, event_entry, journals_below, was_opened
+from service_cli.chain.journal import Journal, JournalEntry, journals_below, was_opened
 from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
@@ -118,7 +118,7 @@ class VerdictOptions:
 
 
 _STEP: Final = TransactionStep("verdict_transaction")
-RECORDED: Final = event_entry("recorded", AnchoredVerdict)
+RECORDED: Final = JournalEntry.of("recorded", AnchoredVerdict)
 
 
 def record_verdict(

@@ -12,7 +12,6 @@ decision. On the allowance path the Hub may take the escrow exactly once.
 """
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -22,17 +21,19 @@ from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.domain.terms import Terms
+from bounty_protocol.shapes import to_json
 from bounty_protocol.types import (
     Address,
     BlockNumber,
     Bytes32,
     UnixSeconds,
-    parse_bytes32,
+    parse_unix_seconds,
 )
+from bounty_protocol.wire.reading import read
 
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent
-from service_cli.chain.journal import Journal, JournalEntry, event_entry
+from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient
@@ -55,7 +56,6 @@ from service_cli.chain.transactions import (
     require_means,
 )
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.poster.conditions import HubConditions
 from service_cli.poster.events import ApprovedAllowance, FundedBounty
 from service_cli.shell.output import emit, say
@@ -110,32 +110,38 @@ class Authorization:
         """The call that uses it, whoever sends it."""
         return HubCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, self.signature], summary)
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "terms": self.terms.to_args(),
-            "valid_before": str(self.valid_before),
-            "signature": self.signature.hex(),
-        }
+
+@dataclass(frozen=True, slots=True)
+class _KeptAuthorization:
+    """An authorization as a journal keeps it: the terms in the Hub's order, the time in decimal, the signature in hex
+    without 0x."""
+
+    terms: tuple[str, ...]
+    valid_before: str
+    signature: str
 
     @staticmethod
-    def from_json(value: object) -> "Authorization":
-        fields = object_of(value)
-        terms, signature = Terms.from_args(list_of(fields["terms"])), bytes.fromhex(text_of(fields["signature"]))
-        return Authorization(terms, UnixSeconds(whole_of(fields["valid_before"])), signature)
+    def of(signed: Authorization) -> object:
+        """Its JSON."""
+        kept = _KeptAuthorization(tuple(signed.terms.to_args()), str(signed.valid_before), signed.signature.hex())
+        return to_json(kept)
+
+    @staticmethod
+    def read(value: object) -> Authorization:
+        """The authorization again."""
+        kept = read(_KeptAuthorization, value)
+        terms, until = Terms.from_args(kept.terms), parse_unix_seconds(kept.valid_before)
+        return Authorization(terms, until, bytes.fromhex(kept.signature))
 
 
-def _nonces_of(value: object) -> Mapping[Bytes32, BlockNumber]:
-    return {parse_bytes32(nonce): BlockNumber(whole_of(block)) for nonce, block in object_of(value).items()}
-
-
-FUNDED: Final = event_entry("bounty_created", FundedBounty)
+FUNDED: Final = JournalEntry.of("bounty_created", FundedBounty)
 CREATE: Final = TransactionStep("create_transaction")
 APPROVE: Final = TransactionStep("approve_transaction")
-PATH: Final = JournalEntry("path", str, lambda value: FundingPath(text_of(value)))
-TERMS: Final = JournalEntry("terms", Terms.to_args, lambda value: Terms.from_args(list_of(value)))
-NONCES: Final = JournalEntry("nonces", dict, _nonces_of)
+PATH: Final = JournalEntry.of("path", FundingPath)
+TERMS: Final = JournalEntry("terms", Terms.to_args, lambda value: Terms.from_args(read(tuple[str, ...], value)))
+NONCES: Final = JournalEntry.of("nonces", dict[Bytes32, BlockNumber])
 """Each nonce under which the Hub may create the bounty, with the tip when it was written down."""
-AUTHORIZATION: Final = JournalEntry("authorization", Authorization.to_json, Authorization.from_json)
+AUTHORIZATION: Final = JournalEntry("authorization", _KeptAuthorization.of, _KeptAuthorization.read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,36 @@ over, whoever has it can create exactly this bounty from the Poster's tokens, an
 
 import json
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final, Literal
 
 from bounty_protocol.domain.terms import Terms
-from bounty_protocol.types import Address, ChainId, UnixSeconds, parse_address
+from bounty_protocol.shapes import Note, keys, to_json
+from bounty_protocol.types import Address, ChainId, parse_unix_seconds
+from bounty_protocol.wire.reading import read
+from bounty_protocol.wire.values import HexData
 
 from service_cli.errors import CommandRefused
-from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.poster.funding import Authorization
 
 MOST_BYTES: Final = 1024 * 1024
 """A page of 256 KiB, with each letter escaped, and a signature."""
 _MOST_SIGNATURE: Final = 4_096
-_KIND: Final = "bounty-escrow-funding"
-_VERSION: Final = 1
+_Kind = Literal["bounty-escrow-funding"]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The file's object: the terms in the Hub's order, the time in decimal."""
+
+    kind: _Kind
+    version: Annotated[int, Note(minimum=1, maximum=1)]
+    chain_id: ChainId
+    hub_address: Address
+    poster_address: Address
+    terms: tuple[str, ...]
+    valid_before: str
+    signature: HexData
+    page: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +50,19 @@ class HandOver:
 
     def to_text(self) -> str:
         """The file's text."""
-        signed = self.signed.to_json()
-        value = {
-            "kind": _KIND,
-            "version": _VERSION,
-            "chain_id": self.chain_id,
-            "hub_address": self.hub_address,
-            "poster_address": self.poster,
-            "terms": signed["terms"],
-            "valid_before": signed["valid_before"],
-            "signature": f"0x{self.signed.signature.hex()}",
-            "page": self.page.decode(),
-        }
-        return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+        signed = self.signed
+        file = _File(
+            kind="bounty-escrow-funding",
+            version=1,
+            chain_id=self.chain_id,
+            hub_address=self.hub_address,
+            poster_address=self.poster,
+            terms=tuple(signed.terms.to_args()),
+            valid_before=str(signed.valid_before),
+            signature=HexData(f"0x{signed.signature.hex()}"),
+            page=self.page.decode(),
+        )
+        return json.dumps(to_json(file), indent=2, ensure_ascii=False) + "\n"
 
     @staticmethod
     def from_bytes(data: bytes) -> "HandOver":
@@ -54,23 +70,19 @@ class HandOver:
         try:
             if len(data) > MOST_BYTES:
                 raise ValueError("it is larger than such a file can be")
-            return _read(object_of(json.loads(data.decode())))
-        except (ValueError, TypeError, KeyError, RecursionError):
+            return _read(json.loads(data.decode()))
+        except (ValueError, RecursionError):
             message = "The file is none that poster:publish-fund --hand-over wrote, or it was changed."
             next_action = "Ask the Poster for the file as it was written."
             raise CommandRefused("hand_over_malformed", message, next_action=next_action) from None
 
 
-def _read(value: dict[str, object]) -> HandOver:
-    if (value["kind"], value["version"]) != (_KIND, _VERSION) or len(value) != 9:
-        raise ValueError("another kind of file")
-    signature = text_of(value["signature"])
-    if not signature.startswith("0x") or len(signature) > 2 * _MOST_SIGNATURE:
-        raise ValueError("no signature")
-    terms = Terms.from_args(list_of(value["terms"]))
-    signed = Authorization(terms, UnixSeconds(whole_of(value["valid_before"])), bytes.fromhex(signature[2:]))
-    chain_id = value["chain_id"]
-    if not isinstance(chain_id, int) or isinstance(chain_id, bool):
-        raise TypeError("no chain id")
-    hub, poster = parse_address(text_of(value["hub_address"])), parse_address(text_of(value["poster_address"]))
-    return HandOver(ChainId(chain_id), hub, poster, text_of(value["page"]).encode(), signed)
+def _read(value: object) -> HandOver:
+    file = read(_File, value)
+    if value.keys() != keys(_File):  # type: ignore[attr-defined]  # it was read as an object
+        raise ValueError("it has more than such a file")
+    if len(file.signature) > 2 * _MOST_SIGNATURE:
+        raise ValueError("no signature is as long")
+    terms, until = Terms.from_args(file.terms), parse_unix_seconds(file.valid_before)
+    signed = Authorization(terms, until, bytes.fromhex(file.signature[2:]))
+    return HandOver(file.chain_id, file.hub_address, file.poster_address, file.page.encode(), signed)

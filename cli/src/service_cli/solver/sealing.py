@@ -20,14 +20,14 @@ from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
 from bounty_protocol.domain.roster import Roster
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, parse_bytes32
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.wire.reading import read
 
 from service_cli.api_session import ApiSession
-from service_cli.chain.journal import Journal, JournalEntry, text_entry
+from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.disk import sync_file
-from service_cli.json_values import list_of, text_of, whole_of
 from service_cli.shell.output import Progress, say
 from service_cli.shell.text import moment
 from service_cli.solver.selection import Selection, summary
@@ -50,20 +50,20 @@ def fingerprint(selection: Selection) -> str:
 CIPHERTEXT: Final = "ciphertext.age"
 ENVELOPE: Final = "envelope.json"
 
-CONTENT: Final = text_entry("content")
+CONTENT: Final = JournalEntry.of("content", str)
 """The fingerprint of the files that were sealed."""
 SEALED: Final = JournalEntry(
-    "envelope", lambda one: one.canonical_bytes().decode(), lambda text: parse_envelope(text_of(text).encode())
+    "envelope", lambda one: one.canonical_bytes().decode(), lambda text: parse_envelope(read(str, text).encode())
 )
-SEALED_AT: Final = JournalEntry("sealed_at_block", int, lambda block: BlockNumber(whole_of(block)))
+SEALED_AT: Final = JournalEntry.of("sealed_at_block", BlockNumber)
 """The newest block when it was sealed; what records it is later."""
-UPLOADED: Final = text_entry("uploaded")
+UPLOADED: Final = JournalEntry.of("uploaded", str)
 """The digest of the ciphertext that the storage took."""
-PREPARED: Final = text_entry("prepared")
+PREPARED: Final = JournalEntry.of("prepared", str)
 """The commitment that the API prepared a transaction for."""
-SHOWN: Final = text_entry("shown")
+SHOWN: Final = JournalEntry.of("shown", str)
 """The call data that was shown to a wallet."""
-MADE: Final = JournalEntry("made_here", list, lambda kept: tuple(parse_bytes32(text_of(one)) for one in list_of(kept)))
+MADE: Final = JournalEntry.of("made_here", tuple[Bytes32, ...])
 """The commitments of everything that was sealed here before the newest, in the order in which it was."""
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.domain.hub_events import BountyCreated
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, parse_bounty_id, parse_bytes32
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient
 from service_cli.chain.journal import journals_below, note_done
 from service_cli.chain.receipts import RECENT_BLOCKS, account_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandRefused
-from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, AskedParty, Vouched, agreed, disagreement, reconciled, vouch
 
@@ -27,6 +27,20 @@ FUNDED_QUERY: Final = (
     " bounties(where: {poster_address: $poster, spec_commitment: $page}, first: $first)"
     " { bounty_id authorization_nonce block_number } }"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _FundedRow:
+    bounty_id: BountyId
+    authorization_nonce: Bytes32
+    block_number: BlockNumber
+
+
+@dataclass(frozen=True, slots=True)
+class _FundedRows:
+    """What ``FUNDED_QUERY`` is answered with."""
+
+    bounties: tuple[_FundedRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +132,7 @@ def _listed(api: ApiClient, poster: Address, page: Bytes32) -> _Listed:
     variables = {"poster": poster, "page": page, "first": MOST_LISTED}
     answer = api.post_json("/subgraph", {"query": FUNDED_QUERY, "variables": variables}).json()
     try:
-        rows = map(object_of, list_of(object_of(answer["data"])["bounties"]))
-        return {
-            (parse_bounty_id(text_of(row["bounty_id"])), parse_bytes32(text_of(row["authorization_nonce"]))): (
-                BlockNumber(whole_of(row["block_number"]))
-            )
-            for row in rows
-        }
-    except (KeyError, TypeError, ValueError) as error:
+        rows = read(_FundedRows, answer["data"]).bounties
+        return {(row.bounty_id, row.authorization_nonce): row.block_number for row in rows}
+    except (KeyError, ValueError) as error:
         raise api.peer.malformed(" answered no list of this account's bounties.") from error

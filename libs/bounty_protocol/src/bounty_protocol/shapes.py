@@ -5,13 +5,14 @@ in ``web/schemas.py``. What a value is on the wire: ids and amounts are decimal 
 values; ``None`` is null, or an absent key where the annotation has ``OMITTED``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
+from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from bounty_protocol.types import BountyId, TokenAmount, Wei
 
@@ -37,20 +38,68 @@ class Omitted:
 
 
 OMITTED: Final = Omitted()
-_DECIMAL: Final = (BountyId, TokenAmount, Wei)
+_AS_TEXT: Final = (BountyId, TokenAmount, Wei, Path)
+
+
+class Scalar(NamedTuple):
+    """One value, of a type that has a form of its own (``wire/values.py``) or that JSON has."""
+
+    of: Any
+
+
+class ListOf(NamedTuple):
+    """A list; a tuple inside."""
+
+    of: "Kind"
+
+
+class Nested(NamedTuple):
+    """An object of another shape."""
+
+    of: type
+
+
+class OneOf(NamedTuple):
+    """One of these texts."""
+
+    of: tuple[str, ...]
+
+
+class MapOf(NamedTuple):
+    """An object whose keys are values themselves."""
+
+    key: Scalar
+    of: "Kind"
+
+
+Kind = Scalar | ListOf | Nested | OneOf | MapOf
+"""What an annotation is: everything that reads, writes or describes a shape tells apart these and no others."""
 
 
 class Part(NamedTuple):
-    """One field of a shape: its type without None and notes, and what the annotation states beside it."""
+    """One field of a shape: its kind without None and notes, and what the annotation states beside it."""
 
     name: str
-    kind: Any
+    kind: Kind
     nullable: bool
     omitted: bool
     note: Note
     json_of: type | None
     default: object
     """The value of an absent key; ``dataclasses.MISSING`` where the key is required."""
+
+
+@cache
+def kind_of(annotation: Any) -> Kind:
+    """The kind of a type that annotates a field, without None and notes."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is tuple:
+        return ListOf(kind_of(arguments[0]))
+    if origin is Literal:
+        return OneOf(arguments)
+    if origin is dict:
+        return Scalar(dict) if arguments[1] is object else MapOf(Scalar(arguments[0]), kind_of(arguments[1]))
+    return Nested(annotation) if isinstance(annotation, type) and is_dataclass(annotation) else Scalar(annotation)
 
 
 @cache
@@ -69,6 +118,12 @@ def to_json(value: object) -> dict[str, object]:
     """The JSON object of a dataclass."""
     shape: type = type(value)
     return _writer(shape)(value)
+
+
+def to_json_as(annotation: Any, value: object) -> object:
+    """The JSON of a value that is no shape itself, by the type that annotates it."""
+    change = _change(kind_of(annotation))
+    return value if change is None else change(value)
 
 
 @cache
@@ -94,20 +149,34 @@ def _writer(shape: type) -> Callable[[Any], dict[str, object]]:
     return write
 
 
-def _change(kind: Any) -> Callable[[Any], object] | None:
+def _change(kind: Kind) -> Callable[[Any], object] | None:
     """The function that makes JSON of a value; None where it is JSON as it is."""
-    if kind in _DECIMAL:
+    match kind:
+        case Nested(shape):
+            return _writer(shape)
+        case ListOf(of):
+            return partial(_change_list, _change(of))
+        case MapOf(_, of):
+            return partial(_change_map, _change(of))
+        case Scalar(of):
+            return _change_scalar(of)
+    return None
+
+
+def _change_scalar(of: Any) -> Callable[[Any], object] | None:
+    if of in _AS_TEXT:
         return str
-    if kind is bytes:
+    if of is bytes:
         return _base64
-    if get_origin(kind) is tuple:
-        inner = _change(get_args(kind)[0])
-        return list if inner is None else lambda value: [inner(each) for each in value]
-    if not isinstance(kind, type):
-        return None
-    if issubclass(kind, StrEnum):
-        return str.__str__
-    return _writer(kind) if is_dataclass(kind) else None
+    return str.__str__ if isinstance(of, type) and issubclass(of, StrEnum) else None
+
+
+def _change_list(change: Callable[[Any], object] | None, value: tuple[object, ...]) -> list[object]:
+    return list(value) if change is None else [change(each) for each in value]
+
+
+def _change_map(change: Callable[[Any], object] | None, value: Mapping[str, object]) -> dict[str, object]:
+    return dict(value) if change is None else {key: change(each) for key, each in value.items()}
 
 
 def _base64(value: bytes) -> str:
@@ -126,4 +195,4 @@ def _part(name: str, hint: Any, default: object) -> Part:
         (hint,) = (each for each in get_args(hint) if each is not NoneType)
     note = next((each for each in extras if isinstance(each, Note)), Note())
     json_of = next((each.shape for each in extras if isinstance(each, JsonOf)), None)
-    return Part(name, hint, nullable, OMITTED in extras, note, json_of, default)
+    return Part(name, kind_of(hint), nullable, OMITTED in extras, note, json_of, default)

@@ -9,9 +9,9 @@ from bounty_protocol.domain.record import VerificationRecord
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.shapes import OMITTED, JsonOf, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds
-from bounty_protocol.wire.cursor import BountySort, Cursor
+from bounty_protocol.wire.cursor import BountySort
 from bounty_protocol.wire.errors import ErrorBody
-from bounty_protocol.wire.values import Finality, JsonObject, RecordFailure, SearchText, Tag
+from bounty_protocol.wire.values import Finality, JsonObject, PageCursor, RecordFailure, SearchText, Tag
 
 DEFAULT_LIMIT: Final = 20
 MAX_LIMIT: Final = 100
@@ -36,7 +36,7 @@ class BountyFilter:
 class BountyQuery(BountyFilter):
     """The query of the list."""
 
-    cursor: Annotated[Cursor | None, OMITTED] = None
+    cursor: Annotated[PageCursor | None, OMITTED] = None
     limit: Annotated[int, Note("Items in a page.", minimum=1, maximum=MAX_LIMIT)] = DEFAULT_LIMIT
     status: Annotated[BountyStatus | None, OMITTED] = None
     accepting: Annotated[bool | None, OMITTED] = None

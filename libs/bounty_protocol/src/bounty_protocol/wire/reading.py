@@ -4,12 +4,12 @@ Keys that a shape does not have are not read, since a newer service may answer m
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, is_dataclass
+from dataclasses import MISSING
 from functools import cache, partial
-from typing import Any, Literal, TypeVar, cast, get_args, get_origin
+from typing import Any, TypeVar, cast
 
-from bounty_protocol.shapes import Part, parts
-from bounty_protocol.wire.values import PLAIN, PlainKind, ValueForm, form_of, no_form
+from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, Note, OneOf, Part, Scalar, kind_of, parts
+from bounty_protocol.wire.values import PLAIN, PlainKind, ValueForm, form_of, plain_of
 
 T = TypeVar("T")
 Reader = Callable[[object, str], object]
@@ -17,9 +17,12 @@ Reader = Callable[[object, str], object]
 
 
 def read(shape: type[T], value: object) -> T:
-    """The instance of a JSON object; ``ValueError`` names the first value that is not of the shape."""
-    kind: type = shape
-    return cast("T", _read_shape(kind, value, ""))
+    """The instance of a JSON object, or the value of another type that may annotate a field.
+
+    ``ValueError`` names the first value that is not of the shape.
+    """
+    annotation: Any = shape
+    return cast("T", _reader(kind_of(annotation))(value, ""))
 
 
 def _read_shape(shape: type, value: object, path: str) -> object:
@@ -38,26 +41,34 @@ def _read_part(part: Part, values: Mapping[str, object], path: str) -> object:
         if not part.nullable:
             raise ValueError(f"{path} must not be null")
         return None
-    found = _reader(part.json_of or part.kind)(value, path)
+    found = _reader(Nested(part.json_of) if part.json_of else part.kind)(value, path)
+    _check_bounds(part.note, found, path)
     return value if part.json_of else found
 
 
+def _check_bounds(note: Note, found: object, path: str) -> None:
+    if not isinstance(found, int):
+        return
+    if note.minimum is not None and found < note.minimum:
+        raise ValueError(f"{path} must be at least {note.minimum}")
+    if note.maximum is not None and found > note.maximum:
+        raise ValueError(f"{path} must be at most {note.maximum}")
+
+
 @cache
-def _reader(kind: Any) -> Reader:
-    if (form := form_of(kind)) is not None:
-        return partial(_read_value, form)
-    if is_dataclass(kind):
-        return partial(_read_shape, cast("type", kind))
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is tuple:
-        return partial(_read_list, _reader(arguments[0]))
-    if origin is Literal:
-        return partial(_read_literal, arguments)
-    if origin is dict and arguments[1] is str:
-        return _read_texts
-    if (plain := PLAIN.get(origin or kind)) is None:
-        raise no_form(kind)
-    return partial(_read_plain, plain)
+def _reader(kind: Kind) -> Reader:
+    match kind:
+        case Nested(shape):
+            return partial(_read_shape, shape)
+        case ListOf(of):
+            return partial(_read_list, _reader(of))
+        case OneOf(known):
+            return partial(_read_literal, known)
+        case MapOf(key, of):
+            return partial(_read_map, _reader(key), _reader(of))
+        case Scalar(of):
+            form = form_of(of)
+            return partial(_read_plain, plain_of(of)) if form is None else partial(_read_value, form)
 
 
 def _read_value(form: ValueForm, value: object, path: str) -> object:
@@ -81,10 +92,10 @@ def _read_literal(known: tuple[object, ...], value: object, path: str) -> object
     return value
 
 
-def _read_texts(value: object, path: str) -> object:
-    if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
-        raise ValueError(f"{path} must be an object of texts")
-    return value
+def _read_map(key: Reader, reader: Reader, value: object, path: str) -> dict[object, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} must be an object")
+    return {key(name, path): reader(each, f"{path}.{name}") for name, each in value.items()}
 
 
 def _read_plain(plain: PlainKind, value: object, path: str) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, NamedTuple, NewType
 
 from bounty_protocol.domain.hub_notice import (
@@ -49,8 +50,12 @@ SearchText = NewType("SearchText", str)
 """Words to search for, at most ``MAX_SEARCH`` characters."""
 Tag = NewType("Tag", str)
 """A tag of a challenge page."""
+PageCursor = NewType("PageCursor", Cursor)
+"""Where the next page of a list begins."""
 WebhookId = NewType("WebhookId", str)
 """Names a webhook: ``wh_`` and 32 lowercase hex digits."""
+HexData = NewType("HexData", str)
+"""Bytes as 0x and lowercase hex digits."""
 AnyObject = NewType("AnyObject", dict[str, object])
 """A document with a description of its own."""
 JsonObject = Mapping[str, object]
@@ -118,7 +123,13 @@ def _bytes32(parse: Callable[[str], object]) -> ValueForm:
 
 
 def _count(name: str | None, description: str) -> ValueForm:
-    return ValueForm(name, {"type": "integer", "description": description, "minimum": 0}, _whole)
+    return ValueForm(name, {"type": "integer", "description": description, "minimum": 0}, _count_of)
+
+
+def _count_of(value: object) -> int:
+    if not 0 <= (number := _whole(value)) <= MAX_INT64:
+        raise ValueError("must be a whole number from 0 on, within 63 bits")
+    return number
 
 
 def _whole(value: object) -> int:
@@ -150,6 +161,12 @@ def parse_webhook_id(text: str) -> WebhookId:
     if not isinstance(text, str) or re.fullmatch(_WEBHOOK_ID, text, re.ASCII) is None:
         raise ValueError("wh_ and 32 lowercase hexadecimal digits")
     return WebhookId(text)
+
+
+def _hex_data(text: str) -> HexData:
+    if re.fullmatch(r"0x(?:[0-9a-f]{2})*", text) is None:
+        raise ValueError("0x and pairs of lowercase hex digits")
+    return HexData(text)
 
 
 def _timestamp(text: str) -> Timestamp:
@@ -202,7 +219,7 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
         {"type": "string", "description": "Base64.", "contentEncoding": "base64"},
         lambda text: base64.b64decode(text, validate=True),
     ),
-    Cursor: _text(None, "next_cursor of the page before.", None, parse_cursor),
+    PageCursor: _text(None, "next_cursor of the page before.", None, parse_cursor),
     SearchText: _text(
         None,
         "Words, parts of them, or quoted text; each must occur.",
@@ -216,6 +233,8 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     ),
     ChangeNumber: _count(None, "Counts the changes of the index; numbers are skipped."),
     WebhookId: _text("WebhookId", "A webhook: wh_ and 32 lowercase hex digits.", _WEBHOOK_ID, parse_webhook_id),
+    Path: _text(None, "A path of the machine that wrote it.", None, Path),
+    HexData: _text(None, "0x and lowercase hex digits.", "^0x([0-9a-f]{2})*$", _hex_data),
     AnyObject: ValueForm("Any", {"type": "object"}),
     JsonObject: ValueForm(None, {"type": "object"}),
     TypedData: ValueForm(
@@ -256,6 +275,9 @@ def form_of(kind: Any) -> ValueForm | None:
     return form
 
 
-def no_form(kind: object) -> TypeError:
-    """The error for the type of a field that nothing knows how to read."""
-    return TypeError(f"{kind} annotates a field and has no form: add it to VALUES in bounty_protocol/wire/values.py")
+def plain_of(kind: Any) -> PlainKind:
+    """The plain kind of a type that annotates a field and has no form."""
+    if (plain := PLAIN.get(kind)) is None:
+        where = "add it to VALUES in bounty_protocol/wire/values.py"
+        raise TypeError(f"{kind} annotates a field and has no form: {where}")
+    return plain

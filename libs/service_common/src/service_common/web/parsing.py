@@ -9,7 +9,7 @@ from dataclasses import MISSING
 from typing import Final, NoReturn, TypeVar
 
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError, requirement
-from bounty_protocol.shapes import Part, keys, parts
+from bounty_protocol.shapes import Part, Scalar, keys, parts
 from bounty_protocol.types import MAX_INT64, parse_decimal
 from bounty_protocol.wire.values import form_of
 from marshmallow import ValidationError
@@ -75,9 +75,12 @@ def _issues(messages: object, path: str) -> Iterator[Issue]:
 
 def _parser(part: Part) -> Callable[[str], object]:
     """The parser of a value of the query."""
-    if (form := form_of(part.kind)) is not None:
+    if not isinstance(part.kind, Scalar):
+        raise TypeError(f"{part.name} is not one value, so that a query cannot have it")
+    of = part.kind.of
+    if (form := form_of(of)) is not None:
         return form.parse if form.schema["type"] == "string" else lambda text: form.parse(_int64(text))
-    return {bool: _boolean, int: lambda text: _whole(text, part), str: lambda text: _line(text, part)}[part.kind]
+    return {bool: _boolean, int: lambda text: _whole(text, part), str: lambda text: _line(text, part)}[of]
 
 
 def _int64(text: str) -> int:

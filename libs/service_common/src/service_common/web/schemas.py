@@ -5,15 +5,15 @@ it: ``to_json`` writes the same shape of the same annotations, and does not look
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, is_dataclass
+from dataclasses import MISSING
 from functools import cache
-from typing import Any, ClassVar, Final, Literal, TypeVar, cast, get_args, get_origin
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import requirement
-from bounty_protocol.shapes import Part, parts
+from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, OneOf, Part, Scalar, parts
 from bounty_protocol.wire.deployment import RubricDocument
-from bounty_protocol.wire.values import PLAIN, ValueForm, form_of, no_form
+from bounty_protocol.wire.values import PLAIN, ValueForm, form_of, plain_of
 from marshmallow import Schema, ValidationError, fields, post_load
 from marshmallow import validate as check
 
@@ -132,23 +132,27 @@ def _field(part: Part) -> fields.Field[Any]:
     return _field_of(part.kind, part, known)
 
 
-def _field_of(kind: Any, part: Part, known: dict[str, Any]) -> fields.Field[Any]:
-    if (form := form_of(kind)) is not None:
-        return ValueField(form, **known)
-    if is_dataclass(kind):
-        return fields.Nested(schema_of(cast("type", kind)), **known)
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is tuple:
-        return TupleField(_field_of(arguments[0], part, {}), **known)
-    if origin is Literal:
-        return fields.String(validate=check.OneOf(arguments), **known)
-    if (leaf := _LEAVES.get(origin or kind)) is None:
-        raise no_form(kind)
-    field, more = leaf
-    if origin is dict and arguments[1] is str:
-        more = {"keys": fields.String(), "values": fields.String()}
-    known["error_messages"] = {**known.get("error_messages", {}), "invalid": f"must be {PLAIN[origin or kind].wanted}"}
-    return field(validate=_checks(part), **known, **more)
+def _field_of(kind: Kind, part: Part, known: dict[str, Any]) -> fields.Field[Any]:
+    match kind:
+        case Nested(shape):
+            return fields.Nested(schema_of(shape), **known)
+        case ListOf(of):
+            return TupleField(_field_of(of, part, {}), **known)
+        case OneOf(values):
+            return fields.String(validate=check.OneOf(values), **known)
+        case MapOf(key, of):
+            inner = {"keys": _field_of(key, part, {}), "values": _field_of(of, part, {})}
+            return _plain_field(dict, part, known, **inner)
+        case Scalar(of):
+            form = form_of(of)
+            return _plain_field(of, part, known) if form is None else ValueField(form, **known)
+
+
+def _plain_field(of: Any, part: Part, known: dict[str, Any], **more: Any) -> fields.Field[Any]:
+    wanted = plain_of(of).wanted
+    field, options = _LEAVES[of]
+    known["error_messages"] = {**known.get("error_messages", {}), "invalid": f"must be {wanted}"}
+    return field(validate=_checks(part), **known, **options, **more)
 
 
 def _checks(part: Part) -> list[check.Validator]:

@@ -1,11 +1,10 @@
 """What an account did, as a field of a query: the shape of ``GET /api/accounts/{account_address}``."""
 
 from collections.abc import Callable
-from dataclasses import is_dataclass
 from inspect import cleandoc
 from typing import Any, Final
 
-from bounty_protocol.shapes import Part, parts
+from bounty_protocol.shapes import Nested, Part, Scalar, parts
 from bounty_protocol.types import TokenAmount
 from bounty_protocol.wire.accounts import AccountRecord
 from graphql import GraphQLArgument, GraphQLField, GraphQLNonNull, GraphQLObjectType, GraphQLString
@@ -28,12 +27,13 @@ def _type_of(shape: type) -> GraphQLObjectType:
 
 
 def _field(part: Part) -> GraphQLField:
-    kind: Any = part.kind
-    shown: Any = {TokenAmount: BIG_INT, int: INTEGER}.get(kind, GraphQLString)
+    shown: Any = GraphQLString
     about = part.note.description or part.name.replace("_", " ").capitalize() + "."
-    if is_dataclass(kind):
-        shape: type = part.kind
-        shown, about = _type_of(shape), _about(shape)
+    match part.kind:
+        case Nested(shape):
+            shown, about = _type_of(shape), _about(shape)
+        case Scalar(of):
+            shown = {TokenAmount: BIG_INT, int: INTEGER}.get(of, GraphQLString)
     return GraphQLField(shown if part.nullable else GraphQLNonNull(shown), description=about)
 
 

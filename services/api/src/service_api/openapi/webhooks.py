@@ -2,7 +2,7 @@
 
 from typing import Any, Final, get_args
 
-from bounty_protocol.shapes import parts
+from bounty_protocol.shapes import OneOf, parts
 from bounty_protocol.wire.webhooks import FIELDS, ChallengeAnswer, ChallengeMessage, WebhookMessage
 from service_common.web.operations import DocumentedApi
 from service_common.web.schemas import name_of, schema_of
@@ -17,8 +17,8 @@ _RESPONSES: Final = {
 
 def type_of(message: type) -> str:
     """The ``type`` of a message."""
-    (name,) = (get_args(part.kind)[0] for part in parts(message) if part.name == "type")
-    return str(name)
+    (name,) = next(part.kind.of for part in parts(message) if isinstance(part.kind, OneOf) and part.name == "type")
+    return name
 
 
 def describe_webhooks(api: DocumentedApi) -> Json:

@@ -6,12 +6,12 @@ A query is made of the annotations of these shapes: what a page needs is a field
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass
-from typing import Any, TypeVar, cast, get_args, get_origin
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountKind
-from bounty_protocol.shapes import parts
+from bounty_protocol.shapes import Kind, ListOf, Nested, parts
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
 from bounty_protocol.wire.reading import read
 
@@ -147,12 +147,13 @@ def selection(shape: type) -> str:
     return " ".join(_field(part.name, part.kind) for part in parts(shape))
 
 
-def _field(name: str, kind: Any) -> str:
-    inner = get_args(kind)[0] if get_origin(kind) is tuple else kind
-    if not is_dataclass(inner):
-        return name
-    arguments = "(first: 1000)" if get_origin(kind) is tuple else ""
-    return f"{name}{arguments} {{ {selection(cast('type', inner))} }}"
+def _field(name: str, kind: Kind) -> str:
+    match kind:
+        case Nested(shape):
+            return f"{name} {{ {selection(shape)} }}"
+        case ListOf(Nested(shape)):
+            return f"{name}(first: 1000) {{ {selection(shape)} }}"
+    return name
 
 
 def question(**fields: tuple[str, type]) -> Question:
