@@ -51,7 +51,8 @@ class Operation:
     def signer(self) -> str | None:
         """Who signs it; None of a public one."""
         text: str = self.described.get("description", "")
-        return text.removeprefix("Signed by ").removesuffix(".") if self.described["security"] else None
+        first, _, _ = " ".join(text.split()).partition(". ")
+        return first.removeprefix("Signed by ").removesuffix(".") if self.described["security"] else None
 
     @property
     def body_type(self) -> str | None:

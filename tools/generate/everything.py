@@ -10,19 +10,20 @@ from tools.generate.derived import Derived
 from tools.generate.events import EVENTS
 from tools.generate.hub import HUB
 from tools.generate.indexer import TABLES
-from tools.generate.interface import INTERFACE
+from tools.generate.interface import INTERFACE, SIGNED
 from tools.generate.metrics import DASHBOARD, METRICS
 from tools.generate.page_scripts import PAGE_SCRIPTS
 from tools.generate.python_library import PYTHON_LIBRARY
 from tools.generate.recording import RECORDING
 from tools.generate.screens import SCREENS
 from tools.generate.specification import SPECIFICATION
+from tools.generate.subgraph import LIMITS, TABLE
 from tools.generate.typescript import TYPESCRIPT
 from tools.generate.vectors import VECTORS
 from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
-    CONFIGURATION, METRICS, DASHBOARD, INTERFACE, TABLES, SPECIFICATION, AGENTS,
+    CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

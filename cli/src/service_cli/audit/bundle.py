@@ -14,13 +14,13 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Annotated, Final
+from typing import IO, Final
 
 from bounty_protocol.chain.events import Log
 from bounty_protocol.crypto.beacon_info import BeaconInfo, parse_beacon_key
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
-from bounty_protocol.shapes import Note, to_json
-from bounty_protocol.types import MAX_INT64, Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 from bounty_protocol.wire.reading import read
 from bounty_protocol.wire.values import HexData
 
@@ -36,7 +36,7 @@ VIEWS = {"getBounty", "getRoster", "getVerdict", "getSubmission"}
 class _LogEntry:
     block_number: BlockNumber
     block_hash: Bytes32
-    log_index: Annotated[int, Note(minimum=0, maximum=MAX_INT64)]
+    log_index: int
     tx_hash: Bytes32
     topics: tuple[Bytes32, ...]
     data: HexData

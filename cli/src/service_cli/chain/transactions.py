@@ -19,7 +19,7 @@ from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
 from bounty_protocol.chain.json_rpc import RpcRefused, block_number, mapping, quantity
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.shapes import OMITTED, Note
+from bounty_protocol.shapes import OMITTED
 from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32, checksum_address
 
 from service_cli.chain.journal import Journal, JournalEntry
@@ -180,7 +180,7 @@ class GasPrice:
 class SignedStep:
     """Everything signed for one step. ``from_block`` is the tip before the first signature; newest ``raws`` last."""
 
-    nonce: Annotated[int, Note(minimum=0)]
+    nonce: int
     from_block: BlockNumber
     data: str
     fee_cap: Wei

@@ -6,10 +6,10 @@ over, whoever has it can create exactly this bounty from the Poster's tokens, an
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 from bounty_protocol.domain.terms import Terms
-from bounty_protocol.shapes import Note, keys, to_json
+from bounty_protocol.shapes import keys, to_json
 from bounty_protocol.types import Address, ChainId, parse_unix_seconds
 from bounty_protocol.wire.reading import read
 from bounty_protocol.wire.values import HexData
@@ -20,6 +20,7 @@ from service_cli.poster.funding import Authorization
 MOST_BYTES: Final = 1024 * 1024
 """A page of 256 KiB, with each letter escaped, and a signature."""
 _MOST_SIGNATURE: Final = 4_096
+_VERSION: Final = 1
 _Kind = Literal["bounty-escrow-funding"]
 
 
@@ -28,7 +29,7 @@ class _File:
     """The file's object: the terms in the Hub's order, the time in decimal."""
 
     kind: _Kind
-    version: Annotated[int, Note(minimum=1, maximum=1)]
+    version: int
     chain_id: ChainId
     hub_address: Address
     poster_address: Address
@@ -53,7 +54,7 @@ class HandOver:
         signed = self.signed
         file = _File(
             kind="bounty-escrow-funding",
-            version=1,
+            version=_VERSION,
             chain_id=self.chain_id,
             hub_address=self.hub_address,
             poster_address=self.poster,
@@ -79,8 +80,8 @@ class HandOver:
 
 def _read(value: object) -> HandOver:
     file = read(_File, value)
-    if value.keys() != keys(_File):  # type: ignore[attr-defined]  # it was read as an object
-        raise ValueError("it has more than such a file")
+    if file.version != _VERSION or value.keys() != keys(_File):  # type: ignore[attr-defined]  # read as an object
+        raise ValueError("of another version, or it has more than such a file")
     if len(file.signature) > 2 * _MOST_SIGNATURE:
         raise ValueError("no signature is as long")
     terms, until = Terms.from_args(file.terms), parse_unix_seconds(file.valid_before)

@@ -77,7 +77,7 @@ export interface paths {
         put?: never;
         /**
          * Get the winning content key, rewrapped to the Poster's fresh key.
-         * @description Signed by the funding Poster.
+         * @description Signed by the funding Poster. Once the bounty is awarded.
          */
         post: operations["post_api_bounties_bounty_id_delivery_retrieve"];
         delete?: never;
@@ -141,7 +141,8 @@ export interface paths {
         put?: never;
         /**
          * Get a one-time upload URL for a ciphertext.
-         * @description Signed by the Solver of the path.
+         * @description Signed by the Solver of the path. The URL creates once, at most 1 GiB, and lives 15 minutes. After the submission
+         *     deadline only for the bytes of the Solver's recorded Submission, should the storage have lost them.
          */
         post: operations["post_api_bounties_bounty_id_submissions_solver_address_artifact_upload_url"];
         delete?: never;
@@ -185,7 +186,8 @@ export interface paths {
         };
         /**
          * Read a Submission's envelope and a short-lived URL of its ciphertext.
-         * @description Signed by the funding Poster, or a Guardian of the pinned roster.
+         * @description Signed by the funding Poster, or a Guardian of the pinned roster. The URL lives five minutes, of which two are left
+         *     at least.
          */
         get: operations["get_api_bounties_bounty_id_submissions_submission_commitment_content"];
         put?: never;
@@ -412,7 +414,8 @@ export interface paths {
         put?: never;
         /**
          * Register an address that gets facts as they happen.
-         * @description Signed by the account that the webhook is to belong to. The answer has its secret, which is not shown again.
+         * @description Signed by the account that the webhook is to belong to. The answer has its secret, which is not shown again: 200
+         *     without it where the webhook is there already.
          */
         post: operations["post_api_webhooks"];
         delete?: never;
@@ -456,7 +459,7 @@ export interface paths {
         put?: never;
         /**
          * Get another secret; for a day, messages are signed with the former one, too.
-         * @description Signed by the account that it belongs to.
+         * @description Signed by the account that it belongs to. The same request again is 409 `webhook_already_rotated`.
          */
         post: operations["post_api_webhooks_webhook_id_rotate"];
         delete?: never;
@@ -501,7 +504,8 @@ export interface paths {
         put?: never;
         /**
          * Store a Guardian's written Verdict.
-         * @description Signed by a Guardian of the bounty's pinned roster.
+         * @description Signed by a Guardian of the bounty's pinned roster. While it is judgeable; later only what the Hub already holds of
+         *     that Guardian.
          */
         post: operations["post_api_written_verdicts_report_commitment"];
         delete?: never;

@@ -8,7 +8,7 @@ from dataclasses import MISSING
 from functools import cache, partial
 from typing import Any, TypeVar, cast
 
-from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, Note, OneOf, Part, Scalar, kind_of, parts
+from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, OneOf, Part, Scalar, kind_of, parts
 from bounty_protocol.wire.values import PLAIN, PlainKind, ValueForm, form_of, plain_of
 
 T = TypeVar("T")
@@ -42,17 +42,7 @@ def _read_part(part: Part, values: Mapping[str, object], path: str) -> object:
             raise ValueError(f"{path} must not be null")
         return None
     found = _reader(Nested(part.json_of) if part.json_of else part.kind)(value, path)
-    _check_bounds(part.note, found, path)
     return value if part.json_of else found
-
-
-def _check_bounds(note: Note, found: object, path: str) -> None:
-    if not isinstance(found, int):
-        return
-    if note.minimum is not None and found < note.minimum:
-        raise ValueError(f"{path} must be at least {note.minimum}")
-    if note.maximum is not None and found > note.maximum:
-        raise ValueError(f"{path} must be at most {note.maximum}")
 
 
 @cache

@@ -93,7 +93,7 @@ def delivery_wrap(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa
 def delivery_retrieve(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa: ARG001
     """Get the winning content key, rewrapped to the Poster's fresh key.
 
-    Signed by the funding Poster.
+    Signed by the funding Poster. Once the bounty is awarded.
     """
     return _forward(request.body)
 

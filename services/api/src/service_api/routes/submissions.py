@@ -67,7 +67,8 @@ def one_unavailable_code(view: Callable[P, R]) -> Callable[P, R]:
 def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
     """Get a one-time upload URL for a ciphertext.
 
-    Signed by the Solver of the path.
+    Signed by the Solver of the path. The URL creates once, at most 1 GiB, and lives 15 minutes. After the submission
+    deadline only for the bytes of the Solver's recorded Submission, should the storage have lost them.
     """
     deps = dependencies()
     budgets = deps.config.budgets
@@ -125,7 +126,8 @@ def prepare(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Re
 def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str) -> Response:
     """Read a Submission's envelope and a short-lived URL of its ciphertext.
 
-    Signed by the funding Poster, or a Guardian of the pinned roster.
+    Signed by the funding Poster, or a Guardian of the pinned roster. The URL lives five minutes, of which two are left
+    at least.
     """
     read_query(allowed=frozenset())
     bounty = parse(bounty_id, parse_bounty_id, path="bounty_id")

@@ -35,7 +35,8 @@ _STORED = {"report_commitment": "0x" + "1f" * 32, "byte_length": 812}
 def post_written_verdict(request: VerifiedRequest, report_commitment: str) -> Response:
     """Store a Guardian's written Verdict.
 
-    Signed by a Guardian of the bounty's pinned roster.
+    Signed by a Guardian of the bounty's pinned roster. While it is judgeable; later only what the Hub already holds of
+    that Guardian.
     """
     read_query(allowed=frozenset(), code=_CODE)
     commitment = parse(report_commitment, parse_bytes32, path="report_commitment", code=_CODE)

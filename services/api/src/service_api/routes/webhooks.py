@@ -37,7 +37,8 @@ _EXAMPLE: Final = {"url": "https://receiver.example/bounties", "bounty_id": "7"}
 def post_webhook(request: VerifiedRequest) -> Response:
     """Register an address that gets facts as they happen.
 
-    Signed by the account that the webhook is to belong to. The answer has its secret, which is not shown again.
+    Signed by the account that the webhook is to belong to. The answer has its secret, which is not shown again: 200
+    without it where the webhook is there already.
     """
     deps = _charged(request)
     read_query(allowed=frozenset(), code=CODE)
@@ -95,7 +96,7 @@ def post_webhook_test(request: VerifiedRequest, webhook_id: str) -> Response:
 def post_webhook_rotate(request: VerifiedRequest, webhook_id: str) -> Response:
     """Get another secret; for a day, messages are signed with the former one, too.
 
-    Signed by the account that it belongs to.
+    Signed by the account that it belongs to. The same request again is 409 `webhook_already_rotated`.
     """
     deps = _charged(request)
     return _private(jsonify(to_json(rotate_secret(deps, request, _named(webhook_id)))))
