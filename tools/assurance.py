@@ -168,6 +168,12 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "tests/e2e/test_wallet_transactions.py",
         ),
         _tests(
+            "smart-accounts",
+            "a bounty on the pages and in the libraries by accounts without ether, with a bundler (ERC-4337) and a paymaster "
+            "service that pays, refuses, hangs, is away or is wrong",
+            "tests/e2e/smart_accounts",
+        ),
+        _tests(
             "audit-fuzz",
             "5,000 altered audit bundles, each reported or refused",
             "tests/cli/audit/test_bundle_fuzz.py",
