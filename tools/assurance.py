@@ -169,8 +169,8 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         _tests(
             "smart-accounts",
-            "a bounty on the pages and in the libraries by accounts without ether, with a bundler (ERC-4337) and a paymaster "
-            "service that pays, refuses, hangs, is away or is wrong",
+            "a bounty on the pages and acts of the libraries by accounts without ether, with a bundler (ERC-4337) and "
+            "a paymaster service that pays, refuses, hangs, is away or is wrong",
             "tests/e2e/smart_accounts",
         ),
         _tests(

@@ -37,7 +37,7 @@ def _compiled() -> bytes:
         "sources": {_SOURCE.name: {"content": _SOURCE.read_text(encoding="utf-8")}},
         "settings": settings | {"outputSelection": {"*": {"*": ["evm.bytecode.object"]}}},
     }
-    command = [Path(find_npm()[0]).parent / "node", _TOOLS / "solc", "--standard-json"]
+    command = [str(Path(find_npm()[0]).parent / "node"), str(_TOOLS / "solc"), "--standard-json"]
     done = subprocess.run(command, input=json.dumps(wanted), capture_output=True, text=True, check=True)
     contract = json.loads(done.stdout)["contracts"][_SOURCE.name]["DelegatedAccount"]
     return bytes.fromhex(contract["evm"]["bytecode"]["object"])
