@@ -36,7 +36,7 @@ from local_stack.runtime import Runtime, running
 TOP: Final = Path(__file__).resolve().parent.parent
 K8S: Final = TOP / "deploy/k8s"
 DEFINITIONS: Final = TOP / ".local/definitions"
-OVERLAYS: Final = {name: K8S / "overlays" / name for name in ("staging", "mainnet")} | {
+OVERLAYS: Final = {name: K8S / "overlays" / name for name in ("staging", "mainnet", "small")} | {
     name: TOP / "tests/deploy" / name for name in ("complete", "traced")
 }
 """Between them they have every component but one of ``ENTRANCES``."""
