@@ -279,7 +279,7 @@ class VerdictCount(Event):
 
 
 def after_verdict(bounty_id: BountyId, ended: BountyEnd | None) -> Iterator[Shown]:
-    """What comes after a Guardian's Verdict: for this Guardian, and where the bounty has ended for who is owed."""
+    """The next step after a Guardian's Verdict: for this Guardian, and where the bounty has ended for who is owed."""
     if ended is None:
         yield following(f"bounty:watch {bounty_id}")
         return

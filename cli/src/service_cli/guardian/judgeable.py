@@ -75,7 +75,7 @@ class WonBounty:
 
 @dataclass(frozen=True, slots=True)
 class Judgeable:
-    """What waits for a Guardian: bounties to judge, the next deadline first, and winning keys to deliver."""
+    """A Guardian's open work: bounties to judge, the next deadline first, and winning keys to deliver."""
 
     bounties: tuple[JudgeableBounty, ...]
     owed: tuple[OwedDelivery, ...]

@@ -124,7 +124,7 @@ def _remember(session: ApiSession[LocalSigner], journal: Journal, path: str | No
 
 @dataclass(frozen=True, slots=True)
 class _Agreed:
-    """What a page's bounty is to be created on, once the page is published."""
+    """The terms on which a page's bounty is to be created, once the page is published."""
 
     conditions: Vouched[HubConditions]
     known: Vouched[tuple[Escrow, ...]]
