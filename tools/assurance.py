@@ -164,8 +164,8 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         _tests(
             "wallet-transactions",
-            "the transaction of each step of a bounty cancelled, replaced, dropped, sped up in the wallet: done once; a Safe "
-            "as Guardian, from roster to paid share",
+            "the transaction of each step of a bounty cancelled, replaced, dropped, sped up in the wallet: done once; "
+            "a Safe as Guardian, from roster to paid share",
             "tests/e2e/test_wallet_transactions.py",
             "tests/e2e/test_safe_guardian.py",
         ),
