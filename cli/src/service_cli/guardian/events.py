@@ -69,7 +69,7 @@ class JudgeableBounty(Event):
         own = self.own_verdict
         yield Field("Your Verdict", "none yet" if own is None else _verdict(own.kind, own.solver_address))
         if self.replaced:
-            yield Field("Careful", REPLACED, whole=True)
+            yield Field("Careful", REPLACED)
         yield Field("Submissions", f"{len(self.submissions)}, {len(set(self.unopened))} not opened on this machine")
         if self.unopened:
             yield following(f"guardian:open {bounty_id}")
