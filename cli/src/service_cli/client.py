@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from service_cli.api import ApiClient
     from service_cli.audit.run import Audit
     from service_cli.bounty.events import FinalBounty, ShownVerdict
-    from service_cli.bounty.settling import Settlement
+    from service_cli.bounty.settling import SettledBounty
     from service_cli.chain.prepared import PreparedAct, ProgramSigner, SignTypedData
     from service_cli.chain.signer import Signer
     from service_cli.claimant.claim import ClaimPreview
@@ -555,7 +555,7 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return prepare_heartbeat(settings, account)
 
-    def prepare_settle(self, bounty_id: BountyId, account: Address) -> "PreparedAct[Settlement]":
+    def prepare_settle(self, bounty_id: BountyId, account: Address) -> "PreparedAct[SettledBounty]":
         """The call that ends a bounty whose time is up, by any ``account``; refused as the Hub would refuse it."""
         from service_cli.bounty.settling import prepare_settlement
 

@@ -12,7 +12,7 @@ from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
 from bounty_protocol.types import Address
 from eth_account import Account
 from service_cli.chain.outside import ExternalSigner
-from service_cli.chain.signer import with_integers, local_signer
+from service_cli.chain.signer import local_signer, with_integers
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 

@@ -15,7 +15,7 @@ from service_cli.errors import CommandRefused
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class SettledBounty:
     """A bounty's end and where it is. ``ended`` has the outcome, its reason, and the amounts in smallest units."""
 
     tx_hash: Bytes32
@@ -23,7 +23,7 @@ class Settlement:
     ended: BountyFinalized
 
 
-def prepare_settlement(settings: Settings, bounty_id: BountyId, account: Address) -> PreparedAct[Settlement]:
+def prepare_settlement(settings: Settings, bounty_id: BountyId, account: Address) -> PreparedAct[SettledBounty]:
     """The call that ends the bounty by what is recorded; none where it has ended, by this or by a Verdict.
 
     Refused as the Hub would: before the judging deadline, and without Submissions before the submission deadline.
@@ -42,6 +42,6 @@ def prepare_settlement(settings: Settings, bounty_id: BountyId, account: Address
 _SHOWN: Final = "See service-cli bounty:show {}."
 
 
-def _settled(_chain: ChainClient, receipt: Receipt) -> Settlement:
+def _settled(_chain: ChainClient, receipt: Receipt) -> SettledBounty:
     (ended,) = [event for event in receipt.events if isinstance(event, BountyFinalized)]
-    return Settlement(receipt.tx_hash, receipt.block_number, ended)
+    return SettledBounty(receipt.tx_hash, receipt.block_number, ended)

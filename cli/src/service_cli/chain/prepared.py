@@ -32,7 +32,7 @@ _NO_METHOD: Final = frozenset({-32601, -32600, -32602, -32004})
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedCall:
+class ActCall:
     """One call for an account to make: ``to`` in lowercase, ``data`` as 0x-hex, ``value`` in wei, which is always 0."""
 
     to: Address
@@ -51,7 +51,7 @@ class PreparedAct(Generic[R_co]):
 
     chain_id: ChainId
     account: Address
-    calls: tuple[PreparedCall, ...]
+    calls: tuple[ActCall, ...]
     summary: str
     from_block: BlockNumber
     find: Callable[[ChainClient], R_co | None] = field(repr=False, compare=False)
@@ -114,7 +114,7 @@ def unsent(
     find: Callable[[ChainClient], R | None],
 ) -> PreparedAct[R]:
     """Calls that were simulated; ``find`` looks once for what they do."""
-    given = tuple(PreparedCall(call.target(chain), call.data) for call in calls)
+    given = tuple(ActCall(call.target(chain), call.data) for call in calls)
     return PreparedAct(chain.chain_id, account, given, "; ".join(call.summary for call in calls), since, find)
 
 
