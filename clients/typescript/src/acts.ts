@@ -5,11 +5,11 @@
  */
 
 import { encodeFunctionData, erc20Abi } from "viem";
-import type { Address, BlockNumber, Chain, Hex, Log, PublicClient, Transport } from "viem";
+import type { Address, BlockNumber, Chain, GetEventArgs, Hex, Log, PublicClient, Transport } from "viem";
 import { authorizationNonce } from "./commitments.js";
 import type { Terms } from "./commitments.js";
 import { allowanceCall, fundingCall, hubCall, hubEvents } from "./hub.js";
-import type { EncodedCall, HubArguments, HubEvent, HubFunction } from "./hub.js";
+import type { EncodedCall, HubArguments, HubEvent, HubFunction, hubAbi } from "./hub.js";
 import type { Deployment } from "./requests.js";
 
 /** A call for an account to make; `value` is in wei and always 0: no act on the Hub takes ether. */
@@ -49,7 +49,7 @@ export interface Act<name extends ActEvent> {
 /** An event that shows an act done, with the log that it was in. */
 export interface DoneEvent<name extends ActEvent> extends Log {
   readonly eventName: name;
-  readonly args: Extract<HubEvent, { readonly eventName: name }>["args"];
+  readonly args: GetEventArgs<typeof hubAbi, name, { EnableUnion: false; IndexedOnly: false; Required: true }>;
 }
 
 /** What is read of a chain's logs: viem's public client, or part of it. */
