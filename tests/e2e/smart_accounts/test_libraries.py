@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
-from bounty_protocol.types import BountyId, parse_address
+from bounty_protocol.types import Address, BountyId, parse_address
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
@@ -18,14 +17,14 @@ from service_cli import Client, PreparedAct
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, LONG_AGO, Ledger, make_ledger
-from tests.clients.package import built, run_node
+from tests.clients.package import built, programs, run_node
 from tests.e2e.smart_accounts.bundler import BundlerServer, start_bundler
 from tests.e2e.smart_accounts.contracts import ENTRY_POINT, FACTORY, AccountContracts, deploy_contracts
+from tests.e2e.smart_accounts.delegated import DELEGATE, ENTRY_POINT_08, deploy_for_keys
 from tests.e2e.smart_accounts.operations import Call, OperationReceipt, send_user_operation
 from tests.e2e.smart_accounts.paymaster import PaymasterService, start_paymaster
 
 AWARD = ESCROW * 96 // 100
-R = TypeVar("R")
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +80,7 @@ class Person:
     owner: Wallet
 
     @property
-    def account(self) -> Any:
+    def account(self) -> Address:
         return parse_address(self.contracts.address_of(self.owner.address))
 
     def operate(self, act: PreparedAct[object]) -> OperationReceipt:
@@ -90,9 +89,6 @@ class Person:
         return send_user_operation(
             calls, self.owner.private_key, self.bundler.url, self.paymaster.url, contracts=self.contracts
         )
-
-    def gas(self, transaction: str) -> int:
-        return int(self.contracts.w3.eth.get_transaction_receipt(transaction)["gasUsed"])  # type: ignore[arg-type]
 
     def ether(self) -> int:
         w3 = self.contracts.w3
@@ -113,7 +109,7 @@ def person(
 
 
 def test_python__acts_of_an_account_without_ether__are_found_by_their_events(
-    person: Person, ledger: Ledger, tmp_path: Path, record_property: Any
+    person: Person, ledger: Ledger, tmp_path: Path
 ) -> None:
     bounty, work = BountyId(ledger.fund(seconds=1_000, judging=20 * 86_400)[0]), tmp_path / "work"
     work.mkdir()
@@ -128,11 +124,10 @@ def test_python__acts_of_an_account_without_ether__are_found_by_their_events(
     ledger.award(bounty, person.account, recorded.submission_commitment)
 
     claim = person.client.prepare_claim(bounty, person.account)
-    paid = person.operate(claim)
+    person.operate(claim)
     assert person.client.wait_for(claim).claimable_amount == AWARD
     assert int(ledger.token.call("balanceOf", person.account)) == AWARD
     assert (person.client.prepare_claim(bounty, person.account).calls, person.ether()) == ((), 0)
-    record_property("gas", {"submit": person.gas(sent.transaction_hash), "claim": person.gas(paid.transaction_hash)})
 
 
 def test_python__what_a_poster_without_ether_signed__is_sponsored_by_an_operation(
@@ -186,3 +181,38 @@ def test_typescript__allowance_and_bounty_of_an_account_without_ether__are_one_o
     w3 = ledger.node.w3
     assert w3.eth.get_balance(w3.to_checksum_address(account)) == 0
     assert paymaster.asked == ["pm_getPaymasterStubData", "pm_getPaymasterData"]
+
+
+def test_typescript__a_key_without_ether__claims_by_the_program_of_the_page_once_it_is_delegated(
+    ledger: Ledger, contracts: AccountContracts, runtime: Runtime
+) -> None:
+    solver, node = Wallet(), ledger.node
+    bounty, _ = ledger.fund(seconds=100)
+    node.fund(solver.address)
+    commitment = ledger.submit(bounty, solver)
+    ledger.reveal(bounty)
+    ledger.award(bounty, solver.address, commitment)
+    node.rpc.call("anvil_setBalance", solver.address, "0x0")
+    settings = {
+        "rpcUrl": node.url,
+        "deployment": {"chainId": node.chain_id, "hubAddress": ledger.contract.address},
+    }
+    folder = programs()
+    lines = [f"export const {name} = {json.dumps(value)};\n" for name, value in settings.items()]
+    (folder / "settings.js").write_text("".join(lines))
+    for_keys = deploy_for_keys(node, contracts)
+    with (
+        start_bundler(node, runtime, entry_point=ENTRY_POINT_08, name="alto-keys") as bundler,
+        start_paymaster(for_keys) as paymaster,
+    ):
+        variables = {
+            "SERVICE_CLAIMANT_PRIVATE_KEY": solver.private_key,
+            "BUNDLER_URL": bundler.url,
+            "PAYMASTER_URL": paymaster.url,
+        }
+        assert run_node(folder / "smart.js", bounty, variables=variables).strip() == str(AWARD)
+    w3 = node.w3
+    account = w3.to_checksum_address(solver.address)
+    assert int(ledger.token.call("balanceOf", solver.address)) == AWARD
+    assert bytes(w3.eth.get_code(account)).hex() == "ef0100" + DELEGATE[2:]
+    assert w3.eth.get_balance(account) == 0
