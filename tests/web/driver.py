@@ -41,12 +41,16 @@ class TestWallet:
     batches: str | None = None
     """Safe's MultiSend, by which the wallet does several calls as one (EIP-5792), for the Safe or for an account that
     is delegated to it."""
+    bundler: str | None = None
+    """The bundler that does its calls (ERC-4337), for an account whose own code is a smart account."""
 
     def to_json(self) -> dict[str, object]:
         """As ``drive.mjs`` reads it."""
         given: dict[str, object] = {"key": self.key, "rpcUrl": self.rpc_url, "chainId": self.chain_id}
         if self.batches is not None:
             given["batches"] = self.batches
+        if self.bundler is not None:
+            given["bundlerUrl"] = self.bundler
         if self.safe is not None:
             given["safe"] = {"address": self.safe, "owners": self.owners, "creation": self.creation}
         return given

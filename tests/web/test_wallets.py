@@ -9,6 +9,7 @@ from service_common.config import ConfigurationError
 from service_web.config import read_config
 from service_web.policy import POLICY
 from service_web.routes.assets import CONNECT_PATH, SEALER_PATH
+from service_web.views import wallets
 
 from tests.vectors.samples import BEACON
 from tests.web.conftest import VARIABLES, Pages
@@ -49,6 +50,44 @@ def test_page__with_actions__names_the_configured_chain_and_hub(pages: Pages, pa
 @pytest.mark.parametrize(("chain_id", "is_moved"), [("31337", True), ("84532", False), ("8453", False)])
 def test_time__that_somebody_moves_by_hand__is_the_local_chain_s_alone(chain_id: str, is_moved: bool) -> None:
     assert read_config({**VARIABLES, "SERVICE_CHAIN_ID": chain_id}).has_moved_time is is_moved
+
+
+def test_sponsor__that_the_operator_names__is_passed_on_with_its_acts(pages: Pages) -> None:
+    data = wallet_data(pages, "/publish")
+    assert (data["sponsor"], data["rate_feed"], data["faucet_url"]) == (None, None, None)
+    named = {
+        "SERVICE_PAYMASTER_URL": "https://pay.example/v2/rpc",
+        "SERVICE_PAYMASTER_CONTEXT": '{"policyId": "bounties"}',
+        "SERVICE_PAYMASTER_ACTS": "claim, submit",
+        "SERVICE_RATE_FEED": "0x" + "fe" * 20,
+        "SERVICE_FAUCET_URL": "https://faucet.example/start",
+    }
+    config = read_config({**VARIABLES, **named})
+    found = wallets.wallet_data(config, None, wallets.Actions.PUBLISH)
+    assert found["sponsor"] == {
+        "url": "https://pay.example/v2/rpc",
+        "context": {"policyId": "bounties"},
+        "acts": ["submit", "claim"],
+    }
+    assert (found["rate_feed"], found["faucet_url"]) == ("0x" + "fe" * 20, "https://faucet.example/start")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SERVICE_PAYMASTER_URL", "http://pay.example"),
+        ("SERVICE_PAYMASTER_URL", "https://user:secret@pay.example/"),
+        ("SERVICE_PAYMASTER_URL", "https://pay.example/" + "a" * 500),
+        ("SERVICE_PAYMASTER_CONTEXT", "[]"),
+        ("SERVICE_PAYMASTER_CONTEXT", '{"a": "' + "a" * 1_000 + '"}'),
+        ("SERVICE_PAYMASTER_ACTS", "claim,steal"),
+        ("SERVICE_RATE_FEED", "0x12"),
+        ("SERVICE_FAUCET_URL", "javascript:alert(1)"),
+    ],
+)
+def test_sponsor__that_cannot_be_one__is_refused_by_its_variable(name: str, value: str) -> None:
+    with pytest.raises(ConfigurationError, match=name):
+        read_config({**VARIABLES, name: value})
 
 
 def test_bounty__as_the_api_states_it__is_passed_on_to_be_compared(pages: Pages) -> None:

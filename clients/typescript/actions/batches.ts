@@ -8,6 +8,7 @@ import type { Address, Hex } from "viem";
 import { ServiceError } from "../src/acting.js";
 import { inTime } from "./provider.js";
 import type { Call, Provider } from "./provider.js";
+import type { Sponsor } from "./settings.js";
 import { printable } from "./text.js";
 
 /** What a wallet says of a batch; `unknown`: it has none of this name. */
@@ -33,22 +34,37 @@ export function batchName(chainId: number, account: Address, step: string, numbe
   return keccak256(stringToHex(`bounty-escrow ${chainId} ${account} ${step} ${number}`));
 }
 
-/** Whether the wallet does calls of this account on this chain as one; one that does not say so in time does not. */
-export async function canBatch(provider: Provider, account: Address, chainId: number): Promise<boolean> {
+/** What a wallet can do for an account on a chain; one that does not say so in time can do nothing of it. */
+export interface Capabilities {
+  /** Does calls as one, all of them or none. */
+  readonly isAtomic: boolean;
+  /** Asks a paymaster service (ERC-7677) to pay for calls. */
+  readonly hasPaymasters: boolean;
+}
+
+/** What the wallet can do for this account on this chain. */
+export async function capabilitiesOf(provider: Provider, account: Address, chainId: number): Promise<Capabilities> {
   const chain = `0x${chainId.toString(16)}`;
   try {
     const question = { method: "wallet_getCapabilities", params: [account, [chain]] };
     const answer = (await inTime(provider.request(question), ANSWER_MILLISECONDS)) as Record<string, unknown> | null;
-    const { atomic } = (answer?.[chain] ?? {}) as { atomic?: { status?: unknown } };
-    return atomic?.status === "supported" || atomic?.status === "ready";
+    const { atomic, paymasterService } = (answer?.[chain] ?? {}) as {
+      atomic?: { status?: unknown };
+      paymasterService?: { supported?: unknown };
+    };
+    return {
+      isAtomic: atomic?.status === "supported" || atomic?.status === "ready",
+      hasPaymasters: paymasterService?.supported === true,
+    };
   } catch {
-    return false;
+    return { isAtomic: false, hasPaymasters: false };
   }
 }
 
 /**
  * Has the wallet do the calls as one; gives what it names them by, which is another name where it takes none of ours.
- * `declined` and `batch_refused`: nothing was begun. A batch of this name that the wallet has already is no error.
+ * With a sponsor, the wallet has to ask its paymaster service to pay, or to refuse. `declined` and `batch_refused`:
+ * nothing was begun. A batch of this name that the wallet has already is no error.
  */
 export async function sendBatch(
   provider: Provider,
@@ -56,6 +72,7 @@ export async function sendBatch(
   chainId: number,
   id: Hex,
   calls: readonly Call[],
+  sponsor?: Sponsor,
 ): Promise<string> {
   const batch = {
     version: VERSION,
@@ -64,6 +81,7 @@ export async function sendBatch(
     from: account,
     atomicRequired: true,
     calls: calls.map(({ to, data }) => ({ to, data, value: "0x0" })),
+    ...(sponsor && { capabilities: { paymasterService: { url: sponsor.url, context: sponsor.context } } }),
   };
   let answer: unknown;
   try {

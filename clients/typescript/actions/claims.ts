@@ -63,12 +63,13 @@ export function heartbeat(context: Context): Offer {
       const found = await perform(context, stage, {
         name: "heartbeat",
         title: "Record that you are there",
+        act: "heartbeat",
         functionName: "heartbeat",
         call: hubCall(settings.deployment.hubAddress, "heartbeat", []),
         facts: [["What it does", `records that the Guardian ${account} is there; no money moves`]],
         expected: { eventName: "GuardianHeartbeat", args: { guardian: account } },
       });
-      finished(settings, stage, "Recorded in transaction", found.hash, "Nothing is left to do: Posters see when it was.");
+      finished(settings, stage, "Recorded in transaction", found, "Nothing is left to do: Posters see when it was.");
     },
   };
 }
@@ -96,9 +97,9 @@ function claiming(
         ["Paid to", account],
         ["You pay", "nothing but the network's fee"],
       ] as const;
-      const found = await perform(context, stage, { ...step, title: `Claim ${what}`, facts });
+      const found = await perform(context, stage, { ...step, act: "claim", title: `Claim ${what}`, facts });
       const paid = `Paid: ${amount(found.args["amount"] as bigint, token)}, by transaction`;
-      finished(settings, stage, paid, found.hash, `Nothing is left to do: the amount is in your account ${account}.`);
+      finished(settings, stage, paid, found, `Nothing is left to do: the amount is in your account ${account}.`);
     },
   };
 }
@@ -118,6 +119,7 @@ function settling(context: Context, bounty: Bounty): Offer {
       const found = await perform(context, stage, {
         name: `settle ${id}`,
         title: "Settle the bounty",
+        act: "settle",
         functionName: "settle",
         call: hubCall(context.settings.deployment.hubAddress, "settle", [id]),
         facts: [
@@ -127,7 +129,7 @@ function settling(context: Context, bounty: Bounty): Offer {
         expected: { eventName: "BountyFinalized", args: { bountyId: id } },
       });
       const next = `Next, the Poster ${poster} can claim its part on this page, once the block is finalized.`;
-      finished(context.settings, stage, "Settled by transaction", found.hash, next);
+      finished(context.settings, stage, "Settled by transaction", found, next);
     },
   };
 }

@@ -180,6 +180,21 @@ export class Node {
     return BigInt((await this.#ask("eth_getTransactionCount", [account, "latest"])) as string);
   }
 
+  /** The present price of a unit of gas, in wei. */
+  async gasPrice(): Promise<bigint> {
+    return BigInt((await this.#ask("eth_gasPrice", [])) as string);
+  }
+
+  /** The gas that a call takes. */
+  async gasOf(from: Address, call: Call): Promise<bigint> {
+    return BigInt((await this.#ask("eth_estimateGas", [{ ...call, from }])) as string);
+  }
+
+  /** An account's ether, in wei. */
+  async balance(account: Address): Promise<bigint> {
+    return BigInt((await this.#ask("eth_getBalance", [account, "latest"])) as string);
+  }
+
   async receipt(hash: Hex): Promise<Receipt | undefined> {
     const found = (await this.#ask("eth_getTransactionReceipt", [hash])) as Record<string, unknown> | null;
     if (found === null) return undefined;

@@ -37,13 +37,15 @@ import { findingsOf } from "./checking.js";
 import { element } from "./dom.js";
 import { forgetPage, isAboutPage, writtenPage } from "./editor.js";
 import type { Outlook } from "./editor.js";
-import type { ExpectedEvent, FoundEvent } from "./node.js";
+import type { ExpectedEvent } from "./node.js";
 import { requireNoNotice } from "./notices.js";
 import type { Call } from "./provider.js";
-import { byTransaction } from "./results.js";
+import { byTransaction, told } from "./results.js";
+import type { Act } from "./settings.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { amount, bytes, duration, moment, printable } from "./text.js";
 import { isBatchBegun, perform } from "./transactions.js";
+import type { Done } from "./transactions.js";
 import { escrowsOf, hasPassed, signingTime } from "./witnesses.js";
 import type { Escrow } from "./witnesses.js";
 
@@ -150,7 +152,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   const found = await create(context, stage, terms, conditions, funding);
   const id = found.args["bountyId"] as bigint;
   const text = byTransaction(context.settings, "Funded by transaction", found.hash);
-  await reported(context, stage, name, funding, id, text);
+  await reported(context, stage, name, funding, id, text, found.paid);
 }
 
 /** Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. */
@@ -161,11 +163,12 @@ async function reported(
   funding: Funding,
   id: bigint,
   text: string | readonly (Node | string)[],
+  paid?: string,
 ): Promise<void> {
   await context.journal.put(name, { ...funding, reported: id });
   await forgetPage(context);
   const link = element("a", { href: `/bounties/${id}` }, `Bounty ${id}`);
-  stage.done(text, element("p", {}, link, " has its page in a moment."));
+  stage.done(text, ...told(paid), element("p", {}, link, " has its page in a moment."));
 }
 
 /** Creates the bounty; an allowance that it needs is given with it where the wallet does both as one, else before it. */
@@ -175,13 +178,14 @@ async function create(
   page: PageTerms,
   conditions: Conditions,
   funding: Funding,
-): Promise<FoundEvent> {
+): Promise<Done> {
   const [name, expected] = creation(context, funding);
   const { functionName, call } = creationCall(context, funding);
   const title = "Create the bounty";
+  const act: Act = "create";
   if (await isTogether(context, name, funding)) {
     const facts = factsOf(context, page, conditions, funding, TOGETHER);
-    const step = { name, title, functionName: `approve, then ${functionName}`, call, facts, expected };
+    const step = { name, act, title, functionName: `approve, then ${functionName}`, call, facts, expected };
     try {
       return await perform(context, stage, { ...step, before: approvalOf(context, funding) });
     } catch (error) {
@@ -190,7 +194,7 @@ async function create(
   }
   if (funding.isAllowed === true) await approve(context, stage, page, conditions, funding);
   const facts = factsOf(context, page, conditions, funding);
-  return perform(context, stage, { name, title, functionName, call, facts, expected });
+  return perform(context, stage, { name, act, title, functionName, call, facts, expected });
 }
 
 /** Whether the wallet is to allow the escrow and create the bounty as one: it was begun so, or can be. */
@@ -201,7 +205,7 @@ async function isTogether(context: Context, name: string, funding: Funding): Pro
   if (await isApproved(context, funding.terms)) return false;
   if ((await journal.get(approvalStep(nonceOf(context, funding.terms)))) !== undefined) return false;
   await requireNoneBegun(journal, funding.nonces);
-  return wallet.canBatch();
+  return (await wallet.capabilities()).isAtomic;
 }
 
 /** The step that creates a bounty on these terms, and its event: both named by the terms' nonce. */
@@ -552,6 +556,7 @@ async function approve(
   await requireNoneBegun(journal, nonces);
   await perform(context, stage, {
     name: approvalStep(nonce),
+    act: "create",
     title: "Allow the escrow",
     functionName: "approve",
     call: approvalOf(context, funding),

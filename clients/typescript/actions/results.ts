@@ -4,6 +4,7 @@ import type { Hex } from "viem";
 import { button, element } from "./dom.js";
 import type { Settings } from "./settings.js";
 import type { Stage } from "./stage.js";
+import type { Done } from "./transactions.js";
 
 /** The parts of a page that its server writes, and that an action can change. */
 const PARTS = "[data-part]";
@@ -14,9 +15,14 @@ const POLL_MILLISECONDS = 2_000;
 const MOST_POLLS = 45;
 
 /** Ends an action with its transaction and the next step; the rest of the page then follows the chain. */
-export function finished(settings: Settings, stage: Stage, what: string, hash: Hex, next: string): void {
-  stage.done(byTransaction(settings, what, hash), element("p", {}, next), copying(hash));
+export function finished(settings: Settings, stage: Stage, what: string, { hash, paid }: Done, next: string): void {
+  stage.done(byTransaction(settings, what, hash), ...told(paid), element("p", {}, next), copying(hash));
   void refreshParts(hash);
+}
+
+/** A sentence in a paragraph of its own, where there is one. */
+export function told(sentence: string | undefined): readonly Node[] {
+  return sentence === undefined ? [] : [element("p", {}, sentence)];
 }
 
 /** A sentence that ends with a transaction. */

@@ -90,6 +90,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
       : await perform(context, stage, {
           name: `submit ${bounty.id} ${commitment}`,
           title: "Record the Submission on the chain",
+          act: "submit",
           functionName: "submit",
           call: hubCall(hubAddress, "submit", [bounty.id, commitment, bounty.guardianRosterHash]),
           facts: [
@@ -110,7 +111,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
     `You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; ` +
     `they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
   if (found === undefined) stage.done(`${what}.`, element("p", {}, next));
-  else finished(settings, stage, `${what}, by transaction`, found.hash, next);
+  else finished(settings, stage, `${what}, by transaction`, found, next);
 }
 
 /** Refuses a node that knows an earlier Submission of this account of which the service knows nothing. */

@@ -8,16 +8,20 @@ import type { Hex } from "viem";
 import { ServiceError } from "../src/acting.js";
 import { batchName } from "./batches.js";
 import type { Context } from "./context.js";
+import { feeText, withoutEther } from "./costs.js";
 import { button, element } from "./dom.js";
 import type { ExpectedEvent, FoundEvent } from "./node.js";
 import type { Call } from "./provider.js";
 import { transactionBuilder } from "./safe.js";
+import type { Act, Sponsor } from "./settings.js";
+import { nameOf, paidBy, refusal, sponsorOf } from "./sponsoring.js";
 import type { Fact, Stage } from "./stage.js";
 
 /** One step that a transaction does. */
 export interface Step {
   /** Its name in the journal: the same for the same thing, and for nothing else. */
   readonly name: string;
+  readonly act: Act;
   readonly title: string;
   readonly functionName: string;
   readonly call: Call;
@@ -25,6 +29,11 @@ export interface Step {
   readonly before?: Call;
   readonly facts: readonly Fact[];
   readonly expected: ExpectedEvent;
+}
+
+/** The event of a step that is done, and who paid the network's fee, where a sponsor might have. */
+export interface Done extends FoundEvent {
+  readonly paid?: string | undefined;
 }
 
 /** What was offered to the wallet. Without a hash nobody knows whether the wallet has sent it. */
@@ -60,18 +69,19 @@ const FAILED = "The wallet says that the earlier attempt failed, and changed not
 const MOST_BATCHES = 16;
 
 const SEND = "Send with the wallet";
+const SPONSORED = "Send without a fee";
 const SAVE = "Save it for the Safe's Transaction Builder";
 const HASH_LETTERS = 66;
 /** With these codes the wallet says that nothing was begun. */
 const NOTHING_BEGUN = new Set(["declined", "batch_refused"]);
 
 /** Does a step once, and returns the event that shows it. */
-export function perform(context: Context, stage: Stage, step: Step): Promise<FoundEvent> {
+export function perform(context: Context, stage: Stage, step: Step): Promise<Done> {
   return context.journal.alone(step.name, async () => {
     const kept = await context.journal.get<Attempt>(step.name);
     let ended = kept === undefined ? undefined : await followed(context, stage, step, kept);
     while (typeof ended !== "object") ended = await sent(context, stage, step, ended);
-    return ended;
+    return { ...ended, paid: await tolerated(paidBy(context, ended.hash)) };
   });
 }
 
@@ -107,32 +117,43 @@ async function sent(
   stage.say("The transaction is tried on the wallet's node, without sending it.");
   if (step.before === undefined) await node.simulate(account, step.call);
   else await node.simulateTogether(account, callsOf(step));
-  const buttons = isPrepared ? [SAVE] : (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
+  const offered = await sponsorOf(context, step.act);
+  const ordinary = isPrepared ? [SAVE] : (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
+  const facts = [...factsOf(context, step, again), ...(await feeFacts(context, step, offered))];
   stage.say("");
-  const pressed = await stage.confirm(step.title, factsOf(context, step, again), ...buttons);
+  const buttons = offered === undefined ? ordinary : [SPONSORED, ...ordinary];
+  const pressed = await stage.confirm(step.title, facts, ...buttons);
   await wallet.requireReady();
+  const sponsor = pressed === SPONSORED ? offered : undefined;
   const begun: Attempt = { id: crypto.randomUUID(), data: step.call.data, fromBlock: await node.getBlockNumber() };
-  const attempt = pressed === SAVE || step.before === undefined ? begun : await asBatch(context, step, begun);
+  const isBatch = sponsor !== undefined || (pressed !== SAVE && step.before !== undefined);
+  const attempt = isBatch ? await asBatch(context, step, begun) : begun;
   await journal.put(step.name, attempt);
   if (pressed === SAVE) {
     offerFile(context, stage, step);
     return outcome(context, stage, step, attempt);
   }
   stage.say("The wallet is asked to send the transaction.");
-  const sending = handOver(context, step, attempt);
+  const sending = handOver(context, step, attempt, sponsor);
   try {
     return await outcome(context, stage, step, await stage.until(() => sending));
   } catch (error) {
+    const told = sponsor && attempt.batch ? await wallet.batchStatus(attempt.batch) : undefined;
+    const why = sponsor && refusal(sponsor, error, told);
+    if (why !== undefined) {
+      await journal.remove(step.name);
+      return why;
+    }
     if (error instanceof ServiceError && NOTHING_BEGUN.has(error.code)) await journal.remove(step.name);
     throw error;
   }
 }
 
 /** Gives it to the wallet; what is known of the attempt then. */
-async function handOver(context: Context, step: Step, attempt: Attempt): Promise<Attempt> {
+async function handOver(context: Context, step: Step, attempt: Attempt, sponsor?: Sponsor): Promise<Attempt> {
   const { wallet } = context;
   if (attempt.batch !== undefined) {
-    const batch = await wallet.sendBatch(attempt.batch as Hex, callsOf(step));
+    const batch = await wallet.sendBatch(attempt.batch as Hex, callsOf(step), sponsor);
     await keep(context, step, attempt, { batch });
     return { ...attempt, batch };
   }
@@ -289,4 +310,16 @@ function factsOf({ settings, account }: Context, step: Step, again: string | und
     ["Ether that moves", "none but the network's fee"],
   ];
   return again === undefined ? facts : [["Before you send", again], ...facts];
+}
+
+/** What the network's fee is, and who pays it. */
+async function feeFacts(context: Context, step: Step, sponsor: Sponsor | undefined): Promise<Fact[]> {
+  const [fee, lack] = await Promise.all([feeText(context, callsOf(step)), withoutEther(context)]);
+  const facts: Fact[] = [["The network's fee", fee ?? "in ether; the wallet shows it"]];
+  if (lack !== undefined) facts.push(["Ether of this account", lack]);
+  if (sponsor !== undefined) {
+    const agreed = `with “${SPONSORED}”, ${nameOf(sponsor)}, if it agrees: no ether is needed. Else nothing is sent`;
+    facts.push(["Who pays the fee", `${agreed}. With “${SEND}”, this account`]);
+  }
+  return facts;
 }

@@ -119,6 +119,7 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const found = await perform(context, stage, {
     name: `verdict ${bounty.id} ${commitment}`,
     title: "Record the Verdict on the chain",
+    act: "verdict",
     functionName: "recordVerdict",
     call: hubCall(settings.deployment.hubAddress, "recordVerdict", [bounty.id, kind, solver, submission, commitment]),
     facts: [
@@ -134,7 +135,7 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
   });
   await context.journal.forgetWritten(draftName(bounty));
   const next = `The bounty ends once ${bounty.quorum} Guardians agree. Next, claim your share on this page.`;
-  finished(settings, stage, "Your Verdict is recorded, by transaction", found.hash, next);
+  finished(settings, stage, "Your Verdict is recorded, by transaction", found, next);
 }
 
 /** The form; what is written in it is kept until the Verdict is recorded. */

@@ -3,10 +3,11 @@
 import { getTypesForEIP712Domain, hashTypedData } from "viem";
 import type { Address, Hex, TypedDataDomain } from "viem";
 import { ServiceError } from "../src/acting.js";
-import { batchStatus, canBatch, sendBatch } from "./batches.js";
-import type { BatchStatus } from "./batches.js";
+import { batchStatus, capabilitiesOf, sendBatch } from "./batches.js";
+import type { BatchStatus, Capabilities } from "./batches.js";
 import { addedChain } from "./chains.js";
 import type { Call, Provider } from "./provider.js";
+import type { Sponsor } from "./settings.js";
 import { printable } from "./text.js";
 
 /** A wallet that announced itself. Its name is what it calls itself, `id` the same for programs. */
@@ -161,15 +162,15 @@ export class Wallet {
     return hexOf(await ask(this.#provider, "eth_sendTransaction", [{ from: this.address, to, data, value: "0x0" }]));
   }
 
-  /** Whether it does several calls as one, all of them or none. */
-  canBatch(): Promise<boolean> {
-    return canBatch(this.#provider, this.address, this.#chainId);
+  /** What it can do for its account on this chain. */
+  capabilities(): Promise<Capabilities> {
+    return capabilitiesOf(this.#provider, this.address, this.#chainId);
   }
 
   /** Has calls without ether done as one, under a name that makes them happen once; see `sendBatch`. */
-  async sendBatch(id: Hex, calls: readonly Call[]): Promise<string> {
+  async sendBatch(id: Hex, calls: readonly Call[], sponsor?: Sponsor): Promise<string> {
     await this.requireReady();
-    return sendBatch(this.#provider, this.address, this.#chainId, id, calls);
+    return sendBatch(this.#provider, this.address, this.#chainId, id, calls, sponsor);
   }
 
   /** What it says became of a batch; `undefined` where it does not say. */

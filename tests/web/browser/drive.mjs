@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
+import { sendOperation, statusOfOperation } from './bundling.mjs';
 import { launch } from './launch.mjs';
 
 const [client] = process.argv.slice(2);
@@ -89,12 +90,14 @@ const MULTI_SEND_ABI = viem.parseAbi(['function multiSend(bytes transactions) pa
 const batches = new Map();
 
 /** Does calls as one by Safe's MultiSend: from a Safe, or from an account that is delegated to it. */
-async function sentAsOne(wallet, { id, calls, atomicRequired }) {
+async function sentAsOne(wallet, batch) {
+  const { id, calls, atomicRequired } = batch;
   const known = batches.get(wallet.account.address) ?? new Map();
   batches.set(wallet.account.address, known);
   if (known.has(id)) throw { code: 5720, message: 'Duplicate ID' };
   if (wallet.cannot_batch || !atomicRequired) throw { code: 5760, message: 'Atomicity not supported' };
   if (wallet.fails_batches) return known.set(id, undefined) && { id };
+  if (wallet.bundlerUrl !== undefined) return known.set(id, await sendOperation(viem, wallet, batch)) && { id };
   const packed = calls.map(({ to, data }) =>
     viem.encodePacked(['uint8', 'address', 'uint256', 'uint256', 'bytes'], [0, to, 0n, BigInt(viem.size(data)), data]),
   );
@@ -117,6 +120,7 @@ async function statusOfBatch(wallet, id) {
   if (!known?.has(id)) throw { code: 5730, message: 'Unknown bundle id' };
   const hash = known.get(id);
   if (hash === undefined) return { version: '2.0.0', id, status: 400, atomic: true };
+  if (wallet.bundlerUrl !== undefined) return statusOfOperation(wallet, id, hash);
   const node = viem.createPublicClient({ transport: viem.http(wallet.rpcUrl) });
   const receipt = hash === '' ? undefined : await node.getTransactionReceipt({ hash }).catch(() => undefined);
   if (receipt === undefined) return { version: '2.0.0', id, status: 100, atomic: true };
@@ -151,8 +155,15 @@ async function answer(wallet, method, params) {
       return wrapped(wallet.safe, await signedBySafe(wallet, 'SafeMessage', { message: viem.hashTypedData(typedData) }));
     }
     case 'wallet_getCapabilities':
-      if (wallet.batches === undefined) throw { code: -32601, message: 'Method not found' };
-      return { [`0x${wallet.chainId.toString(16)}`]: { atomic: { status: 'supported' } } };
+      if (wallet.batches === undefined && wallet.bundlerUrl === undefined) {
+        throw { code: -32601, message: 'Method not found' };
+      }
+      return {
+        [`0x${wallet.chainId.toString(16)}`]: {
+          atomic: { status: 'supported' },
+          ...(wallet.bundlerUrl !== undefined && { paymasterService: { supported: true } }),
+        },
+      };
     case 'wallet_sendCalls':
       wallet.asked.push({ method, batch: params[0] });
       if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
@@ -281,7 +292,7 @@ const commands = {
     );
   },
   /** Changes how the wallet behaves: declines_to_send, silent, late, loses, forgets, lies, locked, hidden, knows, chainId,
-   * shown, cannot_batch, fails_batches.
+   * shown, cannot_batch, fails_batches, drops_sponsors.
    */
   async wallet({ found, changes }) {
     Object.assign(found.wallet, changes);

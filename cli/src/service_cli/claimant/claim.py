@@ -39,7 +39,7 @@ class Entitlement:
 
 @dataclass(frozen=True, slots=True)
 class ClaimPreview:
-    """What ``claim`` would pull now, and the most that the gas may cost, in wei."""
+    """The amounts that ``claim`` would pull now, and the most that the gas may cost, in wei."""
 
     bounty_id: BountyId
     claimant: Address

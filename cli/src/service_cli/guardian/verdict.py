@@ -108,7 +108,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class VerdictOptions:
-    """What the person decided before."""
+    """The person's earlier decision."""
 
     replace: bool = False
     """Put it in the place of an earlier Verdict."""
@@ -151,8 +151,10 @@ class VerdictPreview:
 def preview_verdict(
     settings: Settings, bounty_id: BountyId, meant: Meant, body: bytes, guardian: Address | None = None
 ) -> VerdictPreview:
-    """What ``record_verdict`` would record, by ``guardian`` or the account of the key; refused as that would refuse it.
-    Signs and publishes nothing."""
+    """The Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key.
+
+    Refused as that would refuse it. Signs and publishes nothing.
+    """
     signer: Signer
     if guardian is None:
         signer = local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
@@ -563,7 +565,7 @@ def reasons_of(text: str) -> str:
 
 
 def doubt_of(text: str) -> str | None:
-    """What lets Markdown reasons look like a mistake, as the end of a sentence; None where nothing does."""
+    """Why Markdown reasons look like a mistake, as the end of a sentence; None where nothing does."""
     if _PAGE.match(text):
         return "are HTML, which readers are shown as its source"
     if _WORD.search(_TAG.sub(" ", text)) is None:

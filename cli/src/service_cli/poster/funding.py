@@ -303,7 +303,7 @@ class Funding:
         return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
 
     def hand_over(self, conditions: Vouched[HubConditions], following: NextFunding) -> Authorization:
-        """What somebody else sends in this account's place; nothing is sent, and no ether is needed."""
+        """The call that somebody else sends in this account's place; nothing is sent, and no ether is needed."""
         if self._chosen_path() is FundingPath.ALLOWANCE:
             message = "This account funds by an allowance, which only its own transactions can give."
             next_action = "Fund it yourself, without --hand-over."

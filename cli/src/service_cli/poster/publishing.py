@@ -156,7 +156,7 @@ def _remember(session: ApiSession[Signer], journal: Journal, path: str | None, d
 
 @dataclass(frozen=True, slots=True)
 class _Agreed:
-    """What a page's bounty is to be created on, once the page is published."""
+    """The terms on which a page's bounty is to be created, once the page is published."""
 
     conditions: Vouched[HubConditions]
     known: Vouched[tuple[Escrow, ...]]

@@ -37,7 +37,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FindingsQuery:
-    """What the page is held against, as it is where nothing else is named: the present, a token as USDC, and no reveal
+    """The assumptions about a deployment where none is named: the present, a token as USDC, and no reveal
     delay."""
 
     now: UnixSeconds | None = None
@@ -54,7 +54,7 @@ class PageJudge:
         self._places = BoundedSemaphore(AT_ONCE)
 
     def findings(self, page: bytes, asked: FindingsQuery) -> PageFindings:
-        """What is found on the page: what its form lacks, else the rules' issues."""
+        """The issues with the page: those of its form, else the rules' issues."""
         rubric = current_rubric()
         return PageFindings(rubric.version, rubric.hash, VERSION, tuple(shown_issues(self._issues(page, asked))))
 

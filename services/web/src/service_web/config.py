@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord
-from bounty_protocol.types import Address, ChainId
+from bounty_protocol.types import Address, ChainId, parse_address
 from service_common.chain.beacon_settings import read_beacon_record
 from service_common.chain.settings import read_hub
 from service_common.common_settings import read_budget_factor, read_log_level
@@ -16,6 +16,7 @@ from service_common.storage_settings import read_bucket, read_storage_endpoint
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
+from service_web.sponsors import Sponsor, parse_page, read_sponsor
 from service_web.texts import ENGLISH, Texts, parse_language, read_texts
 
 GOOGLE: Final = "https://storage.googleapis.com"
@@ -33,6 +34,12 @@ class PagesConfig:
     """Under which origin people reach the pages; feeds, calendars and previews name it."""
     explorer_url: str | None
     """A block explorer with the paths ``/address/…`` and ``/tx/…``; without one nothing is linked."""
+    sponsor: Sponsor | None
+    """Who may pay the network's fee."""
+    rate_feed: Address | None
+    """A contract that states the price of an ether in the escrow token; without one fees are shown in ether alone."""
+    faucet_url: str | None
+    """Where ether of a test network is given away, for accounts without any."""
     security_contact: str | None
     """Whom to tell of a weakness; without one ``security.txt`` is not there."""
     texts: Texts
@@ -94,6 +101,22 @@ def read_config(environment: Mapping[str, str]) -> PagesConfig:
             None,
             "a block explorer with the paths `/address/…` and `/tx/…`",
             shown="none: nothing is linked",
+        ),
+        sponsor=read_sponsor(reader),
+        rate_feed=reader.optional(
+            "SERVICE_RATE_FEED",
+            parse_address,
+            None,
+            "a price feed on this chain (`latestRoundData()`, `decimals()`) that states what one ether is in the "
+            "escrow token; the pages then show network fees in both, with the feed and its age",
+            shown="none: fees are shown in ether",
+        ),
+        faucet_url=reader.optional(
+            "SERVICE_FAUCET_URL",
+            parse_page,
+            None,
+            "on a test network, where an account without ether gets some",
+            shown="none",
         ),
         security_contact=reader.optional(
             "SERVICE_SECURITY_CONTACT",

@@ -7,6 +7,7 @@ script compares it with the chain, through the wallet's own node, before anythin
 from enum import StrEnum
 
 from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.bounties import BountyDetail
 
 from service_web.config import PagesConfig
@@ -33,6 +34,9 @@ def wallet_data(
         "api_url": config.public_api_url,
         "bucket_url": config.bucket_url,
         "explorer_url": config.explorer_url,
+        "sponsor": None if config.sponsor is None else to_json(config.sponsor),
+        "rate_feed": config.rate_feed,
+        "faucet_url": config.faucet_url,
         "beacon": None
         if beacon is None
         else {

@@ -1,0 +1,81 @@
+/** What the network takes for a step, said before it is sent: in ether, and in the token where there is a rate. */
+
+import { formatUnits } from "viem";
+import type { Address } from "viem";
+import type { Context } from "./context.js";
+import type { Call } from "./provider.js";
+import { amount, counted } from "./text.js";
+
+const FEED = [
+  { type: "function", name: "decimals", inputs: [], outputs: [{ type: "uint8" }], stateMutability: "view" },
+  {
+    type: "function",
+    name: "latestRoundData",
+    inputs: [],
+    outputs: [
+      { type: "uint80", name: "roundId" },
+      { type: "int256", name: "answer" },
+      { type: "uint256", name: "startedAt" },
+      { type: "uint256", name: "updatedAt" },
+      { type: "uint80", name: "answeredInRound" },
+    ],
+    stateMutability: "view",
+  },
+] as const;
+const ETHER_DECIMALS = 18;
+const DIGITS = 2;
+
+/** The fee of calls at the node's present price, as text; undefined where the node cannot say. */
+export async function feeText(context: Context, calls: readonly Call[]): Promise<string | undefined> {
+  const { node, account } = context;
+  try {
+    const [price, ...gas] = await Promise.all([node.gasPrice(), ...calls.map((call) => node.gasOf(account, call))]);
+    const wei = gas.reduce((sum, each) => sum + each, 0n) * price;
+    return `about ${rounded(wei, ETHER_DECIMALS)} ether${await inToken(context, wei)}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A sentence where the account has no ether to pay with. */
+export async function withoutEther({ node, account, settings }: Context): Promise<string | undefined> {
+  try {
+    if ((await node.balance(account)) > 0n) return undefined;
+  } catch {
+    return undefined;
+  }
+  const faucet = settings.faucetUrl === undefined ? "" : ` ${settings.faucetUrl} gives ether of this test network away.`;
+  return `none, so that it cannot pay.${faucet}`;
+}
+
+/** The same in the escrow token, with where the rate is from and how old it is. */
+async function inToken({ node, settings, token }: Context, wei: bigint): Promise<string> {
+  const address: Address | undefined = settings.rateFeed;
+  if (address === undefined) return "";
+  try {
+    const feed = { address, abi: FEED } as const;
+    const [decimals, [, rate, , updatedAt], { timestamp }] = await Promise.all([
+      node.readContract({ ...feed, functionName: "decimals" }),
+      node.readContract({ ...feed, functionName: "latestRoundData" }),
+      node.getBlock(),
+    ]);
+    if (rate <= 0n) return "";
+    const units = (wei * rate * 10n ** BigInt(token.decimals)) / 10n ** BigInt(ETHER_DECIMALS + decimals);
+    const age = timestamp > updatedAt ? Number(timestamp - updatedAt) : 0;
+    const shown = amount(units, token);
+    return ` (${units === 0n ? `less than ${amount(1n, token)}` : shown}, by the rate of ${address}, ${old(age)} old)`;
+  } catch {
+    return "";
+  }
+}
+
+function old(seconds: number): string {
+  if (seconds < 120) return counted(seconds, "second");
+  return seconds < 7_200 ? counted(Math.floor(seconds / 60), "minute") : counted(Math.floor(seconds / 3_600), "hour");
+}
+
+/** With two digits that say something, rounded up. */
+function rounded(value: bigint, decimals: number): string {
+  const unit = 10n ** BigInt(Math.max(0, value.toString().length - DIGITS));
+  return formatUnits(((value + unit - 1n) / unit) * unit, decimals);
+}

@@ -1,1 +1,0 @@
-import{P as a,Q as b,R as c,S as d}from"./chunk-WSSGJKKJ.js";import"./chunk-2HMZUUYX.js";import"./chunk-SQE76S5B.js";export{d as ccipRequest,c as offchainLookup,b as offchainLookupAbiItem,a as offchainLookupSignature};
