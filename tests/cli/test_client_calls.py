@@ -266,6 +266,9 @@ def test_claims__whose_calls_others_send__are_found_by_their_events(stage: Stage
     person.send(act)
     done = person.client.wait_for(act)
     assert done.claimable_amount == AWARD
+    with pytest.raises(Refused) as refused:
+        person.client.result(replace(act, hub=Address("0x" + "77" * 20)))
+    assert refused.value.code == "deployment_mismatch"
     again = person.new_client().prepare_claim(bounty, person.account)
     assert (again.calls, person.client.result(again)) == ((), done)
 

@@ -594,10 +594,11 @@ class Client:
     def result(self, act: "PreparedAct[R]") -> R | None:
         """What became of prepared calls, by the Hub's event: what the sending call returns, once it is in a block with
         enough blocks on top. None while the chain does not show it; looks once."""
+        from service_cli.chain.prepared import result_of
         from service_cli.chain.session import ChainClient
 
         with self._at_work(CHAIN) as settings:
-            return act.find(ChainClient.checked(settings))
+            return result_of(ChainClient.checked(settings), act)
 
     def wait_for(self, act: "PreparedAct[R]", seconds: float = 180.0) -> R:
         """The same, waited for; raises ``Failed`` with ``transaction_pending`` where it does not show in time."""

@@ -50,6 +50,7 @@ class PreparedAct(Generic[R_co]):
     """
 
     chain_id: ChainId
+    hub: Address
     account: Address
     calls: tuple[ActCall, ...]
     summary: str
@@ -115,12 +116,15 @@ def unsent(
 ) -> PreparedAct[R]:
     """Calls that were simulated; ``find`` looks once for what they do."""
     given = tuple(ActCall(call.target(chain), call.data) for call in calls)
-    return PreparedAct(chain.chain_id, account, given, "; ".join(call.summary for call in calls), since, find)
+    return PreparedAct(
+        chain.chain_id, chain.hub.address, account, given, "; ".join(call.summary for call in calls), since, find
+    )
 
 
 def done_already(chain: ChainClient, account: Address, result: R) -> PreparedAct[R]:
     """An act that the chain has: nothing is left to be sent."""
-    return PreparedAct(chain.chain_id, account, (), "it is done already", chain.latest().number, lambda _: result)
+    hub, since = chain.hub.address, chain.latest().number
+    return PreparedAct(chain.chain_id, hub, account, (), "it is done already", since, lambda _: result)
 
 
 def newest_settled(chain: ChainClient, proof: DoneEvidence, since: BlockNumber) -> Receipt | None:
@@ -132,9 +136,17 @@ def newest_settled(chain: ChainClient, proof: DoneEvidence, since: BlockNumber) 
     return found
 
 
+def result_of(chain: ChainClient, act: PreparedAct[R]) -> R | None:
+    """The result from one look; ``deployment_mismatch`` where the act is of another Hub than this chain's."""
+    if (act.chain_id, act.hub) != (chain.chain_id, chain.hub.address):
+        message = f"The act was prepared for the Hub {act.hub} on chain {act.chain_id}, which this client does not use."
+        raise CommandRefused("deployment_mismatch", message, next_action="Look with a client of that deployment.")
+    return act.find(chain)
+
+
 def wait_for(chain: ChainClient, act: PreparedAct[R], seconds: float) -> R:
     """The result; ``transaction_pending`` where the chain does not show it within ``seconds``."""
-    found, unanswered = keep_looking(lambda: act.find(chain), "the calls are remembered", _POLL_SECONDS, seconds)
+    found, unanswered = keep_looking(lambda: result_of(chain, act), "the calls are remembered", _POLL_SECONDS, seconds)
     if found is not None:
         return found
     code, what = ("transaction_unknown", "known to be done") if unanswered else ("transaction_pending", "done")
