@@ -6,6 +6,7 @@ from tools.generate.agents import AGENTS
 from tools.generate.bounds import BOUNDS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.configuration import CONFIGURATION
+from tools.generate.decisions import DECISIONS
 from tools.generate.derived import Derived
 from tools.generate.events import EVENTS
 from tools.generate.hub import HUB
@@ -25,5 +26,6 @@ from tools.generate.witnesses import WITNESSES
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
+    DECISIONS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
