@@ -33,6 +33,7 @@ myst_heading_anchors = 6
 html_theme = "furo"
 html_use_index = False
 html_domain_indices = False
+html_search_scorer = str(TOP / "docs/search.js")
 html_copy_source = False
 html_show_sphinx = False
 

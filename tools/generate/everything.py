@@ -13,6 +13,7 @@ from tools.generate.hub import HUB
 from tools.generate.indexer import TABLES
 from tools.generate.interface import INTERFACE, SIGNED
 from tools.generate.metrics import DASHBOARD, METRICS
+from tools.generate.networks import NETWORKS
 from tools.generate.page_scripts import PAGE_SCRIPTS
 from tools.generate.python_library import PYTHON_LIBRARY
 from tools.generate.recording import RECORDING
@@ -26,6 +27,6 @@ from tools.generate.witnesses import WITNESSES
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
-    DECISIONS,
+    DECISIONS, NETWORKS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
