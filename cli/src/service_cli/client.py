@@ -206,7 +206,7 @@ class Client:
             return self._api(settings).get("/api/readiness-rubric").read(RubricDocument).text
 
     def account(self, role: Role) -> Address | None:
-        """Whose key a role has here; None where it has none."""
+        """The account of a role's key; None where the role has no key here."""
         from service_cli.chain.signer import account_of
         from service_cli.status import KEYS
 
