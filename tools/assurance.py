@@ -272,7 +272,7 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         CampaignStep(
             "cluster",
             "every overlay and component applied to a real API server, strictly: again, upgraded, deleted",
-            (PYTHON, "tools/cluster.py"),
+            (PYTHON, "-m", "tools.cluster"),
         ),
         CampaignStep(
             "alerts",
