@@ -47,7 +47,7 @@ ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP / "deploy/render", TOP]
 # Longest first: a few run at a time, so the order decides how long the whole takes.
 CHECKS = [
     "e2e", "api", "contracts", "indexer", "cli", "deploy", "common",
-    "types", "reviewer", "web", "agents", "delivery", "fresh", "lint", "architecture",
+    "types", "reviewer", "web", "agents", "docs", "delivery", "fresh", "lint", "architecture",
 ]  # fmt: skip
 
 
@@ -85,6 +85,7 @@ AGENTS_STACK = Environment("venv-agents", "requirements/agents.txt", (100, 330),
 TESTS = Environment("venv-tests", "requirements/tests.txt", (255, 770), packages=(*PACKAGES, *AGENTS))
 TYPES = Environment("venv-types", "requirements/types.txt", (265, 820), packages=(*PACKAGES, *AGENTS))
 LINT = Environment("venv-lint", "requirements/lint.txt", (12, 30), packages=())
+DOCS = Environment("venv-docs", "requirements/docs.txt", (20, 90), packages=())
 ASSURANCE = Environment(
     "venv-assurance", "requirements/assurance.txt", (150, 500), packages=(), wheels_only=False
 )  # yattag has no wheel
@@ -180,6 +181,16 @@ def agents(session: nox.Session) -> None:
 def cli(session: nox.Session) -> None:
     """The command-line client."""
     pytest(session, "tests/cli", "-n", "2")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The documents as a site in .local/site, and what its search finds; open index.html there."""
+    make(session, DOCS)
+    shutil.rmtree(LOCAL / "site", ignore_errors=True)
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-c", "docs", "-d", ".local/site-cache"]
+    run(session, DOCS, "sphinx-build", *options, ".", ".local/site")
+    pytest(session, "tests/docs")
 
 
 @nox.session
@@ -368,6 +379,7 @@ def lock(session: nox.Session) -> None:
             "requirements/.tested.in",
             "requirements/types.in",
             "requirements/lint.in",
+            "requirements/docs.in",
         ]
         session.run(*compile_, *hidden, *everything, "-o", LOCK)
         pinned = [*compile_, *hidden, "-c", LOCK]
@@ -378,7 +390,7 @@ def lock(session: nox.Session) -> None:
         agents.write_text("".join(f"-e ./{package}\n" for package in AGENTS))
         by_agents = ["requirements/.own.in", "requirements/.agents.in", "requirements/stack.in"]
         session.run(*pinned, *by_agents, "-o", "requirements/agents.txt")
-        for name in ("lint", "npm"):
+        for name in ("lint", "npm", "docs"):
             session.run(*pinned, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
         for folder in IMAGES:
             libraries = ("libs/bounty_protocol", "libs/service_common") if folder.startswith("services/") else ()

@@ -88,7 +88,7 @@ def _one_line(_environ: object, start: StartResponse) -> list[bytes]:
 
 
 def _programs(report: Report) -> None:
-    """What a program of its own loads of the TypeScript client, tree-shaken, by brotli.
+    """Bytes that a program of its own loads of the TypeScript client, tree-shaken, by brotli.
 
     The reference is the dependencies' part of it, by their share of the minified bytes.
     """

@@ -30,7 +30,7 @@ CASES: Final[Mapping[str, str]] = {
     "service-cli guardian:heart": "service-cli guardian:heartbeat",
     "service-cli bounty:show 47": "service-cli bounty:show 4711",
 }
-"""What is typed, and what it is after Tab."""
+"""Typed text, and the text after Tab."""
 
 
 class NoShells(Exception):

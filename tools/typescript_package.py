@@ -35,7 +35,7 @@ CHECKERS: Final = ("publint@0.3.25", "@arethetypeswrong/cli@0.18.5", "typedoc@0.
 BUILDERS: Final = ("vite@8.3.8", "next@16.4.6", "react@19.3.1", "react-dom@19.3.1")
 TYPES: Final = ("typescript@5.9.3", "@types/node@20.19.43")
 SEEN: Final = re.compile(r"0x8ee514b7 a=1&b=\+ 0 \| true \d+ \| true \d+ \| 0 42")
-"""What test/roles/all.ts returns: a commitment, a signature that is recovered, a sealed file, and the file opened."""
+"""The results of test/roles/all.ts: a commitment, a signature that is recovered, a sealed file, and the file opened."""
 MODULES: Final = {"node16": (), "nodenext": (), "esnext": ("--moduleResolution", "bundler")}
 STRICT: Final = ("--strict", "--exactOptionalPropertyTypes", "--target", "es2022", "--types", "node")
 LIBRARIES: Final = ("--lib", "es2023,dom,dom.iterable,dom.asynciterable")
@@ -52,7 +52,7 @@ export default ({ children }) => createElement("html", null, createElement("body
 
 
 class RowFailed(Exception):
-    """What a row printed instead."""
+    """The row's output instead."""
 
 
 class BrowserMissing(Exception):
@@ -232,7 +232,7 @@ def nodes() -> list[Path]:
 
 
 def shown(*command: object, cwd: Path, variables: Mapping[str, str] | None = None) -> str:
-    """What the roles return, as a program prints it."""
+    """The results of the roles, as a program prints them."""
     return found(ran(*command, cwd=cwd, variables=variables))
 
 
@@ -244,7 +244,7 @@ def found(text: str) -> str:
 
 
 def ran(*command: object, cwd: Path, variables: Mapping[str, str] | None = None, timeout: float = 600) -> str:
-    """What a program prints; ``RowFailed`` with it where it fails."""
+    """A program's output; ``RowFailed`` with it where it fails."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,

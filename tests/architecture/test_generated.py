@@ -39,7 +39,7 @@ def test_planted_difference__in_a_part_of_a_page__is_found_and_prose_around_it_i
     path, mark = tmp_path / one.where, f"<!-- generated: {one.name} -->"
     page = (derived.TOP / one.where).read_text(encoding="utf-8")
     monkeypatch.setattr(derived, "TOP", tmp_path)
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     for planted, found in ((f"{mark}\n\nplanted", [path]), (f"planted\n\n{mark}", [])):
         path.write_text(page.replace(mark, planted), encoding="utf-8")
         assert [each for each, _ in one.differences()] == found

@@ -149,7 +149,7 @@ def test_position__that_cannot_be_true__is_not_known(lived: Pages, change: Chang
     state(lived, change)
     shown = lived.text("/deployment")
     assert "How far the index is, is not known at the moment." in shown
-    assert "How the index is, is not known" in shown
+    assert "The state of the index is not known" in shown
     assert "Everything answers" not in shown
     assert "Held in escrow" in shown
 
@@ -188,7 +188,7 @@ def test_status__that_is_silent__takes_no_page_with_it(lived: Pages) -> None:
     assert UNKNOWN in lived.text("/")
     assert "Open for work" in lived.text("/")
     shown = lived.text("/deployment")
-    assert "How the index is, is not known" in shown
+    assert "The state of the index is not known" in shown
     assert "Version of the API: not known at the moment" in shown
 
 

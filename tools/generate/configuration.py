@@ -49,7 +49,7 @@ _MOST: Final = {"SERVICE_REVIEW_PROVIDER": "openai"}
 
 
 def settings_by_process() -> Iterator[tuple[str, tuple[Setting, ...]]]:
-    """What each process reads, by its letter."""
+    """The settings of each process, by its letter."""
     for letter, read in _READERS:
         try:
             read(_MOST)

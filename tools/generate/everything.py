@@ -6,12 +6,14 @@ from tools.generate.agents import AGENTS
 from tools.generate.bounds import BOUNDS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.configuration import CONFIGURATION
+from tools.generate.decisions import DECISIONS
 from tools.generate.derived import Derived
 from tools.generate.events import EVENTS
 from tools.generate.hub import HUB
 from tools.generate.indexer import TABLES
 from tools.generate.interface import INTERFACE, SIGNED
 from tools.generate.metrics import DASHBOARD, METRICS
+from tools.generate.networks import NETWORKS
 from tools.generate.page_scripts import PAGE_SCRIPTS
 from tools.generate.policies import POLICIES
 from tools.generate.python_library import PYTHON_LIBRARY
@@ -27,6 +29,6 @@ from tools.generate.witnesses import WITNESSES
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
-    REQUESTS, POLICIES,
+    DECISIONS, NETWORKS, REQUESTS, POLICIES,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

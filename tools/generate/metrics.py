@@ -22,7 +22,7 @@ MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Histogram": ("_bucket", "_sum", "_count"),
     "GaugeMetricFamily": ("",),
 }
-"""What makes a metric, and the ends of its series' names."""
+"""The calls that make metrics, and the ends of its series' names."""
 _DASHBOARD: Final = "deploy/k8s/components/monitoring/every-metric.json"
 _COLUMNS: Final = 3
 
@@ -49,7 +49,7 @@ class DescribedMetric:
 
 
 def makers() -> Iterator[tuple[str, ast.Call, str]]:
-    """What makes a metric, the call, and the module that it is in."""
+    """Each call that makes a metric, and the module that it is in."""
     for folder in ("libs", "services"):
         for file in sorted((TOP / folder).glob("*/src/**/*.py")):
             path = file.relative_to(TOP).with_suffix("").parts

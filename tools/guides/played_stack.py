@@ -21,7 +21,7 @@ COMMAND_SECONDS: Final = 180.0
 INDEX_SECONDS: Final = 30.0
 COLUMNS: Final = 80
 HOME: Final = "/home/you/bounty-escrow/.local"
-"""What a page shows in place of the folder that holds the stack's."""
+"""The placeholder for the folder that holds the stack's."""
 OUTCOME: Final = 13
 """Its place in the Hub's view of a bounty."""
 
@@ -109,7 +109,7 @@ class PlayedStack:
         return int(view[4]), int(view[5])
 
     def fill_in(self, page: str) -> None:
-        """What the Poster does in an editor: the example's text in place of the template's, under the same terms."""
+        """The Poster's edit: the example's text in place of the template's, under the same terms."""
         path = self.folder("poster") / page
         terms = parse_challenge(path.read_bytes())
         example = (EXAMPLES / "bounty_challenge.md").read_text(encoding="utf-8").replace("Fastest parser", "Parser")

@@ -22,7 +22,7 @@ _DIFFERS: Final = (
 
 
 def normalized(screen: str) -> str:
-    """What does not differ from run to run."""
+    """The text without what differs from run to run."""
     for pattern, name in _DIFFERS:
         screen = re.sub(pattern, name, screen)
     return screen.strip()

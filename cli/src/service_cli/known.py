@@ -1,4 +1,4 @@
-"""What this machine knows of bounties by the names of its journals (``chain/journal``); for completion."""
+"""Bounties that this machine knows by the names of its journals (``chain/journal``); for completion."""
 
 from typing import Final
 

@@ -179,7 +179,7 @@ class _Bounties:
             yield bounty_id, self._views[bounty_id]
 
     def running(self, account: Address, deliveries: _Deliveries, now: int) -> Iterator[RunningBounty]:
-        """What goes on without it: open ones, by the contract, and an award whose key is still to be delivered."""
+        """Bounties that go on without it: open ones, by the contract, and awards whose key is to be delivered."""
         for bounty_id, bounty in self.of(account):
             if bounty.outcome is not None:
                 if _awaits_key(self._chain, deliveries, bounty_id, bounty, account):

@@ -32,7 +32,7 @@ from service_cli.shell.output import Progress, say
 
 _CHUNK: Final = 1024 * 1024
 _PIECE: Final = 256 * 1024
-"""What a killed download loses at most."""
+"""The most that a killed download loses."""
 BEGIN_SECONDS: Final = 120.0
 """How long a storage may take before anything moves, and with what moves later too slowly, in all."""
 LEAST_RATE: Final = 16 * 1024
@@ -143,7 +143,7 @@ class _NotOfIt(Exception):
 
 
 class _Part:
-    """What is here of a ciphertext."""
+    """The part of a ciphertext that is here."""
 
     def __init__(self, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
         self._file, self._wanted = file, sha256
@@ -194,7 +194,7 @@ class _Part:
 
 
 def _download(http: TimelyHttp, url: str, part: _Part) -> None:
-    """What is missing of it; all of it, once, where that does not make the ciphertext with what is here."""
+    """The missing part; all of it, once, where that does not make the ciphertext with what is here."""
     while True:
         try:
             _receive(http, url, part)

@@ -165,7 +165,7 @@ async def _judge(cast: Cast, verified: Verified, guardians: list[AgentAtWork], b
 
 
 async def _names(agent: AgentAtWork, bounty_id: int) -> list[str]:
-    """What happened to a bounty, in order, once its award is indexed."""
+    """The events of a bounty, in order, once its award is indexed."""
 
     async def read() -> dict[str, Any]:
         found, after = [], 0

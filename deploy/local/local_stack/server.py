@@ -1,4 +1,4 @@
-"""What every local server has in common: one child process that listens on one port of 127.0.0.1.
+"""The base of every local server: one child process that listens on one port of 127.0.0.1.
 
 A kind of server states its command and when it answers. Port, directory and data outlive ``kill`` and ``stop``:
 ``restart`` brings the same server back.
@@ -61,7 +61,7 @@ class LocalServer(ABC):
 
     @abstractmethod
     def _command(self, port: int) -> Sequence[str | Path]:
-        """What is run, made ready for this port."""
+        """The command to run, made ready for this port."""
 
     @abstractmethod
     def _answers(self, port: int) -> bool:

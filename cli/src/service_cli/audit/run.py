@@ -50,7 +50,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What an audit found; ``summary`` says in plain words how the bounty went."""
+    """The findings of an audit; ``summary`` says in plain words how the bounty went."""
 
     bounty_id: BountyId
     log_digest: Bytes32

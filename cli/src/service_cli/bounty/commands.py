@@ -128,9 +128,9 @@ def bounty_watch(
 
     Events are printed as blocks bring them, and taken back where a reorg takes them back. Stop with Ctrl-C.
 
-    The command of --exec is one string, split as a shell splits it. It finds SERVICE_BOUNTY_ID, SERVICE_BOUNTY_STATE
-    (awarded or no_valid_submission) and SERVICE_BOUNTY_REASON in its environment, and no private key; what it prints
-    is on stderr. If it fails, that is a warning.
+    The command of --exec is one string. It is not run by a shell: $HOME, | and * do not work in it. Its environment has
+    SERVICE_BOUNTY_ID, SERVICE_BOUNTY_STATE (awarded or no_valid_submission) and SERVICE_BOUNTY_REASON, and no private
+    key; what it prints is on stderr. If it fails, that is a warning.
 
     \b
     Reads:    nothing secret

@@ -1,4 +1,4 @@
-"""What each Guardian recorded last, by the Hub's own log, with the reasons that hash to it."""
+"""Each Guardian's latest Verdict, by the Hub's own log, with the reasons that hash to it."""
 
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.hub_events import VerdictRecorded

@@ -5,7 +5,7 @@ final are read again at each look: an event that a reorg takes back is reported,
 is retried for ``PATIENCE_SECONDS``. Ends once the outcome is in a finalized block.
 
 Somebody who looks elsewhere learns of the end by a bell, a desktop notification or a command. The command is the user's
-own, split as a shell splits it and run without one. It gets the bounty's id and how it ended in variables, nothing that
+own, split into arguments but not run by a shell. It gets the bounty's id and how it ended in variables, nothing that
 a stranger wrote, and no private key. What it prints is on stderr.
 """
 

@@ -1,7 +1,7 @@
 """A command that prints a key or a passphrase, such as ``op read …`` or ``pass show …``.
 
-It is the user's own: exported, or named by the user's configuration file, never by a ``.env``. It is split as a shell
-splits it and run without one, with an empty stdin, within two minutes. What it prints is bounded, and neither that nor
+It is the user's own: exported, or named by the user's configuration file, never by a ``.env``. It is not run
+by a shell, has an empty stdin, and two minutes. What it prints is bounded, and neither that nor
 the command itself is in any message: where it fails, the user runs it by hand to see why.
 """
 

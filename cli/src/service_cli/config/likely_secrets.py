@@ -1,4 +1,4 @@
-"""What looks like a secret, by its name or by how it begins; pages and the TypeScript client have the same rules."""
+"""Likely secrets, by their names or by how they begin; pages and the TypeScript client have the same rules."""
 
 import os
 import re

@@ -48,14 +48,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class PageReview:
-    """What was found, by the Hub's bounds, too, where ``online``."""
+    """The findings, by the Hub's bounds, too, where ``online``."""
 
     findings: tuple[Finding, ...]
     online: bool
 
 
 def review_page(settings: Settings, page: bytes, *, offline: bool = False, service: bool = False) -> PageReview:
-    """What keeps a page from being published: by this release's rules, or with ``service`` by the service's own."""
+    """The reasons against publishing a page: by this release's rules, or with ``service`` by the service's own."""
     check_document(settings.environment, page, "The page")
     online = service or (not offline and all(settings.knows(value) for value in CHAIN))
     conditions, now = None, UnixSeconds(int(time.time()))

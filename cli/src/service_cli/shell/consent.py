@@ -1,4 +1,4 @@
-"""What a person at the terminal is asked before something that cannot be taken back."""
+"""Questions to the person at the terminal before something that cannot be taken back."""
 
 import sys
 

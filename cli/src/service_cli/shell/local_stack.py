@@ -9,7 +9,7 @@ STACK_VARIABLE: Final = "SERVICE_LOCAL_STACK"
 
 
 def ended_stack() -> str | None:
-    """What to do where the stack of this shell has ended, or another one has taken its name; else None."""
+    """The next step where the stack of this shell has ended, or another one has taken its name; else None."""
     if not (named := os.environ.get(STACK_VARIABLE)):
         return None
     file = Path(named)

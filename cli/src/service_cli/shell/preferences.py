@@ -1,8 +1,8 @@
 """The user's preferences: how a run prints, JSON lines for programs or text for people, and the user's own file.
 
 The first of these chooses: ``--json``, ``--text``, the exported ``SERVICE_OUTPUT``, ``output`` in the user's own
-configuration file; else JSON. A ``.env`` never chooses, since it may be somebody else's, and a program has to know what
-it reads. What chooses and is malformed is refused before anything is done.
+configuration file; else JSON. A ``.env`` cannot set it, since somebody else may have written the file: in scripts pass
+``--json``. A malformed choice is refused before anything is done.
 
 The file is ``$XDG_CONFIG_HOME/service-cli/config.toml``, else below ``~/.config``. It has ``output``, and ``keys``,
 which names keys. Each value is checked by what uses it; another name at the top is refused.

@@ -38,7 +38,7 @@ class _FundedRow:
 
 @dataclass(frozen=True, slots=True)
 class _FundedRows:
-    """What ``FUNDED_QUERY`` is answered with."""
+    """The answer to ``FUNDED_QUERY``."""
 
     bounties: tuple[_FundedRow, ...]
 

@@ -16,7 +16,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What an account did as Poster, Solver and Guardian, of its newest thousand bounties in each role.
+         * An account's record as Poster, Solver and Guardian, of its newest thousand bounties in each role.
          * @description Accounts cost nothing, so that an empty record says nothing.
          */
         get: operations["get_api_accounts_account_address"];
@@ -208,8 +208,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * What the form of a challenge page, this Hub's bounds and the readiness rules have against it, before it is
-         *     published.
+         * Check a challenge page before it is published: by its form, this Hub's bounds and the readiness rules.
          * @description No model reads it, no review is charged, and nothing of the page is stored or logged.
          */
         post: operations["post_api_bounty_challenge_specs_check"];
@@ -641,7 +640,7 @@ export interface components {
         /** @description Arguments in ABI order: integers as decimal strings, tuples as lists, null where the wallet's signature belongs. */
         AbiArguments: unknown[];
         /**
-         * @description What an account did in each role. Accounts cost nothing: who has a bad record can begin with a new one, and an
+         * @description An account's record in each role. Accounts cost nothing: who has a bad record can begin with a new one, and an
          *         empty record says nothing.
          */
         AccountRecord: {
@@ -963,7 +962,7 @@ export interface components {
             /** @description For a person. */
             message: string;
         };
-        /** @description What the API's errors have beside their message. */
+        /** @description The fields of the API's errors beside their message. */
         GraphqlExtensions: {
             /** @description Machine-readable. */
             code: string;
@@ -1088,7 +1087,7 @@ export interface components {
         NoticeReason: "hub_flaw" | "owner_keys" | "escrow_token" | "other" | "withdrawn";
         /** @enum {string} */
         Outcome: "awarded" | "no_valid_submission";
-        /** @description What the rules find on a page, and by which rubric and rules. Without an issue no rule objects; a review may. */
+        /** @description The rules' issues with a page, and by which rubric and rules. Without an issue no rule objects; a review may. */
         PageFindings: {
             issues: components["schemas"]["Issue"][];
             rubric_hash: components["schemas"]["Bytes32"];

@@ -73,7 +73,7 @@ class MapOf(NamedTuple):
 
 
 Kind = Scalar | ListOf | Nested | OneOf | MapOf
-"""What an annotation is: everything that reads, writes or describes a shape tells apart these and no others."""
+"""The kinds of annotations: everything that reads, writes or describes a shape tells apart these and no others."""
 
 
 class Part(NamedTuple):

@@ -91,7 +91,7 @@ class StateAnswer:
 
 
 class ProcessState:
-    """What a process answers about itself, over whichever port. ``own`` probes its public port."""
+    """A process's answers about itself, over whichever port. ``own`` probes its public port."""
 
     def __init__(self, checks: Mapping[str, Check], own: Check | None = None) -> None:
         self._readiness = Readiness(checks, own)
@@ -115,7 +115,7 @@ class ProcessState:
         return StateAnswer(200, _TEXT, b"ok\n")
 
     def metrics(self) -> StateAnswer:
-        """What it counts."""
+        """Its counts."""
         with no_fork_during():
             figures = generate_latest(_registry()) + generate_latest(self._of_process)
         return StateAnswer(200, "text/plain; version=0.0.4; charset=utf-8", figures)

@@ -57,7 +57,7 @@ FILTERS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
 
 
 def matching(wanted: BountyFilter) -> list[ColumnElement[bool]]:
-    """What a bounty must have to match, decided when it was created."""
+    """The conditions that a bounty must meet, decided when it was created."""
     conditions = {**TERMS, "guardian_address": _pinned}
     asked = ((condition, getattr(wanted, name)) for name, condition in conditions.items())
     return [condition(value) for condition, value in asked if value is not None]

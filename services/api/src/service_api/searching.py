@@ -47,7 +47,7 @@ class Term(NamedTuple):
 
 
 def terms(search: str) -> list[Term]:
-    """What a search looks for, folded: words without the signs around them, and what stands in quotes as it is there;
+    """A search, folded: words without the signs around them, and what stands in quotes as it is there;
     with a hyphen before it, what is not to be there."""
     found = []
     for hyphen, quoted, word in _TERM.findall(search):
@@ -81,7 +81,7 @@ class FoldedPage(NamedTuple):
 
 
 def folded_page(title: str, summary: str) -> FoldedPage:
-    """What is kept of a page."""
+    """The kept words of a page."""
     folded = fold(f"{title} {summary}")
     return FoldedPage(folded, grams(folded))
 

@@ -97,7 +97,7 @@ def read_serving_config(environment: Mapping[str, str]) -> ServingConfig:
 
 
 def serving_config(reader: EnvironmentReader) -> ServingConfig:
-    """What that process reads; none of it is required."""
+    """The settings of that process; none of it is required."""
     return ServingConfig(
         host=read_host(reader),
         port=read_port(reader),

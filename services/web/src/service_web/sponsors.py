@@ -19,7 +19,7 @@ _URL: Final = re.compile(
 
 
 class Act(StrEnum):
-    """What a person does on the chain."""
+    """Acts of people on the chain."""
 
     CREATE = "create"
     SUBMIT = "submit"

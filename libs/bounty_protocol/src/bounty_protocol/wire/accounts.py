@@ -1,4 +1,4 @@
-"""What an account did, summed from the indexed Hub log."""
+"""An account's record, summed from the indexed Hub log."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -53,7 +53,7 @@ class GuardianConduct:
 
 @dataclass(frozen=True, slots=True)
 class AccountRecord:
-    """What an account did in each role. Accounts cost nothing: who has a bad record can begin with a new one, and an
+    """An account's record in each role. Accounts cost nothing: who has a bad record can begin with a new one, and an
     empty record says nothing."""
 
     account_address: Address

@@ -55,7 +55,7 @@ class PreparedPublication:
 
 @dataclass(frozen=True, slots=True)
 class PageFindings:
-    """What the rules find on a page, and by which rubric and rules. Without an issue no rule objects; a review may."""
+    """The rules' issues with a page, and by which rubric and rules. Without an issue no rule objects; a review may."""
 
     rubric_version: str
     rubric_hash: Bytes32

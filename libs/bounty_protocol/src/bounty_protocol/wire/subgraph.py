@@ -32,7 +32,7 @@ class GraphqlAnswer:
 
 @dataclass(frozen=True, slots=True)
 class GraphqlExtensions:
-    """What the API's errors have beside their message."""
+    """The fields of the API's errors beside their message."""
 
     code: Annotated[str, Note("Machine-readable.")]
     issues: tuple[Issue, ...]

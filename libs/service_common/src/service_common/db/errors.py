@@ -1,4 +1,4 @@
-"""What a database does not do; for processes without one, too, so that nothing is imported here."""
+"""Failures of a database; for processes without one, too, so that nothing is imported here."""
 
 
 class DatabaseUnavailable(Exception):

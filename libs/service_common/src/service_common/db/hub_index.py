@@ -57,7 +57,7 @@ metadata = MetaData(schema=SCHEMA)
 
 
 class RowMeaning(NamedTuple):
-    """What one row of a table is, in Markdown, and the events that it is made from: its row of docs/indexer.md."""
+    """The meaning of a row, in Markdown, and the events that it is made from: its row of docs/indexer.md."""
 
     about: str
     events: tuple[type, ...] = ()
@@ -66,7 +66,7 @@ class RowMeaning(NamedTuple):
 
 
 def meaning_of(table: Table) -> RowMeaning:
-    """What a row of this table is."""
+    """The meaning of a row of this table."""
     found: RowMeaning = table.info["meaning"]
     return found
 

@@ -1,4 +1,4 @@
-"""What an account did, as a field of a query: the shape of ``GET /api/accounts/{account_address}``."""
+"""An account's record, as a field of a query: the shape of ``GET /api/accounts/{account_address}``."""
 
 from collections.abc import Callable
 from inspect import cleandoc

@@ -92,7 +92,7 @@ NOTES: Final[Mapping[str, str]] = {
     "claims": "What was pulled of the escrow.",
     "members": "The Guardians of this version.",
 }
-"""What a field is, wherever it is; ``Entity.notes`` has what is different in one place."""
+"""The meaning of a field, wherever it is; ``Entity.notes`` has the exceptions."""
 
 
 @dataclass(frozen=True, slots=True)

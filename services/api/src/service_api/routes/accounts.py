@@ -20,7 +20,7 @@ routes = Routes("accounts", __name__, url_prefix="/api/accounts", description="W
 @described("bounty_projection_unavailable")
 @public
 def get_account(account_address: str) -> Response:
-    """What an account did as Poster, Solver and Guardian, of its newest thousand bounties in each role.
+    """An account's record as Poster, Solver and Guardian, of its newest thousand bounties in each role.
 
     Accounts cost nothing, so that an empty record says nothing.
     """

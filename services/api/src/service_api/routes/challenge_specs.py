@@ -31,8 +31,7 @@ _EXAMPLE = (
 )
 @public_body("text/markdown", MAX_DOCUMENT_BYTES)
 def check(page: bytes) -> Response:
-    """What the form of a challenge page, this Hub's bounds and the readiness rules have against it, before it is
-    published.
+    """Check a challenge page before it is published: by its form, this Hub's bounds and the readiness rules.
 
     No model reads it, no review is charged, and nothing of the page is stored or logged.
     """

@@ -23,7 +23,7 @@ from service_api.graphql.request import MAX_REQUEST_BYTES
 from service_api.graphql.schema import make_schema
 
 REFUSALS: Final[Refusals] = {"application/json": GraphqlJsonRefusal, MEDIA_TYPE: GraphqlRefusal}
-"""What a refused query is answered by its media type."""
+"""The answer to a refused query, by media type."""
 QUERY_SECONDS: Final = 0.02
 """Processor time of a query that counts as one."""
 

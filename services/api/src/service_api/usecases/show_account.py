@@ -1,4 +1,4 @@
-"""What an account did, summed from the index: each role from its newest bounties, however long its history is."""
+"""An account's record, summed from the index: each role from its newest bounties, however long its history is."""
 
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
 from bounty_protocol.types import Address, TokenAmount
@@ -20,7 +20,7 @@ def show_account(deps: Dependencies, account: Address) -> AccountRecord:
 
 
 def account_record(connection: Connection, account: Address) -> AccountRecord:
-    """What the index has of an account."""
+    """The record of an account in the index."""
     return AccountRecord(
         account, _poster(connection, account), _solver(connection, account), _guardian(connection, account)
     )

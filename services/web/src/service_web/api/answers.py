@@ -134,7 +134,7 @@ class Api:
         )
 
     def record(self, account: Address) -> KeptAnswer[AccountRecord]:
-        """What an account did; ``ApiAbsent`` of an API of an earlier release."""
+        """An account's record; ``ApiAbsent`` of an API of an earlier release."""
         return self._client.ask(Question(f"/api/accounts/{account}"), _shape(AccountRecord))
 
     def awarded(self) -> KeptAnswer[tuple[rows.BountyRow, ...]]:

@@ -160,7 +160,7 @@ class ApiReader:
         return KeptAnswer(value, answer.headers.get("ETag"), len(answer.body), good_at, good_since)
 
     def _exchange(self, question: Question, etag: str | None) -> HttpAnswer:
-        """What is answered; a slow or endless answer is given up."""
+        """The answer; a slow or endless answer is given up."""
         method = "GET" if question.body is None else "POST"
         headers = {"X-Correlation-Id": correlation_id.get() or "web-pages", "Accept-Encoding": "identity"}
         headers |= {"Content-Type": "application/json"} if question.body is not None else {}

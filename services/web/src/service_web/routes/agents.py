@@ -1,5 +1,6 @@
-"""What agents and the tools of assistants look for at a site: how to take part, what there is, and whom to tell of a
-weakness (RFC 9116, RFC 9727). What an operator has not set is not there.
+"""Files that agents and assistants' tools look for at a site: how to take part, and whom to tell of a weakness.
+
+RFC 9116, RFC 9727. What an operator has not set is not there.
 """
 
 import json
@@ -41,7 +42,7 @@ def get_agents() -> Response:
 @routes.get("/llms.txt")
 @public
 def get_llms() -> Response:
-    """What there is for a model, by name."""
+    """The documents for a model, by name."""
     config = dependencies().config
     text = _LLMS.format(pages=config.pages_url, api=config.public_api_url)
     return _answer(text.encode(), "text/plain; charset=utf-8")

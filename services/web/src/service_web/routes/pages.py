@@ -74,7 +74,7 @@ def get_list() -> PlainResponse:
 @routes.get("/bounties")
 @public
 def get_bounties() -> PlainResponse:
-    """What somebody types who shortens the address of a bounty: the list."""
+    """The address of a bounty, shortened by hand: the list."""
     read_query(allowed=frozenset())
     return redirect("/", 301)
 

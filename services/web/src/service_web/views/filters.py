@@ -95,7 +95,7 @@ class ListPlace:
         return ListPlace(self.back[-1], self.page - 1, self.back[:-1]) if self.back else None
 
     def values(self) -> dict[str, str]:
-        """What the address has of it."""
+        """Its part of the address."""
         if self.cursor is None:
             return {}
         back = {"back": "~".join(self.back)} if self.back else {}
@@ -130,7 +130,7 @@ class Search:
 
     @property
     def set(self) -> tuple["Set", ...]:
-        """What is set, each with the address without it."""
+        """The filters that are set, each with the address without it."""
         texts = [Set(gettext(NAMES[name]), text, self._without(name)) for name, text in self.texts.items()]
         if self.sort is BountySort.NEWEST:
             return tuple(texts)

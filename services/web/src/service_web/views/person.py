@@ -49,7 +49,7 @@ class PersonPage:
     is_guardian: bool
     now: UnixSeconds
     record: AccountRecord | None = None
-    """What it did; None where the API has none."""
+    """Its record; None where the API has none."""
 
     def title(self, bounty_id: BountyId) -> Title:
         """Of a bounty that is named on the page."""

@@ -23,7 +23,7 @@ _AHEAD_SECONDS: Final = 900
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How the index is, in words. ``stage`` is the style of its mark."""
+    """The state of the index, as text. ``stage`` is the style of its mark."""
 
     words: str
     stage: str
@@ -33,7 +33,7 @@ FINE: Final = Health(marked("Everything answers"), "accepting")
 SILENT: Final = Health(marked("The API does not answer"), "judging")
 LATE: Final = Health(marked("The index is behind"), "judging")
 STOPPED: Final = Health(marked("The index has stopped"), "due")
-UNKNOWN: Final = Health(marked("How the index is, is not known"), "judging")
+UNKNOWN: Final = Health(marked("The state of the index is not known"), "judging")
 _STATED: Final = {
     IndexState.FOLLOWING: FINE,
     IndexState.BEHIND: LATE,

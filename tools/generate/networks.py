@@ -1,0 +1,35 @@
+"""docs/faq.md: the limits of each network, from the terms with which its Hub is deployed."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from hub_operations.networks import TERMS, HubTerms
+
+from tools.generate.derived import part
+
+_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+_ROWS: Final[tuple[tuple[str, Callable[[HubTerms], str]], ...]] = (
+    ("smallest escrow, in USDC", lambda terms: f"{terms.min_escrow / 10**6:g}"),
+    ("time for Submissions", lambda terms: _span(terms.min_submission_window, terms.max_submission_window)),
+    ("from the deadline to the reveal point", lambda terms: _time(terms.reveal_delay)),
+    ("time for judging", lambda terms: _span(terms.min_judging_window, terms.max_judging_window)),
+    ("until another roster takes effect", lambda terms: _time(terms.publication_delay)),
+)
+
+
+def _time(seconds: int) -> str:
+    size, unit = next((size, unit) for size, unit in _UNITS if seconds % size == 0)
+    return f"{seconds // size} {unit}{'s' if seconds != size else ''}"
+
+
+def _span(least: int, most: int) -> str:
+    return f"{_time(least)} to {_time(most)}"
+
+
+def _table() -> Iterator[str]:
+    shown = [TERMS["mainnet"], TERMS["staging"]]
+    head = ["| | mainnet (Base) | staging (Base Sepolia) |\n|---|---|---|"]
+    yield "\n".join(head + [f"| {name} | {' | '.join(map(of, shown))} |" for name, of in _ROWS])
+
+
+NETWORKS: Final = part("docs/faq.md", "networks", _table)
