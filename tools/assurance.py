@@ -164,8 +164,10 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         _tests(
             "wallet-transactions",
-            "the transaction of each step of a bounty cancelled, replaced, dropped, sped up in the wallet: done once",
+            "the transaction of each step of a bounty cancelled, replaced, dropped, sped up in the wallet: done once; "
+            "a Safe as Guardian, from roster to paid share",
             "tests/e2e/test_wallet_transactions.py",
+            "tests/e2e/test_safe_guardian.py",
         ),
         _tests(
             "smart-accounts",
@@ -241,11 +243,11 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         CampaignStep("shells", "completion by Tab in zsh and fish of Debian", (PYTHON, "tools/shells.py")),
         CampaignStep("inspector", "the Inspector of MCP against the server for agents", (PYTHON, "tools/inspector.py")),
-        CampaignStep("firefox", "a whole bounty with wallets alone, in Firefox", (PYTHON, "tools/firefox.py")),
+        CampaignStep("firefox", "a whole bounty with wallets alone, in Firefox", (PYTHON, "-m", "tools.firefox")),
         CampaignStep(
             "webkit",
             "every page, and a whole bounty with wallets alone, in WebKitGTK, the engine nearest to Safari's",
-            (PYTHON, "tools/webkit.py"),
+            (PYTHON, "-m", "tools.webkit"),
         ),
         _tests(
             "by-hand",
@@ -259,7 +261,7 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         _tests(
             "image-contents",
-            "what each of the five images holds, none of it of two packages",
+            "what every image holds, none of it of two packages",
             "tests/deploy/test_images.py",
         ),
         CampaignStep(
@@ -270,7 +272,7 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         CampaignStep(
             "cluster",
             "every overlay and component applied to a real API server, strictly: again, upgraded, deleted",
-            (PYTHON, "tools/cluster.py"),
+            (PYTHON, "-m", "tools.cluster"),
         ),
         CampaignStep(
             "alerts",

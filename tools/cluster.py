@@ -1,19 +1,21 @@
 """``./noxw -s cluster``: every overlay and component of ``deploy/k8s`` against a real API server.
 
-    python tools/cluster.py [--definitions FOLDER]
+    python tools/cluster.py [--definitions FOLDER] [--fetch]
 
 Starts etcd and kube-apiserver, from ``KUBEBUILDER_ASSETS`` or the path, and applies with kubectl the
-CustomResourceDefinitions of FOLDER (``.local/definitions``): the files that the operators' own releases publish. Each
-overlay is then applied with strict validation, where a warning is an error, too; the pod of every workload is admitted
-by PodSecurity, and one that wants more is not; the same again changes nothing; another tag changes the images and
-nothing else; deleting leaves nothing. No controller and no kubelet runs: no pod starts here.
+CustomResourceDefinitions of FOLDER (``.local/definitions``): what ``tools/definitions.toml`` names, fetched and
+compared with its digests by ``tools/definitions.py``. Each overlay is then applied with strict validation, where a
+warning is an error, too; the pod of every workload is admitted by PodSecurity, and one that wants more is not; the same
+again changes nothing; another tag changes the images and nothing else; deleting leaves nothing. No controller and no
+kubelet runs: no pod starts here. What changed is what has another generation, or other content where the kind has none:
+kubectl prints "configured" for patches without effect, too.
 
 Exit code 1 when something is not as it should be, and 77 where a program or a definition is missing.
-**It has not been run against an API server yet**, only up to the point where one is needed.
 """
 
 import argparse
 import copy
+import json
 import os
 import secrets
 import shutil
@@ -33,10 +35,12 @@ from local_stack.ports import HOST
 from local_stack.process import Child, StackError, minimal_environment
 from local_stack.runtime import Runtime, running
 
+from tools import definitions as definitions_of_releases
+
 TOP: Final = Path(__file__).resolve().parent.parent
 K8S: Final = TOP / "deploy/k8s"
 DEFINITIONS: Final = TOP / ".local/definitions"
-OVERLAYS: Final = {name: K8S / "overlays" / name for name in ("staging", "mainnet")} | {
+OVERLAYS: Final = {name: K8S / "overlays" / name for name in ("staging", "mainnet", "small")} | {
     name: TOP / "tests/deploy" / name for name in ("complete", "traced")
 }
 """Between them they have every component but one of ``ENTRANCES``."""
@@ -61,8 +65,11 @@ def main() -> int:
     """Start the API server and take every overlay through its life."""
     parser = argparse.ArgumentParser(prog="cluster", description=__doc__)
     parser.add_argument("--definitions", type=Path, default=DEFINITIONS, help="the CustomResourceDefinitions, as YAML")
+    parser.add_argument("--fetch", action="store_true", help="fetch those of tools/definitions.toml that it lacks")
     options = parser.parse_args()
     try:
+        if options.fetch:
+            definitions_of_releases.fetch(options.definitions)
         programs = find_programs()
         deployments = dict(rendered())
         definitions = find_definitions(options.definitions, deployments.values())
@@ -73,10 +80,10 @@ def main() -> int:
             for name, objects in deployments.items():
                 _live(api, objects)
                 _report(f"{name}: {len(objects)} objects applied, again, upgraded, deleted")
-    except NoCluster as reason:
+    except (NoCluster, definitions_of_releases.Unpinned) as reason:
         print(f"not run: {reason}")
         return NOT_RUN
-    except (StackError, UnexpectedAnswer) as fault:
+    except (StackError, UnexpectedAnswer, definitions_of_releases.OtherContent) as fault:
         print(f"FAILED: {fault}")
         return 1
     print(f"{len(deployments)} deployments passed: {', '.join(deployments)}")
@@ -109,8 +116,9 @@ def find_definitions(folder: Path, deployments: Iterable[Sequence[Object]]) -> l
     known = {(each["spec"]["names"]["kind"], each["spec"]["group"]) for each in found}
     used = {(each["kind"], each["apiVersion"].rpartition("/")[0]) for objects in deployments for each in objects}
     wanted = {(kind, group) for kind, group in used if "." in group and group not in _OWN_GROUPS}
-    if missing := sorted(f"{kind}.{group}" for kind, group in wanted - known):
-        raise NoCluster(f"{folder} has no CustomResourceDefinition of {', '.join(missing)}")
+    if missing := sorted(wanted - known):
+        names = ", ".join(f"{kind}.{group}" for kind, group in missing)
+        raise NoCluster(f"{folder} has no CustomResourceDefinition of {names}; --fetch gets them")
     return found
 
 
@@ -140,6 +148,31 @@ class ApiServer:
             "apply", f"--server-side={str(server_side).lower()}", *options, objects=objects
         ).splitlines()
 
+    def state(self, objects: Sequence[Object]) -> dict[str, object]:
+        """What identifies the content of each object that is there, by its kind and name."""
+        read = self.kubectl("get", "--filename=-", "--ignore-not-found", "--output=json", objects=objects)
+        found = json.loads(read) if read.strip() else {"items": []}
+        return {name_of(each): content_of(each) for each in found.get("items", [found])}
+
+
+def name_of(each: Object) -> str:
+    """Kind and name, as messages have them."""
+    return f"{each['kind']} {each['metadata']['name']}"
+
+
+def content_of(each: Object) -> object:
+    """What changes with an object's content and with nothing else."""
+    metadata = each["metadata"]
+    if "generation" in metadata:  # labels and annotations are not counted in it
+        return metadata["uid"], metadata["generation"], metadata.get("labels")
+    rest = {key: value for key, value in each.items() if key not in {"metadata", "status"}}
+    return metadata["uid"], metadata.get("labels"), rest
+
+
+def changed(before: Mapping[str, object], after: Mapping[str, object]) -> set[str]:
+    """What is there now with another content than before, or was not there."""
+    return {name for name, content in after.items() if before.get(name) != content}
+
 
 def _live(api: ApiServer, objects: list[Object]) -> None:
     """One deployment from nothing to nothing."""
@@ -149,8 +182,10 @@ def _live(api: ApiServer, objects: list[Object]) -> None:
     api.apply(rest)
     for each in rest:
         _admit(api, each)
-    if changed := [line for line in api.apply(objects) if not line.endswith(" unchanged")]:
-        raise UnexpectedAnswer(f"applied again, the same manifests changed: {changed}")
+    before = api.state(objects)
+    api.apply(objects)
+    if different := changed(before, api.state(objects)):
+        raise UnexpectedAnswer(f"applied again, the same manifests changed: {', '.join(sorted(different))}")
     _upgrade(api, rest)
     api.kubectl("delete", "--filename=-", "--wait=false", objects=rest)
     left = api.kubectl("get", "--filename=-", "--ignore-not-found", "--output=yaml", objects=rest)
@@ -164,8 +199,7 @@ def _admit(api: ApiServer, workload: Object) -> None:
     specification = pod_spec(workload)
     if specification is None:
         return
-    metadata = {"name": "admitted", "namespace": workload["metadata"]["namespace"]}
-    pod: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": copy.deepcopy(specification)}
+    pod = pod_of(workload, specification)
     command = ("create", "--dry-run=server", "--validate=strict", "--filename=-")
     api.kubectl(*command, objects=[pod])
     pod["spec"]["containers"][0]["securityContext"] = {"privileged": True}
@@ -175,6 +209,17 @@ def _admit(api: ApiServer, workload: Object) -> None:
         )
 
 
+def pod_of(workload: Object, specification: Object) -> Object:
+    """The pod that a controller makes, with the volume of each claim of a StatefulSet."""
+    metadata = {"name": "admitted", "namespace": workload["metadata"]["namespace"]}
+    claims = [each["metadata"]["name"] for each in workload["spec"].get("volumeClaimTemplates", [])]
+    spec = copy.deepcopy(specification)
+    if claims:
+        claimed = [{"name": name, "persistentVolumeClaim": {"claimName": f"{name}-0"}} for name in claims]
+        spec["volumes"] = [*spec.get("volumes", []), *claimed]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
 def _upgrade(api: ApiServer, objects: list[Object]) -> None:
     """As docs/operations.md, "Upgrading": the Job goes first, then everything is applied with the new tag."""
     new = copy.deepcopy(objects)
@@ -182,12 +227,13 @@ def _upgrade(api: ApiServer, objects: list[Object]) -> None:
         for container in containers(each):
             if container["image"].startswith("service-"):
                 container["image"] = f"{container['image'].partition(':')[0]}:{NEXT}"
-    expected = sum(before != after for before, after in zip(objects, new, strict=True))
+    expected = {name_of(each) for former, each in zip(objects, new, strict=True) if former != each}
     job = next(each for each in objects if (each["kind"], each["metadata"]["name"]) == ("Job", "migrate"))
+    before = api.state(objects)
     api.kubectl("delete", "--filename=-", objects=[job])
-    changed = [line for line in api.apply(new) if not line.endswith(" unchanged")]
-    if len(changed) != expected:
-        raise UnexpectedAnswer(f"another tag changed {changed}, not {expected} objects")
+    api.apply(new)
+    if (different := changed(before, api.state(new))) != expected:
+        raise UnexpectedAnswer(f"another tag changed {sorted(different)}, not {sorted(expected)}")
 
 
 def _start(runtime: Runtime, programs: Mapping[str, Path]) -> ApiServer:
@@ -209,6 +255,8 @@ def _start(runtime: Runtime, programs: Mapping[str, Path]) -> ApiServer:
         f"--service-account-key-file={runtime.secret('apiserver/accounts.pem', public)}",
         f"--token-auth-file={runtime.secret('apiserver/tokens.csv', f'{token},admin,admin,system:masters')}",
         "--authorization-mode=RBAC",
+        "--allow-privileged=true",  # so that it is PodSecurity that refuses a privileged container
+        "--disable-admission-plugins=ServiceAccount",  # no controller makes the account that it looks for
     )
     configuration = runtime.path / "kubeconfig"
 

@@ -5,14 +5,12 @@ counts as not run. A wallet announces itself there after the page has loaded. Le
 driver has not: pages without scripts, and requests that are answered by somebody else.
 """
 
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parent.parent
-NOT_RUN = 77
+from tools.engines import NOT_RUN, run_tests
+
 BROWSERS = ("/usr/lib/*/webkit2gtk-4.1/MiniBrowser", "/usr/lib/*/webkitgtk-6.0/MiniBrowser")
 TESTS = ("tests/web/test_engines.py", "tests/e2e/test_wallets.py")
 NEED_ANOTHER_DRIVER = ("without_scripts", "states_something_else", "that_restarts", "never_answers", "earlier_page")
@@ -28,11 +26,7 @@ def main() -> int:
     chosen = " and ".join(f"not {name}" for name in NEED_ANOTHER_DRIVER)
     tests = [sys.executable, "-m", "pytest", "-q", *TESTS, "-k", chosen]
     command = ["xvfb-run", "--auto-servernum", "--server-args=-screen 0 1400x1200x24", *tests]
-    code = subprocess.run(command, cwd=TOP, env=os.environ | {"SERVICE_WEBKIT": found[0]}, check=False).returncode
-    asked = ["xvfb-run", "--auto-servernum", found[0], "--version"]
-    version = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-    print(f"{version}: {'passed' if code == 0 else 'failed'}")
-    return code
+    return run_tests(command, {"SERVICE_WEBKIT": found[0]}, ["xvfb-run", "--auto-servernum", found[0], "--version"])
 
 
 if __name__ == "__main__":

@@ -134,8 +134,9 @@ def descriptors(abi: list[Json], hubs: list[tuple[int, str]]) -> dict[str, Json]
 
 def _calls(abi: list[Json], deployments: list[Json]) -> Json:
     functions = [e for e in abi if e["type"] == "function" and e["stateMutability"] not in ("view", "pure")]
-    if {each["name"] for each in functions} != set(CALLS):
-        raise SystemExit("contracts/tools/clear_signing.py names other functions than the Hub has")
+    if other := {each["name"] for each in functions} ^ set(CALLS):
+        names = ", ".join(sorted(other))
+        raise SystemExit(f"contracts/tools/clear_signing.py and the Hub do not name the same functions: {names}")
     formats = {_declared(each): _call(each, *CALLS[each["name"]]) for each in functions}
     return {
         "$schema": SCHEMA,

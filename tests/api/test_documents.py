@@ -18,7 +18,7 @@ AUTHENTICATION = (DOCS / "authentication.md").read_text(encoding="utf-8")
 def test_interface__of_the_routes__names_each() -> None:
     named = set(re.findall(r"`([A-Z]+ /[^`?\s]*)[^`]*`", INTERFACE))
     there = {f"{each.method.upper()} {each.path}" for each in operations() if each.path != "/healthz"}
-    assert there - named == set(), "docs/interface.md has each with its method, as in `GET /api/status`"
+    assert there - named == set(), "./noxw -s generate writes each into docs/interface.md"
     assert {each for each in named if each.split()[1].startswith(("/api", "/subgraph"))} - there == set()
 
 

@@ -219,6 +219,10 @@ def test_transfers__that_end_early_or_lie__are_continued_or_refused() -> None:
     assert "# pass 14\n# fail 0" in run_node(built() / "test/transfer.mjs")
 
 
+def test_acts__as_calls_for_an_account__are_found_by_their_events() -> None:
+    assert "# pass 12\n# fail 0" in run_node(built() / "test/acts.mjs")
+
+
 def test_terms__of_a_page__are_its_frontmatter_or_refused() -> None:
     assert "# pass 18\n# fail 0" in run_node(built() / "test/challenge.mjs")
 

@@ -8,10 +8,9 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from kustomization.quantity import quantity
 from kustomization.render import ENTRANCES, Object, containers, pod_spec, render
 from kustomization.unset import unset
-
-from bench.watching.manifests import quantity
 
 from .conftest import REPOSITORY
 from .manifests import K8S, OVERLAYS, by_name, pause_before_stop

@@ -13,13 +13,13 @@ from typing import Any
 import psycopg
 import pytest
 import yaml
+from kustomization.quantity import quantity
 from kustomization.render import Object, containers, render
 from local_stack import postgres
 from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR, ROLES
 from service_common.db.migrate import migrate
 
-from bench.watching.manifests import quantity
 from tests.serving import serving
 from tools import compose
 from tools.images import UnexpectedImage

@@ -13,10 +13,9 @@ import pytest
 import yaml
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from kustomization.__main__ import main
+from kustomization.quantity import quantity
 from kustomization.render import ENTRANCES, Object, render
 from kustomization.unset import unset
-
-from bench.watching.manifests import quantity
 
 from .manifests import K8S, OVERLAYS, by_name
 

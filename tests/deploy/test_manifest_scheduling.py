@@ -29,6 +29,29 @@ def test_spread__of_every_deployment__is_over_nodes_and_zones_and_counts_no_form
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
+def test_pods__of_a_deployment_with_several__are_kept_on_different_nodes_where_no_zone_is_named_too(
+    overlay: str,
+) -> None:
+    """The scheduler leaves nodes without a label of the spread's keys out of its score: then this one is left."""
+    apart = {
+        each["metadata"]["name"]: pod.get("affinity")
+        for each, pod in workloads(overlay)
+        if each["kind"] == "Deployment"
+    }
+    several = {each["metadata"]["name"] for each in of_kind(overlay, "Deployment") if several_pods(each)}
+    assert {name for name, affinity in apart.items() if affinity} == several
+    assert "api" in several
+    for name in several:
+        term = {
+            "topologyKey": NODE,
+            "labelSelector": {"matchLabels": {"app.kubernetes.io/name": name}},
+            "matchLabelKeys": ["pod-template-hash"],
+        }
+        preferred = [{"weight": 100, "podAffinityTerm": term}]
+        assert apart[name] == {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_priority__of_the_deployment__is_of_the_service_and_what_it_waits_for(overlay: str) -> None:
     (own,) = of_kind(overlay, "PriorityClass")
     (namespace,) = of_kind(overlay, "Namespace")

@@ -10,11 +10,12 @@ import kubernetes_validate
 import pytest
 import yaml
 from kustomization.__main__ import main
+from kustomization.quantity import quantity
 from kustomization.render import Object, RenderError, containers, render
 from kustomization.unset import unset
 from local_stack.services import SERVICES
 
-from bench.watching.manifests import memory_requests, quantity
+from bench.watching.manifests import memory_requests
 
 from .manifests import FOLDERS, OVERLAYS, by_name
 

@@ -30,7 +30,7 @@ def edges_of_policies(overlay: str) -> set[tuple[str, str]]:
     """Every way out that the policies of the service open."""
     edges = set()
     for each in OVERLAYS[overlay]:
-        if each["kind"] != "NetworkPolicy" or each["metadata"]["name"] in {"deny", "names", "to-local-datastores"}:
+        if each["kind"] != "NetworkPolicy" or each["metadata"]["name"] in {"deny", "names"}:
             continue
         for rule in each["spec"].get("egress", []):
             for name in each["spec"]["podSelector"]["matchExpressions"][0]["values"]:
@@ -40,7 +40,8 @@ def edges_of_policies(overlay: str) -> set[tuple[str, str]]:
 
 def _goal(peer: Object, port: int) -> str:
     if "podSelector" in peer:
-        return str(peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"])
+        name = str(peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"])
+        return REDIS if name == "valkey" else name
     if "namespaceSelector" in peer:
         assert peer["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "observability"}
         assert port == 4318

@@ -189,7 +189,9 @@ def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_no
 def test_latency__that_scales__is_of_this_namespace_as_it_is_and_none_without_traffic(overlay: str) -> None:
     scalers = [each for each in OVERLAYS[overlay] if each["kind"] == "ScaledObject"]
     triggers = [(s, t) for s in scalers for t in s["spec"]["triggers"] if t["type"] == "prometheus"]
-    assert [s["metadata"]["name"] for s, _ in triggers] == ([] if overlay == "staging" else ["api", "delivery"])
+    assert [s["metadata"]["name"] for s, _ in triggers] == (
+        ["api", "delivery"] if overlay in {"mainnet", "traced"} else []
+    )
     for scaler, trigger in triggers:
         query, name = trigger["metadata"]["query"], scaler["spec"]["scaleTargetRef"]["name"]
         assert trigger["metricType"] == "Value"

@@ -16,8 +16,11 @@ from demo.examples import EXAMPLES
 from local_stack.services import SERVICES
 from local_stack.stack import StackSettings, running_stack
 
+from tests.campaign import FULL
 from tests.web.driver import Browser, browsing
 
+collect_ignore = [] if FULL else ["test_safe_guardian.py"]
+"""A minute of its own, for a campaign alone (``wallet-transactions``)."""
 REPOSITORY = Path(__file__).parents[2]
 ROLES = {"poster": "poster", "solver-1": "solver-3", "guardian-1": "guardian-1", "guardian-2": "guardian-2"}
 """Who plays whom in the script: a Solver of its own, since other tests compare what Solvers own."""

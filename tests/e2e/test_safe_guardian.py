@@ -10,10 +10,10 @@ from demo.bounty import Cast
 from local_stack.contract import Wallet
 
 from tests.e2e.wallet_acts import SEND, SIGN, path_of
-from tests.e2e.wallet_pages import closed, opened
+from tests.e2e.wallet_pages import choose_keys, closed, opened
 from tests.safe.wallet import SafeWallet, make_safe
 from tests.waiting import wait_until
-from tests.web.driver import Browser, Page, TestWallet
+from tests.web.driver import Browser, TestWallet
 
 SUBMISSION_SECONDS: Final = 30
 JUDGING_SECONDS: Final = 3_600
@@ -68,7 +68,8 @@ def test_guardian__whose_account_is_a_safe__does_everything_on_the_pages(
     page.press("Open work")
     page.wait("Submission to open")
     page.choose("Submission to open", work.commitment)
-    give_keys(page, keys)
+    choose_keys(page, keys)
+    page.wait("Read the sealed work")
     page.press(SIGN)
     page.wait("Save the work")
     page.saved("Save the work")
@@ -91,7 +92,8 @@ def test_guardian__whose_account_is_a_safe__does_everything_on_the_pages(
 
     page = opened(cast, browser, wallet, path_of(bounty))
     page.press("Deliver it")
-    give_keys(page, keys)
+    choose_keys(page, keys)
+    page.wait("Read the sealed work")
     page.press(SIGN)
     page.wait("The key of the winning work is delivered")
     page.press("Claim it")
@@ -100,10 +102,3 @@ def test_guardian__whose_account_is_a_safe__does_everything_on_the_pages(
     page.wait("Paid: 0.25 tUSDC")
     closed(page)
     wait_until(lambda: cast.token_balance(safe.address) == 250_000, FINAL_SECONDS)
-
-
-def give_keys(page: Page, keys: Path) -> None:
-    page.wait("File with your encryption keys")
-    page.upload("File with your encryption keys", keys)
-    page.press("Go on")
-    page.wait("Read the sealed work")

@@ -25,7 +25,7 @@ from local_stack.contract import Wallet, wait_for
 from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Reply, Request, Server
 from tests.e2e.wallet_acts import SEND, SIGN, forward, path_of
-from tests.e2e.wallet_pages import closed, opened, wallet_of
+from tests.e2e.wallet_pages import choose_keys, closed, opened, wallet_of
 from tests.raw_server import raw_server
 from tests.safe.wallet import SafeWallet, make_safe
 from tests.waiting import wait_until
@@ -696,9 +696,7 @@ def give_keys(cast: Cast, page: Page, name: str, folder: Path) -> str:
     assert identity is not None
     keys = folder / f"{name}.txt"
     keys.write_text(f"# created: today\n{identity.to_text()}\n")
-    page.wait("File with your encryption keys")
-    page.upload("File with your encryption keys", keys)
-    page.press("Go on")
+    choose_keys(page, keys)
     return identity.to_text()
 
 

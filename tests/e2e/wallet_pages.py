@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from demo.bounty import Cast
 from eth_account import Account
@@ -31,6 +32,13 @@ def closed(page: Page) -> None:
     """Leave a page on which nothing went wrong."""
     assert page.findings() == []
     page.close()
+
+
+def choose_keys(page: Page, keys: Path) -> None:
+    """Give the page the file with a Guardian's keys, where it wants it."""
+    page.wait("File with your encryption keys")
+    page.upload("File with your encryption keys", keys)
+    page.press("Go on")
 
 
 @contextmanager

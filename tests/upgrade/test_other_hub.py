@@ -43,13 +43,13 @@ FORMER: Final = Path(__file__).with_name("former-hub").read_text(encoding="ascii
 CLIENT: Final = 'import sys; from service_cli.main import main; sys.argv[0] = "service-cli"; main()'
 INDEX: Final = """
 import sys
-from bounty_protocol.chain.events import decode_log
-from bounty_protocol.chain.json_rpc import JsonRpc
-from bounty_protocol.types import Address, BlockNumber
+from service_common.chain.events import decode_log
+from service_common.chain.json_rpc import JsonRpc
+from service_common.types import Address, BlockNumber
 from service_indexer.source import RpcSource
 source = RpcSource(JsonRpc([sys.argv[1]]), Address(sys.argv[2]))
 for log in source.logs_of_range(BlockNumber(0), BlockNumber(int(sys.argv[3]))).logs:
-    print(decode_log(log).name)
+    print(type(decode_log(log)).__name__)
 """
 
 

@@ -1,6 +1,6 @@
 """Every page loads, runs its script without an error and keeps to the window's width, in whichever engine is chosen.
 
-The tests' own browser by default; ``tools/webkit.py`` runs them in WebKitGTK. What axe and two looks of a page show is
+The tests' own browser by default; ``tools.webkit`` runs them in WebKitGTK. What axe and two looks of a page show is
 in test_browser.py, which needs the debugger of Chromium.
 """
 

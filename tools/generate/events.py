@@ -30,7 +30,15 @@ def events_by_command() -> dict[str, tuple[type[Event], ...]]:
         if isinstance(command, HelpedCommand):
             import_module(command.module)
             found[name] = events_of(command.module, command.prefix)
+    if lost := _names_beside_commands() - {event.EVENT for events in found.values() for event in events}:
+        reason = "an event's name begins with the second argument of its @command, and no command has"
+        raise SystemExit(f"{reason} {', '.join(sorted(lost))}")
     return {name: events for name, events in found.items() if events}
+
+
+def _names_beside_commands() -> set[str]:
+    """The name of every event of the modules beside commands, which are imported by now."""
+    return {event.EVENT for event in Event.__subclasses__() if event.__module__.endswith(".events")} - {""}
 
 
 def schema_of(event: type[Event]) -> Schema:

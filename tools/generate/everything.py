@@ -15,8 +15,10 @@ from tools.generate.interface import INTERFACE, SIGNED
 from tools.generate.metrics import DASHBOARD, METRICS
 from tools.generate.networks import NETWORKS
 from tools.generate.page_scripts import PAGE_SCRIPTS
+from tools.generate.policies import POLICIES
 from tools.generate.python_library import PYTHON_LIBRARY
 from tools.generate.recording import RECORDING
+from tools.generate.requests import REQUESTS
 from tools.generate.screens import SCREENS
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
@@ -27,6 +29,6 @@ from tools.generate.witnesses import WITNESSES
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
-    DECISIONS, NETWORKS,
+    DECISIONS, NETWORKS, REQUESTS, POLICIES,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

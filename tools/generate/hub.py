@@ -41,7 +41,8 @@ def _compile(folder: Path) -> None:
     folder.mkdir()
     node = next((word for word in find_npm() if word.endswith("node")), "node")
     out = ["--out", str(folder / "artifacts"), "--abi-out", str(folder / "Hub.json")]
-    subprocess.run([sys.executable, str(_TOOL), "--node", node, *out], check=True)
+    if subprocess.run([sys.executable, str(_TOOL), "--node", node, *out], check=False).returncode != 0:
+        raise SystemExit("the Hub's artifacts were not made: see the line above")
 
 
 def _digest() -> str:

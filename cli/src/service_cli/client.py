@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, Wei
 
 from service_cli.config.environment import Environment
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     from service_cli.api import ApiClient
     from service_cli.audit.run import Audit
     from service_cli.bounty.events import FinalBounty, ShownVerdict
+    from service_cli.bounty.settling import SettledBounty
+    from service_cli.chain.prepared import PreparedAct, ProgramSigner, SignTypedData
     from service_cli.chain.signer import Signer
     from service_cli.claimant.claim import ClaimPreview
     from service_cli.claimant.events import ClaimTotal, PaidClaim
@@ -49,14 +50,16 @@ if TYPE_CHECKING:
     from service_cli.guardian.judgeable import Judgeable
     from service_cli.guardian.verdict import Meant, VerdictPreview
     from service_cli.poster.checking import Finding
-    from service_cli.poster.events import FundedBounty, FundingPreview, OpenedWinningWork
+    from service_cli.poster.events import FundedBounty, FundingPreview, HandedOver, OpenedWinningWork
     from service_cli.solver.events import SubmissionPreview, SubmittedWork
+    from service_cli.sponsor.events import SponsoredBounty, SponsoringPreview
     from service_cli.status import AccountsAtWork
 
 __all__ = ["Client", "Failed", "ProgressReport", "Refused"]
 
 _API = ("SERVICE_API_BASE_URL",)
 _HUB_AND_API = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
+R = TypeVar("R")
 Sort = Literal["newest", "deadline", "award"]
 Role = Literal["poster", "solver", "guardian", "claimant"]
 
@@ -277,6 +280,14 @@ class Client:
         with self._at_work(CHAIN_AND_API) as settings:
             return publish_and_fund(settings, page, yes=True, again=again)
 
+    def hand_over(self, page: bytes, file: Path, *, again: bool = False) -> "HandedOver | FundedBounty":
+        """Publish a page, and write what its Poster signs to a new ``file`` for somebody else to send within the hour;
+        the bounty, where it is there already. The Poster needs no ether."""
+        from service_cli.poster.publishing import publish_and_hand_over
+
+        with self._at_work(CHAIN_AND_API) as settings:
+            return publish_and_hand_over(settings, page, file, yes=True, again=again)
+
     def open_winning_work(
         self, bounty_id: BountyId, directory: Path | None = None, *, original_names: bool = False
     ) -> "OpenedWinningWork":
@@ -311,21 +322,23 @@ class Client:
         include_suspicious: bool = False,
         accept_term_differences: bool = False,
         despite_notice: bool = False,
+        without_api: bool = False,
         wallet: Address | None = None,
     ) -> "SubmittedWork":
         """Seal a directory, upload it and record the Submission; the options are those of ``solver:submit``.
 
         With ``wallet``, an account, a page opens in this machine's browser, whose wallet signs and sends.
         """
+        from service_cli.solver.events import SubmittedWork
         from service_cli.solver.submission import SubmitOptions, submit
 
         options = SubmitOptions(
-            accept_term_differences, False, replace, use_gitignore, include_suspicious, despite_notice
+            accept_term_differences, without_api, replace, use_gitignore, include_suspicious, despite_notice
         )  # fmt: skip
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             with _signer(settings, "SERVICE_SOLVER_PRIVATE_KEY", wallet) as signer:
                 done = submit(settings, signer, bounty_id, directory, options)
-            if done is None:
+            if not isinstance(done, SubmittedWork):
                 raise RuntimeError("nothing is left for somebody else to send")
             return done
 
@@ -369,13 +382,12 @@ class Client:
     ) -> "AnchoredVerdict":
         """Publish the reasons and record an award to ``winner``, a Solver with a commitment or a number of the list;
         with None, that no Submission is valid. The options are those of ``guardian:verdict``."""
-        from service_cli.guardian.verdict import VerdictOptions, record_verdict
+        from service_cli.guardian.verdict import VerdictOptions, kind_of, record_verdict
 
-        kind = VerdictKind.NO_VALID_SUBMISSION if winner is None else VerdictKind.AWARDED
         options = VerdictOptions(replace, unopened, as_written)
         with self._at_work(CHAIN_AND_API) as settings:
             meant = _meant(settings, bounty_id, winner)
-            return record_verdict(settings, bounty_id, kind, meant, reasons.encode(), options)
+            return record_verdict(settings, bounty_id, kind_of(meant), meant, reasons.encode(), options)
 
     def preview_verdict(
         self, bounty_id: BountyId, reasons: str, winner: "Named", guardian: Address | None = None
@@ -437,6 +449,165 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return claim_all(settings, None)
 
+    # --- who pays for somebody else
+
+    def preview_sponsoring(self, handed: bytes) -> "SponsoringPreview | SponsoredBounty":
+        """What sending a file of ``hand_over`` would create, and the most that its gas may cost; the bounty, where it
+        is there already. Refused as ``sponsor`` would refuse it; needs no key."""
+        from service_cli.sponsor.funding import check_hand_over
+
+        with self._at_work(CHAIN) as settings:
+            return check_hand_over(settings, handed)
+
+    def sponsor(self, handed: bytes) -> "SponsoredBounty":
+        """Send what a Poster handed over, and pay its gas; ``handed`` is the content of the file of ``hand_over``."""
+        from service_cli.sponsor.funding import fund
+
+        with self._at_work(CHAIN) as settings:
+            return fund(settings, handed, yes=True)
+
+    # --- the calls of an act, for another program to send
+
+    def prepare_fund(
+        self,
+        page: bytes,
+        account: Address | None = None,
+        *,
+        sign: "SignTypedData | None" = None,
+        authorization: bool = False,
+        again: bool = False,
+        resend: bool = False,
+    ) -> "PreparedAct[FundedBounty]":
+        """Publish a page as ``fund`` does, and prepare the calls by which ``account`` creates its bounty: an allowance
+        of exactly the escrow and the creation, which belong into one transaction.
+
+        With ``authorization`` it is one call, with a signature that the escrow token takes: of a plain key, or where
+        the account's code confirms it (ERC-1271). Anyone may send that one, and the token takes it once. Calls of an
+        allowance that are sent twice are two escrows: they are given again only with ``resend``, for when those of
+        before can never be mined; else ``creation_unknown``.
+        """
+        from service_cli.poster.publishing import prepare_funding
+
+        with self._at_work(CHAIN_AND_API) as settings:
+            signer = _program_signer(settings, account, sign, "SERVICE_POSTER_PRIVATE_KEY")
+            return prepare_funding(settings, page, signer, authorization=authorization, again=again, resend=resend)
+
+    def prepare_submit(
+        self,
+        bounty_id: BountyId,
+        directory: Path,
+        account: Address | None = None,
+        *,
+        sign: "SignTypedData | None" = None,
+        replace: bool = False,
+        use_gitignore: bool = False,
+        include_suspicious: bool = False,
+        accept_term_differences: bool = False,
+        despite_notice: bool = False,
+        without_api: bool = False,
+    ) -> "PreparedAct[SubmittedWork]":
+        """Seal and upload a directory as ``submit`` does, and prepare the call by which ``account`` records it.
+
+        ``without_api``: nothing is uploaded, and no signature is needed; ``on_event`` gets the folder with the bytes.
+        """
+        from service_cli.chain.prepared import PreparedAct, done_already
+        from service_cli.chain.session import ChainClient
+        from service_cli.solver.events import SubmittedWork
+        from service_cli.solver.submission import SubmitOptions, submit
+
+        options = SubmitOptions(
+            accept_term_differences, without_api, replace, use_gitignore, include_suspicious, despite_notice
+        )  # fmt: skip
+        with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
+            signer = _program_signer(settings, account, sign, "SERVICE_SOLVER_PRIVATE_KEY")
+            found = submit(settings, signer, bounty_id, directory, options)
+            if isinstance(found, SubmittedWork):
+                return done_already(ChainClient.checked(settings), signer.address, found)
+            if not isinstance(found, PreparedAct):
+                raise RuntimeError("a program sends what is prepared")
+            return found
+
+    def prepare_verdict(
+        self,
+        bounty_id: BountyId,
+        reasons: str,
+        winner: "Named",
+        account: Address | None = None,
+        *,
+        sign: "SignTypedData | None" = None,
+        replace: bool = False,
+        unopened: bool = False,
+        as_written: bool = False,
+    ) -> "PreparedAct[AnchoredVerdict]":
+        """Publish the reasons as ``record_verdict`` does, and prepare the call by which ``account`` records it."""
+        from service_cli.guardian.verdict import VerdictOptions, prepare_verdict
+
+        options = VerdictOptions(replace, unopened, as_written)
+        with self._at_work(CHAIN_AND_API) as settings:
+            signer = _program_signer(settings, account, sign, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+            meant = _meant(settings, bounty_id, winner)
+            return prepare_verdict(settings, signer, bounty_id, meant, reasons.encode(), options)
+
+    def prepare_heartbeat(self, account: Address | None = None) -> "PreparedAct[SignOfLife]":
+        """The call that records the Guardian's sign of life; any later one is its result."""
+        from service_cli.guardian.fee import prepare_heartbeat
+
+        with self._at_work(CHAIN) as settings:
+            return prepare_heartbeat(settings, account)
+
+    def prepare_settle(self, bounty_id: BountyId, account: Address) -> "PreparedAct[SettledBounty]":
+        """The call that ends a bounty whose time is up, by any ``account``; refused as the Hub would refuse it."""
+        from service_cli.bounty.settling import prepare_settlement
+
+        with self._at_work(CHAIN) as settings:
+            return prepare_settlement(settings, bounty_id, account)
+
+    def prepare_claim(self, bounty_id: BountyId, account: Address | None = None) -> "PreparedAct[PaidClaim]":
+        """The call that pulls the award or refund of ``account``; the outcome is waited for as in ``claim``."""
+        from service_cli.claimant.claim import prepare_claim
+
+        with self._at_work(CHAIN) as settings:
+            return prepare_claim(settings, bounty_id, account)
+
+    def prepare_claim_fee(self, bounty_id: BountyId, account: Address | None = None) -> "PreparedAct[ClaimedFee]":
+        """The call that pulls a Guardian's share of a bounty that ended."""
+        from service_cli.guardian.fee import prepare_fee
+
+        with self._at_work(CHAIN) as settings:
+            return prepare_fee(settings, bounty_id, account)
+
+    def prepare_claim_all(self, account: Address | None = None) -> "PreparedAct[ClaimTotal]":
+        """The calls that pull everything that is due to ``account``, up to 32 amounts each. What the Hub refuses is
+        left out: ``on_event`` gets it with the reason, and the result counts it."""
+        from service_cli.claimant.claim_all import prepare_all
+
+        with self._at_work(CHAIN) as settings:
+            return prepare_all(settings, account)
+
+    def prepare_sponsor(self, handed: bytes, account: Address | None = None) -> "PreparedAct[SponsoredBounty]":
+        """The call by which any ``account`` creates the bounty of a file of ``hand_over``."""
+        from service_cli.sponsor.funding import prepare_sponsoring
+
+        with self._at_work(CHAIN) as settings:
+            return prepare_sponsoring(settings, handed, account)
+
+    def result(self, act: "PreparedAct[R]") -> R | None:
+        """What became of prepared calls, by the Hub's event: what the sending call returns, once it is in a block with
+        enough blocks on top. None while the chain does not show it; looks once."""
+        from service_cli.chain.prepared import result_of
+        from service_cli.chain.session import ChainClient
+
+        with self._at_work(CHAIN) as settings:
+            return result_of(ChainClient.checked(settings), act)
+
+    def wait_for(self, act: "PreparedAct[R]", seconds: float = 180.0) -> R:
+        """The same, waited for; raises ``Failed`` with ``transaction_pending`` where it does not show in time."""
+        from service_cli.chain.prepared import wait_for
+        from service_cli.chain.session import ChainClient
+
+        with self._at_work(CHAIN) as settings:
+            return wait_for(ChainClient.checked(settings), act, seconds)
+
     def _api(self, settings: Settings) -> "ApiClient":
         """For public reads: its connections stay open between calls."""
         from service_cli.api import api_of
@@ -463,6 +634,15 @@ class Client:
             if self._state is not None:
                 stack.enter_context(state_below(self._state))
             yield load_settings(self._network, None, needs, environment=self._environment, max_cost=self._max_cost)
+
+
+def _program_signer(
+    settings: Settings, account: Address | None, sign: "SignTypedData | None", variable: str
+) -> "ProgramSigner":
+    from service_cli.chain.prepared import program_signer
+    from service_cli.chain.signer import local_signer
+
+    return program_signer(account, sign, lambda: local_signer(settings, variable))
 
 
 Named = tuple[Address, Bytes32] | str | None

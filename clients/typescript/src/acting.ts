@@ -3,6 +3,19 @@
  * commitments, the Hub and its notices, and what an act rests on.
  */
 
+export {
+  actEvents,
+  allowanceAct,
+  claimAct,
+  claimsAct,
+  findActEvents,
+  fundingAct,
+  heartbeatAct,
+  settlementAct,
+  submissionAct,
+  verdictAct,
+} from "./acts.js";
+export type { Act, ActCall, ActEvent, ClaimFunction, ClaimPart, DoneEvent, LogReader, PaymentEvent } from "./acts.js";
 export { answerOf, createApi, isIssue } from "./api.js";
 export type { Api, Schemas, Signing } from "./api.js";
 export { pageTerms } from "./challenge.js";

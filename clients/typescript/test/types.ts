@@ -149,6 +149,61 @@ expectTypeOf(client.hubAbi).toExtend<readonly { readonly type: string }[]>();
 expectTypeOf<types.HubFunction>().extract<"settle" | "getBounty">().toEqualTypeOf<"settle">();
 expectTypeOf(client.hubCall<"settle">).parameters.toEqualTypeOf<[Address, "settle", readonly [bigint]]>();
 expectTypeOf(client.hubCall<"settle">).returns.toEqualTypeOf<types.EncodedCall>();
+
+// Acts as calls for an account to make
+expectTypeOf(client.fundingAct).toEqualTypeOf<
+  (
+    deployment: types.Deployment,
+    poster: Address,
+    terms: types.Terms,
+    validBefore: bigint,
+    signature: Hex,
+  ) => types.Act<"BountyCreated">
+>();
+expectTypeOf(client.allowanceAct).toEqualTypeOf<
+  (deployment: types.Deployment, token: Address, poster: Address, terms: types.Terms) => types.Act<"BountyCreated">
+>();
+expectTypeOf(client.submissionAct).toEqualTypeOf<
+  (hub: Address, bountyId: bigint, solver: Address, commitment: Hex, roster: Hex) => types.Act<"SubmissionRecorded">
+>();
+expectTypeOf(client.verdictAct).parameters.toEqualTypeOf<
+  [Address, bigint, Address, { readonly solver: Address; readonly submissionCommitment: Hex } | undefined, Hex]
+>();
+expectTypeOf(client.verdictAct).returns.toEqualTypeOf<types.Act<"VerdictRecorded">>();
+expectTypeOf(client.heartbeatAct).toEqualTypeOf<(hub: Address, guardian: Address) => types.Act<"GuardianHeartbeat">>();
+expectTypeOf(client.settlementAct).toEqualTypeOf<(hub: Address, bountyId: bigint) => types.Act<"BountyFinalized">>();
+expectTypeOf(client.claimAct).toEqualTypeOf<
+  (hub: Address, account: Address, part: types.ClaimPart) => types.Act<types.PaymentEvent>
+>();
+expectTypeOf(client.claimsAct).toEqualTypeOf<
+  (hub: Address, account: Address, parts: readonly types.ClaimPart[]) => types.Act<types.PaymentEvent>
+>();
+expectTypeOf<types.ActCall>().toEqualTypeOf<{ readonly to: Address; readonly data: Hex; readonly value: bigint }>();
+expectTypeOf<types.Act<"BountyCreated">>().toHaveProperty("calls").toEqualTypeOf<readonly types.ActCall[]>();
+expectTypeOf<types.ActEvent>().extract<"BountyCreated" | "RosterPublished">().toEqualTypeOf<"BountyCreated">();
+expectTypeOf<types.PaymentEvent>().extract<"AwardClaimed" | "BountyCreated">().toEqualTypeOf<"AwardClaimed">();
+expectTypeOf<types.ClaimFunction>().extract<"claim" | "claimMany">().toEqualTypeOf<"claim">();
+expectTypeOf<types.ClaimPart>().toEqualTypeOf<{
+  readonly functionName: types.ClaimFunction;
+  readonly bountyId: bigint;
+}>();
+expectTypeOf(client.actEvents<"BountyCreated">).parameters.toEqualTypeOf<
+  [types.Act<"BountyCreated">, readonly Log[]]
+>();
+expectTypeOf(client.actEvents<"BountyCreated">).returns.toEqualTypeOf<
+  readonly types.DoneEvent<"BountyCreated">[] | undefined
+>();
+expectTypeOf<types.DoneEvent<"BountyCreated">["args"]["bountyId"]>().toEqualTypeOf<bigint>();
+expectTypeOf<types.DoneEvent<"AwardClaimed">["eventName"]>().toEqualTypeOf<"AwardClaimed">();
+expectTypeOf(client.findActEvents<"BountyCreated">).parameters.toEqualTypeOf<
+  [types.LogReader, types.Act<"BountyCreated">, bigint, bigint?]
+>();
+expectTypeOf(client.findActEvents<"BountyCreated">).returns.resolves.toEqualTypeOf<
+  readonly types.DoneEvent<"BountyCreated">[] | undefined
+>();
+expectTypeOf<PublicClient<Transport, Chain | undefined>>().toExtend<types.LogReader>();
+expectTypeOf<types.LogReader>().toHaveProperty("getLogs").toBeFunction();
+
 // @ts-expect-error what is only read is no transaction
 client.hubCall("0x", "getBounty", [7n]);
 expectTypeOf(client.hubEvents).parameters.toEqualTypeOf<[Address, readonly Log[]]>();

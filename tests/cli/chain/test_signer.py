@@ -12,7 +12,7 @@ from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
 from bounty_protocol.types import Address
 from eth_account import Account
 from service_cli.chain.outside import ExternalSigner
-from service_cli.chain.signer import _with_integers, local_signer
+from service_cli.chain.signer import local_signer, with_integers
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 
@@ -96,7 +96,7 @@ def answered(process: "subprocess.Popen[bytes]", key: str) -> list[str]:
         found = json.loads(line)
         names.append(found["event"])
         if "typed_data" in found:
-            signed = Account.sign_typed_data(key, full_message=_with_integers(found["typed_data"]))
+            signed = Account.sign_typed_data(key, full_message=with_integers(found["typed_data"]))
             process.stdin.write(signed.signature.hex().encode() + b"\n")
             process.stdin.flush()
     process.communicate(timeout=30)

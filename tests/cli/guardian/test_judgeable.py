@@ -64,6 +64,16 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
     again = guardian.run(*words)
     assert again.names == ["guardian_judgeable.bounty"]
     assert again.last["unopened"] == []
+    assert "replaced" not in again.last
+    kept = guardian.home / "state/service-cli" / f"{api.ledger.node.chain_id}-{api.ledger.hub.hub.address}"
+    name = f"verdict-{judged.bounty}-{address}"
+    (kept / f"{name}-{own['report_commitment']}").mkdir()
+    assert "replaced" not in guardian.run(*words).last  # it is the one that this machine recorded
+    (kept / f"{name}-{own['report_commitment']}").rename(kept / f"{name}-0x{'12' * 32}")
+    stolen = guardian.run(*words)
+    assert stolen.last["replaced"] is True
+    assert "your Verdict was replaced" in stolen.words
+    assert "somebody else has your account's key" in " ".join(guardian.run(*words, "--text").stdout.split())
 
 
 ADDRESS = "0x" + "ab" * 20

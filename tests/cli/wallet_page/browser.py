@@ -17,7 +17,7 @@ from bounty_protocol.chain.json_rpc import JsonRpc
 from eth_account import Account
 from local_stack.process import StackError
 from local_stack.toolbox import ensure_npm_package
-from service_cli.chain.signer import _with_integers
+from service_cli.chain.signer import with_integers
 
 from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 
@@ -58,7 +58,7 @@ class Wallet:
         if self.declines or self.answers:
             return {"error": DECLINED} if self.declines else {"result": self.answers}
         if method == "eth_signTypedData_v4":
-            signed = Account.sign_typed_data(self.key, full_message=_with_integers(json.loads(params[1])))
+            signed = Account.sign_typed_data(self.key, full_message=with_integers(json.loads(params[1])))
             return {"result": "0x" + signed.signature.hex()}
         assert method == "eth_sendTransaction"
         return {"result": self._send(params[0])}

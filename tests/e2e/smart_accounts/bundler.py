@@ -33,9 +33,9 @@ _ANSWER_BYTES: Final = 1 << 20
 class BundlerServer(HttpServer):
     """A running bundler, which answers pages of every origin."""
 
-    def __init__(self, runtime: Runtime, directory: Path, program: Path, node: AnvilServer) -> None:
+    def __init__(self, runtime: Runtime, directory: Path, program: Path, node: AnvilServer, entry_point: str) -> None:
         super().__init__(runtime, directory)
-        self._program, self._node = program, node
+        self._program, self._node, self._entry_point = program, node, entry_point
         self._executor, self._utility = Wallet(), Wallet()
         for wallet in (self._executor, self._utility):
             node.fund(wallet.address)
@@ -56,7 +56,7 @@ class BundlerServer(HttpServer):
     def _command(self, port: int) -> list[str | Path]:
         return [
             *(NODE, "--import", _LOOPBACK, self._program, "run", "--port", str(port), "--enable-cors", "true"),
-            *("--rpc-url", self._node.url, "--entrypoints", ENTRY_POINT),
+            *("--rpc-url", self._node.url, "--entrypoints", self._entry_point),
             *("--safe-mode", "false", "--refilling-wallets", "false", "--utility-wallet-monitor", "false"),
             *("--json", "true", "--log-level", "warn"),
         ]
@@ -71,16 +71,21 @@ class BundlerServer(HttpServer):
 
 @contextmanager
 def start_bundler(
-    node: AnvilServer, runtime: Runtime | None = None, *, name: str = "alto", timeout: float = 60.0
+    node: AnvilServer,
+    runtime: Runtime | None = None,
+    *,
+    entry_point: str = ENTRY_POINT,
+    name: str = "alto",
+    timeout: float = 60.0,
 ) -> Iterator[BundlerServer]:
-    """A bundler for a node that has the EntryPoint; in ``runtime`` or, without one, for this with statement alone.
+    """A bundler for a node that has this EntryPoint; in ``runtime`` or, without one, for this with statement alone.
 
     It is ready when this enters: 3 s on a node with a block for each transaction, 6 s on one with a block a second.
     Raises ``ChildFailed`` with its last log lines where it is not ready after ``timeout`` seconds.
     """
     program = ensure_packages() / "@pimlico/alto/esm/cli/alto.js"
     with shared_or_own(runtime) as inside:
-        server = BundlerServer(inside, inside.directory(name), program, node)
+        server = BundlerServer(inside, inside.directory(name), program, node, entry_point)
         server.launch(timeout)
         try:
             yield server

@@ -53,8 +53,8 @@ def deploy_contracts(node: AnvilServer) -> AccountContracts:
     """
     w3, payer, sponsor = node.w3, Wallet(), Account.create()
     node.fund(payer.address)
-    entry_point = _artifact("EntryPoint")
-    factory = _artifact("SimpleAccountFactory")
+    entry_point = artifact("EntryPoint")
+    factory = artifact("SimpleAccountFactory")
     argument = w3.codec.encode(["address"], [ENTRY_POINT])
     fixed = {
         ENTRY_POINT: _ENTRY_POINT_SALT + entry_point.bytecode,
@@ -62,7 +62,7 @@ def deploy_contracts(node: AnvilServer) -> AccountContracts:
     }
     missing = [data for address, data in fixed.items() if not _has_code(w3, address)]
     sent = [payer.send(w3, data, to=CREATE2_DEPLOYER, gas=DEPLOY_GAS) for data in missing]
-    verifying = _artifact("VerifyingPaymaster")
+    verifying = artifact("VerifyingPaymaster")
     paymaster = Contract(w3, payer.next_contract(w3), verifying.abi)
     sent.append(send_deployment(w3, payer, verifying, ENTRY_POINT, sponsor.address))
     deposit, stake = paymaster.encode("deposit"), paymaster.encode("addStake", _UNSTAKE_SECONDS)
@@ -76,13 +76,14 @@ def deploy_contracts(node: AnvilServer) -> AccountContracts:
         w3,
         Contract(w3, ENTRY_POINT, entry_point.abi),
         Contract(w3, FACTORY, factory.abi),
-        _artifact("SimpleAccount"),
+        artifact("SimpleAccount"),
         paymaster,
         sponsor,
     )
 
 
-def _artifact(name: str) -> Artifact:
+def artifact(name: str) -> Artifact:
+    """What the authors publish of 0.7."""
     folder: Path = ensure_packages() / "@account-abstraction/contracts/artifacts"
     return read_artifact(folder / f"{name}.json")
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from local_stack.ports import HOST, claim_port
 from service_common.web3_provider import Account
 
-from tests.e2e.smart_accounts.contracts import ENTRY_POINT, AccountContracts
+from tests.e2e.smart_accounts.contracts import AccountContracts
 from tests.e2e.smart_accounts.operations import packed, signed
 from tests.serving import serving
 
@@ -88,7 +88,10 @@ class PaymasterService:
         if method not in {"pm_getPaymasterStubData", "pm_getPaymasterData"}:
             raise _Refused(-32_601, f"no method {method}")
         operation, entry_point, chain_id, *_context = params
-        if (entry_point.lower(), int(chain_id, 16)) != (ENTRY_POINT, self._contracts.w3.eth.chain_id):
+        if (entry_point.lower(), int(chain_id, 16)) != (
+            self._contracts.entry_point.address,
+            self._contracts.w3.eth.chain_id,
+        ):
             raise _Refused(-32_602, "another EntryPoint or another chain")
         if method == "pm_getPaymasterData":
             return self._data(operation)

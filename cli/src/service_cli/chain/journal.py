@@ -112,7 +112,13 @@ class Journal:
 @contextmanager
 def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journal]:
     """The journal of one piece of work, held by this process alone."""
-    folder = _folder(chain_id, hub, names)
+    with journal_in(_folder(chain_id, hub, names)) as journal:
+        yield journal
+
+
+@contextmanager
+def journal_in(folder: Path) -> Iterator[Journal]:
+    """The same, by the folder of a journal that was open before."""
     with private_file(folder, "lock") as lock:
         _take(lock)
         yield Journal(folder)

@@ -26,7 +26,7 @@ from bounty_protocol.types import BlockNumber
 from service_cli.chain.journal import Journal, account_lock
 from service_cli.chain.receipts import Receipt, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.signer import LocalSigner
+from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
     SignedStep,
     Transaction,
@@ -159,7 +159,7 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
     )
 
 
-def require_after(session: Session[LocalSigner], earlier: Iterable[int | None], what: str) -> None:
+def require_after(session: Session[Signer], earlier: Iterable[int | None], what: str) -> None:
     """Refuse to sign what takes the place of something whose nonce is ahead: mined later, that would take it back.
 
     ``earlier`` are the last nonces of what was signed before, and ``what`` that is.
@@ -177,12 +177,15 @@ def _ahead(what: str, signed: int, nonce: int, reason: str) -> CommandRefused:
     return CommandRefused("nonce_ahead", message, next_action=next_action)
 
 
-def keep_looking(look: Callable[[], T | None], kept: str, pause: float) -> tuple[T | None, bool]:
-    """Look until there is something, for ``RECEIPT_SECONDS``; with it whether the chain did not answer the last look.
+def keep_looking(
+    look: Callable[[], T | None], kept: str, pause: float, seconds: float | None = None
+) -> tuple[T | None, bool]:
+    """Look until there is something, for ``seconds``, else ``RECEIPT_SECONDS``; with it whether the chain did not
+    answer the last look.
 
     An endpoint that is silent meanwhile ends nothing: the person is informed once, with what is ``kept`` of the wait.
     """
-    ends, unanswered = time.monotonic() + RECEIPT_SECONDS, False
+    ends, unanswered = time.monotonic() + (RECEIPT_SECONDS if seconds is None else seconds), False
     with Waiting("waiting for the block") as waiting:
         while time.monotonic() < ends:
             try:

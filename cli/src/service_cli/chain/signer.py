@@ -63,7 +63,7 @@ class LocalSigner:
 
     def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
         say(f"signing: {summary}")
-        return bytes(eth_account().sign_typed_data(self._key, full_message=_with_integers(typed_data)).signature)
+        return bytes(eth_account().sign_typed_data(self._key, full_message=with_integers(typed_data)).signature)
 
     def sign_transaction(self, fields: Mapping[str, object], summary: str) -> bytes:
         """The raw signed transaction."""
@@ -126,7 +126,7 @@ def mention_plain_key(settings: Settings, source: KeySource) -> None:
         say(f"note: {source.variable} holds a plain key of real money; a keystore or a command keeps it safer")
 
 
-def _with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:
+def with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:
     """Typed data with decimal strings of integer fields as integers, as the signing library wants them."""
     types, message = typed_data["types"], typed_data["message"]
     if not isinstance(types, dict) or not isinstance(message, dict):

@@ -290,6 +290,12 @@ def _estimated_gas(chain: ChainClient, sender: Address, call: ContractCall) -> i
     return gas
 
 
+def require_usual_gas(chain: ChainClient, sender: Address, call: ContractCall) -> None:
+    """Refuse a call that would take more gas than it can need; who sends it decides on gas and price."""
+    if call.is_estimated:
+        _estimated_gas(chain, sender, call)
+
+
 @contextmanager
 def _gas_errors(call: ContractCall) -> Iterator[None]:
     """As ``chain_errors``; a call that used up all gas is no silent endpoint."""

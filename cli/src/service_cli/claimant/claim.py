@@ -12,6 +12,7 @@ from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.finality import once_final
 from service_cli.chain.journal import JournalEntry, open_journal
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
+from service_cli.chain.prepared import PreparedAct, done_already, prepare
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
@@ -57,6 +58,29 @@ def preview_claim(settings: Settings, bounty_id: BountyId, account: Address | No
     simulate(chain, account, due.call)
     cost = gas_cost(chain, account, due.call)
     return ClaimPreview(bounty_id, account, due.call.function, due.amount, cost.gas, cost.wei)
+
+
+def prepare_claim(settings: Settings, bounty_id: BountyId, account: Address | None) -> PreparedAct[PaidClaim]:
+    """The call of ``claim`` for ``account``, without it the key's account; none where it was paid before."""
+    chain = ChainClient.checked(settings)
+    if account is None:
+        account = claiming_signer(settings, lambda accounts: _party(chain, bounty_id, accounts)).address
+    claimant = account
+    try:
+        call = _prepare(chain, bounty_id, claimant)
+    except CommandRefused as refused:
+        kinds = [kind for kind, *codes in _PAID.values() if refused.code in codes]
+        if not kinds or (found := claimed_before(chain, kinds[0], bounty_id, claimant)) is None:
+            raise
+        return done_already(chain, claimant, _paid_claim(found))
+    kind = AwardClaimed if call.function == "claim" else RefundClaimed
+    return prepare(
+        chain,
+        claimant,
+        [call],
+        paid(kind, bounty_id, claimant),
+        lambda later, receipt: _print_claimed(later, claimant, receipt, _amount(receipt)),
+    )
 
 
 def claim(settings: Settings, bounty_id: BountyId, external: ExternalSigner | None) -> PaidClaim | None:
@@ -134,6 +158,11 @@ def _claim_by_wallet(chain: ChainClient, bounty_id: BountyId, wallet: ExternalSi
 
 def _print_claimed(chain: ChainClient, account: Address, receipt: Receipt, amount: TokenAmount) -> PaidClaim:
     return emit(PaidClaim(receipt.tx_hash, receipt.block_number, amount), about_sent(chain, account, receipt.tx_hash))
+
+
+def _paid_claim(receipt: Receipt) -> PaidClaim:
+    """A payment of before."""
+    return PaidClaim(receipt.tx_hash, receipt.block_number, _amount(receipt))
 
 
 def paid(

@@ -34,6 +34,7 @@ from service_cli.bounty.listing import listed, require_deployment
 from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.journal import Journal, JournalEntry, open_journal
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
+from service_cli.chain.prepared import PreparedAct, done_already, newest_settled, unsent
 from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block, receipt_of
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
@@ -198,16 +199,26 @@ class _RunTotals:
 
     def finish(self, chain: ChainClient, due: Due) -> ClaimTotal:
         """The total, and a refusal that names every part that was not paid."""
-        amount = TokenAmount(sum(self.claimed.values()))
-        total = ClaimTotal(self.account, len(self.claimed), amount, len(self.problems), due.not_final)
-        emit(total, about_chain(chain))
-        if due.not_final:
-            waiting = ", ".join(map(str, due.not_final[:20]))
-            remark(f"the outcome is not finalized yet of bounty {waiting}: run it again later")
+        total = self.total(due)
+        self.show(chain, total)
         if self.problems:
             message = f"{len(self.problems)} of what is due could not be claimed."
             next_action = "Look at each reason; the rest was claimed, and running it again claims nothing twice."
             raise CommandRefused("claims_refused", message, issues=self.problems[:50], next_action=next_action)
+        return total
+
+    def total(self, due: Due) -> ClaimTotal:
+        """How many amounts, and how much together."""
+        amount = TokenAmount(sum(self.claimed.values()))
+        return ClaimTotal(self.account, len(self.claimed), amount, len(self.problems), due.not_final)
+
+    @staticmethod
+    def show(chain: ChainClient, total: ClaimTotal) -> ClaimTotal:
+        """The total, and which bounties it had to leave out."""
+        emit(total, about_chain(chain))
+        if total.not_final:
+            waiting = ", ".join(map(str, total.not_final[:20]))
+            remark(f"the outcome is not finalized yet of bounty {waiting}: run it again later")
         return total
 
 
@@ -229,6 +240,30 @@ def claim_all(settings: Settings, external: ExternalSigner | None, *, by_log: bo
             if accepted := _accepted(chain, left[first : first + MOST_CLAIMS], tally):
                 _send(session, journal, accepted, tally)
     return tally.finish(chain, due)
+
+
+def prepare_all(settings: Settings, account: Address | None) -> PreparedAct[ClaimTotal]:
+    """The calls of ``claim_all`` for ``account``, without it the key's: each pays up to 32 amounts; none where nothing
+    is due. What the Hub refuses is left out, counted in the result and reported as an event."""
+    chain = ChainClient.checked(settings)
+    claimant = claiming_signer(settings, _ambiguous).address if account is None else account
+    since, due, tally = chain.latest().number, _find(chain, claimant, by_log=False), _RunTotals(claimant)
+    each = range(0, len(due.parts), MOST_CLAIMS)
+    batches = [parts for first in each if (parts := _accepted(chain, due.parts[first : first + MOST_CLAIMS], tally))]
+    if not batches:
+        return done_already(chain, claimant, tally.show(chain, tally.total(due)))
+
+    def find(later: ChainClient) -> ClaimTotal | None:
+        proofs = [_proof(parts, claimant) for parts in batches]
+        found = [receipt for proof in proofs if (receipt := newest_settled(later, proof, since)) is not None]
+        if len(found) < len(batches):
+            return None
+        paid_out = _RunTotals(claimant, problems=list(tally.problems))
+        for receipt, parts in zip(found, batches, strict=True):
+            _report(later, receipt, parts, paid_out)
+        return tally.show(later, paid_out.total(due))
+
+    return unsent(chain, claimant, list(map(_call, batches)), since, find)
 
 
 def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> ClaimTotal:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from bounty_protocol.domain.lifecycle import VerdictKind
-from bounty_protocol.shapes import Note
+from bounty_protocol.shapes import OMITTED, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
 
 from service_cli.events import OpenedFiles, UnfinalizedOutcome
@@ -26,6 +26,14 @@ class JudgeableSubmission:
     submission_commitment: Bytes32
 
 
+REPLACED: Final = (
+    "it is not the one that this machine recorded. If you did not replace it elsewhere, somebody else has your "
+    "account's key: record yours again with --replace before the deadline, tell the other Guardians, and have the "
+    "roster changed"
+)
+"""For a Guardian whose Verdict was replaced (docs/judging.md, "When a Guardian's key is stolen")."""
+
+
 @dataclass(frozen=True, slots=True)
 class IndexedVerdict:
     """The Guardian's last Verdict, as the index has it; without an award nobody is named."""
@@ -39,7 +47,8 @@ class IndexedVerdict:
 @dataclass(frozen=True, slots=True)
 class JudgeableBounty(Event):
     """An open bounty past its reveal point, also past its judging deadline until somebody settles it. `unopened` are
-    those of its Submissions that were not opened on this machine."""
+    those of its Submissions that were not opened on this machine. `replaced` is there, and true, where this machine
+    recorded a Verdict before `own_verdict`, which it did not record: whoever did has the Guardian's key."""
 
     EVENT: ClassVar[str] = "guardian_judgeable.bounty"
     bounty_id: BountyId
@@ -48,6 +57,7 @@ class JudgeableBounty(Event):
     submissions: tuple[JudgeableSubmission, ...]
     unopened: tuple[Bytes32, ...]
     own_verdict: IndexedVerdict | None
+    replaced: Annotated[bool | None, OMITTED] = None
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         bounty_id, deadline = self.bounty_id, self.judging_deadline
@@ -58,6 +68,8 @@ class JudgeableBounty(Event):
             yield f"Bounty {bounty_id}: judge until {at(deadline, screen)}."
         own = self.own_verdict
         yield Field("Your Verdict", "none yet" if own is None else _verdict(own.kind, own.solver_address))
+        if self.replaced:
+            yield Field("Careful", REPLACED)
         yield Field("Submissions", f"{len(self.submissions)}, {len(set(self.unopened))} not opened on this machine")
         if self.unopened:
             yield following(f"guardian:open {bounty_id}")

@@ -6,14 +6,16 @@ Both need only the chain. Run again after an interruption, each continues its ow
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.domain.hub_events import GuardianFeeClaimed
+from bounty_protocol.domain.hub_events import GuardianFeeClaimed, GuardianHeartbeat
 from bounty_protocol.types import Address, BountyId
 
 from service_cli.chain.about import about_sent
 from service_cli.chain.finality import once_final
+from service_cli.chain.prepared import PreparedAct, done_already, newest_settled, prepare, simulate_together, unsent
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.signer import local_signer
+from service_cli.chain.signer import account_of, local_signer
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
 from service_cli.claimant.claim import claimed_before, paid
 from service_cli.config.settings import Settings
@@ -24,22 +26,84 @@ from service_cli.shell.output import emit
 _STEP: Final = TransactionStep("transaction")
 
 
+_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
+_HEARTBEAT: Final = HubCall("heartbeat", [], "record a sign of life")
+
+
 def heartbeat(settings: Settings) -> SignOfLife:
     """The command ``guardian:heartbeat``."""
-    session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, _KEY))
     # No event proves it: that of an earlier sign of life, in the block before this one is signed, is the same.
-    transaction = Transaction(HubCall("heartbeat", [], "record a sign of life"), expects=None)
     with session.journal("heartbeat", session.account) as journal:
-        receipt = send(session, transaction, journal, _STEP)
+        receipt = send(session, Transaction(_HEARTBEAT, expects=None), journal, _STEP)
         journal.forget(*_STEP.entries)
-    recorded = SignOfLife(session.account, receipt.tx_hash, receipt.block_number)
-    return emit(recorded, about_sent(session.chain, session.account, receipt.tx_hash))
+    return _alive(session.chain, session.account, receipt)
+
+
+def prepare_heartbeat(settings: Settings, guardian: Address | None) -> PreparedAct[SignOfLife]:
+    """The call of ``heartbeat``; any sign of life in a later block is its result."""
+    chain = ChainClient.checked(settings)
+    account = account_of(settings, _KEY) if guardian is None else guardian
+    since = chain.latest().number
+    simulate_together(chain, account, [_HEARTBEAT])
+    proof = ExpectedEvent(GuardianHeartbeat, [account_topic(account)])
+
+    def find(later: ChainClient) -> SignOfLife | None:
+        found = newest_settled(later, proof, since)
+        return None if found is None or found.block_number <= since else _alive(later, account, found)
+
+    return unsent(chain, account, [_HEARTBEAT], since, find)
+
+
+def _alive(chain: ChainClient, guardian: Address, receipt: Receipt) -> SignOfLife:
+    recorded = SignOfLife(guardian, receipt.tx_hash, receipt.block_number)
+    return emit(recorded, about_sent(chain, guardian, receipt.tx_hash))
 
 
 def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
     """The command ``guardian:claim-fee``."""
-    session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, _KEY))
     chain, guardian = session.chain, session.account
+    _await_end(chain, bounty_id, guardian)
+    with session.journal("claimfee", str(bounty_id), guardian) as journal:
+        if not _STEP.was_attempted(journal):
+            _require_due(chain, bounty_id, guardian)
+        transaction = Transaction(_fee_call(bounty_id), paid(GuardianFeeClaimed, bounty_id, guardian))
+        receipt = send(session, transaction, journal, _STEP)
+        journal.forget(*_STEP.entries)
+    return _claimed(chain, bounty_id, guardian, receipt)
+
+
+def prepare_fee(settings: Settings, bounty_id: BountyId, guardian: Address | None) -> PreparedAct[ClaimedFee]:
+    """The call of ``claim_fee``; none where the share was paid before."""
+    chain = ChainClient.checked(settings)
+    account = account_of(settings, _KEY) if guardian is None else guardian
+    _await_end(chain, bounty_id, account)
+    try:
+        _require_due(chain, bounty_id, account)
+    except CommandRefused as refused:
+        found = claimed_before(chain, GuardianFeeClaimed, bounty_id, account)
+        if refused.code != "fee_already_claimed" or found is None:
+            raise
+        return done_already(chain, account, _claimed(chain, bounty_id, account, found))
+    proof = paid(GuardianFeeClaimed, bounty_id, account)
+    return prepare(
+        chain, account, [_fee_call(bounty_id)], proof, lambda later, found: _claimed(later, bounty_id, account, found)
+    )
+
+
+def _fee_call(bounty_id: BountyId) -> HubCall:
+    return HubCall("claimGuardianFee", [bounty_id], f"claim the Guardian fee of bounty {bounty_id}")
+
+
+def _claimed(chain: ChainClient, bounty_id: BountyId, guardian: Address, receipt: Receipt) -> ClaimedFee:
+    amount = next((found.amount for found in receipt.events if isinstance(found, GuardianFeeClaimed)), None)
+    claimed = ClaimedFee(bounty_id, guardian, amount, receipt.tx_hash, receipt.block_number)
+    return emit(claimed, about_sent(chain, guardian, receipt.tx_hash))
+
+
+def _await_end(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
+    """Wait for the outcome to be final; refuse who has no seat."""
 
     def check(bounty: BountyView) -> None:
         if bounty.outcome is None:
@@ -51,15 +115,6 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
             raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
 
     once_final(chain, bounty_id, AwaitedFee, check)
-    with session.journal("claimfee", str(bounty_id), guardian) as journal:
-        if not _STEP.was_attempted(journal):
-            _require_due(chain, bounty_id, guardian)
-        call = HubCall("claimGuardianFee", [bounty_id], f"claim the Guardian fee of bounty {bounty_id}")
-        receipt = send(session, Transaction(call, paid(GuardianFeeClaimed, bounty_id, guardian)), journal, _STEP)
-        journal.forget(*_STEP.entries)
-    amount = next((found.amount for found in receipt.events if isinstance(found, GuardianFeeClaimed)), None)
-    claimed = ClaimedFee(bounty_id, guardian, amount, receipt.tx_hash, receipt.block_number)
-    return emit(claimed, about_sent(chain, guardian, receipt.tx_hash))
 
 
 def _require_due(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:

@@ -8,10 +8,10 @@ from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.bounty.listing import require_deployment
-from service_cli.chain.journal import was_opened
+from service_cli.chain.journal import journals_below, was_opened
 from service_cli.config.settings import Settings
 from service_cli.errors import MALFORMED, CommandFailed
-from service_cli.guardian.events import IndexedVerdict, JudgeableBounty, JudgeableSubmission, OwedDelivery
+from service_cli.guardian.events import REPLACED, IndexedVerdict, JudgeableBounty, JudgeableSubmission, OwedDelivery
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import About, moment
 
@@ -98,7 +98,8 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     bounties = _bounties(subgraph, path, guardian, versions, time)
     submissions = _submissions(subgraph, path, list(bounties))
     judged = tuple(
-        _print_bounty(settings, hub, bounty, submissions[bounty_id], time) for bounty_id, bounty in bounties.items()
+        _print_bounty(settings, hub, guardian, bounty, submissions[bounty_id], time)
+        for bounty_id, bounty in bounties.items()
     )
     owed = _print_owed(api, subgraph, path, versions)
     if not bounties and not owed:
@@ -148,7 +149,12 @@ def _next_reveal(subgraph: ApiClient, path: str, versions: list[object], time: o
 
 
 def _print_bounty(
-    settings: Settings, hub: Address, bounty: dict[str, object], submissions: list[dict[str, object]], time: object
+    settings: Settings,
+    hub: Address,
+    guardian: Address,
+    bounty: dict[str, object],
+    submissions: list[dict[str, object]],
+    time: object,
 ) -> JudgeableBounty:
     verdicts = [_read(IndexedVerdict, each) for each in _list(bounty, "verdicts")]
     bounty_id, deadline = _bounty_id(bounty), UnixSeconds(_whole(bounty, "judging_deadline"))
@@ -161,11 +167,16 @@ def _print_bounty(
     own = verdicts[0] if verdicts else None
     now = time if isinstance(time, int) else None
     reveal_at = UnixSeconds(_whole(bounty, "reveal_at"))
-    shown = emit(JudgeableBounty(bounty_id, reveal_at, deadline, work, unopened, own), lambda: About(now=now))
+    names = ("verdict", str(bounty_id), guardian)
+    here = {report for *_, report in journals_below(settings.chain_id, hub, *names)}
+    replaced = True if own is not None and here and own.report_commitment not in here else None
+    shown = emit(JudgeableBounty(bounty_id, reveal_at, deadline, work, unopened, own, replaced), lambda: About(now=now))
     until = "an unknown time" if now is None else moment(deadline, now)
     verdict = "none yet" if own is None else own.kind
     opened = f"{len(unopened)} of {len(work)} Submissions not opened on this machine"
     remark(f"bounty {bounty_id}: judge until {until}; {opened}; your Verdict: {verdict}")
+    if replaced:
+        remark(f"bounty {bounty_id}: your Verdict was replaced: {REPLACED}", urgent=True)
     return shown
 
 

@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -45,6 +45,7 @@ from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent, ended_as
 from service_cli.chain.journal import Journal, JournalEntry, journals_below, was_opened
 from service_cli.chain.outside import ExternalSigner
+from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already, prepare
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, chain_errors
@@ -161,7 +162,7 @@ def preview_verdict(
         signer = ExternalSigner(guardian)
     session = ApiSession.open(settings, signer)
     chain, named = session.chain, None if meant is None else meant.value
-    kind = VerdictKind.NO_VALID_SUBMISSION if named is None else VerdictKind.AWARDED
+    kind = kind_of(meant)
     check_document(settings.environment, body, "The Verdict's body")
     require_recordable(session, bounty_id, named, replace=False)
     document = render_verdict(_written(session, bounty_id, kind, named, body))
@@ -188,35 +189,86 @@ def record(
 
     What an earlier run reported is looked for again: a reorg may have taken it out, or an endpoint invented it.
     """
-    chain, named = session.chain, None if meant is None else meant.value
+    verdict, document = _meant_document(session, bounty_id, kind, meant, body)
+    with _journal(session, verdict) as journal:
+        if (done := _recorded_or_published(session, journal, verdict, document, body, options)) is None:
+            receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
+            done = verdict.anchored(receipt)
+        journal.note(RECORDED, done)
+    return _finish(session.chain, verdict, done)
+
+
+def prepare_verdict(
+    settings: Settings, signer: ProgramSigner, bounty_id: BountyId, meant: Meant, body: bytes, options: VerdictOptions
+) -> PreparedAct[AnchoredVerdict]:
+    """The call of ``record_verdict``, once the reasons are published; none where it is this Guardian's Verdict."""
+    session, kind = ApiSession.open(settings, signer), kind_of(meant)
+    verdict, document = _meant_document(session, bounty_id, kind, meant, body)
+    with _journal(session, verdict) as journal:
+        done = _recorded_or_published(session, journal, verdict, document, body, options)
+        if done is not None:
+            return done_already(session.chain, session.account, _finish(session.chain, verdict, done))
+
+    def read(later: ChainClient, receipt: Receipt) -> AnchoredVerdict:
+        anchored = verdict.anchored(receipt)
+        with _journal(session, verdict) as journal:
+            journal.note(RECORDED, anchored)
+        return _finish(later, verdict, anchored)
+
+    return prepare(session.chain, session.account, [verdict.call()], verdict.expected(), read)
+
+
+def kind_of(meant: Meant) -> VerdictKind:
+    """An award of what is meant; of nothing, that no Submission is valid."""
+    return VerdictKind.NO_VALID_SUBMISSION if meant is None else VerdictKind.AWARDED
+
+
+def _meant_document(
+    session: ApiSession[Signer], bounty_id: BountyId, kind: VerdictKind, meant: Meant, body: bytes
+) -> tuple[Verdict, bytes]:
+    """The Verdict and the document that it anchors."""
+    named = None if meant is None else meant.value
     check_document(session.settings.environment, body, "The Verdict's body")
     document = render_verdict(_written(session, bounty_id, kind, named, body))
-    verdict = Verdict(bounty_id, session.account, kind, named, report_commitment(document))
-    with session.journal("verdict", str(bounty_id), session.account, verdict.report_commitment) as journal:
-        reported = journal.get(RECORDED)
-        if (done := _standing(chain, verdict, reported)) is not None:
-            journal.note(RECORDED, done)
-            return _finish(session, verdict, done)
-        if reported is not None:
-            _require_judging(chain, bounty_id)
-            _leave(chain, journal, verdict, reported, replace=options.replace)
-        if not _STEP.was_attempted(journal):
-            _require_judging(chain, bounty_id)
-            if not options.replace:
-                _refuse_second(chain, bounty_id, session.account)
-            require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
-            simulate(chain, session.account, verdict.call())
-            require_affordable(chain, session.account, verdict.call())
-            _confirm_opened(chain, bounty_id, named, options)
-            _confirm_reasons(body.decode(), options)
-            _publish(session, verdict, document)
-        receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
-        done = verdict.anchored(receipt)
-        journal.note(RECORDED, done)
-    return _finish(session, verdict, done)
+    return Verdict(bounty_id, session.account, kind, named, report_commitment(document)), document
 
 
-def _earlier_nonces(session: ApiSession[LocalSigner], verdict: Verdict) -> Iterator[int | None]:
+def _journal(session: ApiSession[Signer], verdict: Verdict) -> AbstractContextManager[Journal]:
+    return session.journal("verdict", str(verdict.bounty_id), session.account, verdict.report_commitment)
+
+
+def _recorded_or_published(
+    session: ApiSession[Signer],
+    journal: Journal,
+    verdict: Verdict,
+    document: bytes,
+    body: bytes,
+    options: VerdictOptions,
+) -> AnchoredVerdict | None:
+    """The Verdict where the chain has it; else everything before its transaction is done, by this run or before."""
+    chain, bounty_id = session.chain, verdict.bounty_id
+    reported = journal.get(RECORDED)
+    if (done := _standing(chain, verdict, reported)) is not None:
+        return done
+    if reported is not None:
+        _require_judging(chain, bounty_id)
+        _leave(chain, journal, verdict, reported, replace=options.replace)
+    if _STEP.was_attempted(journal):
+        return None
+    _require_judging(chain, bounty_id)
+    if not options.replace:
+        _refuse_second(chain, bounty_id, session.account)
+    require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
+    simulate(chain, session.account, verdict.call())
+    if isinstance(session.signer, LocalSigner):
+        require_affordable(chain, session.account, verdict.call())
+    _confirm_opened(chain, bounty_id, verdict.named, options)
+    _confirm_reasons(body.decode(), options)
+    _publish(session, verdict, document)
+    return None
+
+
+def _earlier_nonces(session: ApiSession[Signer], verdict: Verdict) -> Iterator[int | None]:
     """The last nonces of this Guardian's other Verdicts on the bounty that were signed on this machine."""
     chain, names = session.chain, ("verdict", str(verdict.bounty_id), session.account)
     for *_, report in journals_below(chain.chain_id, chain.hub.address, *names):
@@ -234,10 +286,9 @@ def require_recordable(session: ApiSession[Signer], bounty_id: BountyId, named: 
         _refuse_second(session.chain, bounty_id, session.account)
 
 
-def _finish(session: ApiSession[LocalSigner], verdict: Verdict, done: AnchoredVerdict) -> AnchoredVerdict:
+def _finish(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> AnchoredVerdict:
     """How many Guardians recorded the same, which is for people to know and decides nothing here; then the Verdict."""
-    chain = session.chain
-    about = about_sent(chain, session.account, done.tx_hash, verdict.bounty_id)
+    about = about_sent(chain, verdict.guardian, done.tx_hash, verdict.bounty_id)
     try:
         bounty = chain.bounty(verdict.bounty_id)
         roster = chain.pinned_roster(bounty)
@@ -422,7 +473,7 @@ def _written(
     )
 
 
-def _publish(session: ApiSession[LocalSigner], verdict: Verdict, document: bytes) -> None:
+def _publish(session: ApiSession[Signer], verdict: Verdict, document: bytes) -> None:
     """Store the document, and read it back by its commitment."""
     api, bounty_id = session.api, verdict.bounty_id
     terms_of(session.chain, bounty_id, api)

@@ -18,7 +18,7 @@ from service_cli.api_session import ApiSession
 from service_cli.bounty.listing import listed
 from service_cli.chain.journal import journals_below, note_done
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import LocalSigner
+from service_cli.chain.signer import Signer
 from service_cli.errors import CommandRefused
 from service_cli.shell.consent import typed_yes
 from service_cli.shell.text import printable
@@ -27,14 +27,14 @@ MOST_LISTED: Final = 1_000
 """Open bounties of the account whose titles are compared."""
 
 
-def note_file(session: ApiSession[LocalSigner], path: str | None, bounty_id: BountyId) -> None:
+def note_file(session: ApiSession[Signer], path: str | None, bounty_id: BountyId) -> None:
     """Remember which file a bounty was funded from."""
     if path is not None:
         chain = session.chain
         note_done(chain.chain_id, chain.hub.address, *_names(session.account, path), str(bounty_id))
 
 
-def require_no_open_one(session: ApiSession[LocalSigner], page: ChallengePage, path: str | None) -> None:
+def require_no_open_one(session: ApiSession[Signer], page: ChallengePage, path: str | None) -> None:
     """Go on only with consent while a bounty of this account from the same file, or with the same title, is open."""
     for bounty_id in _of_file(session, path):
         _require_consent(bounty_id, "was funded from this file")
@@ -60,7 +60,7 @@ def _require_consent(bounty_id: BountyId, why: str) -> None:
         raise CommandRefused("earlier_bounty_open", message, next_action=next_action)
 
 
-def _of_file(session: ApiSession[LocalSigner], path: str | None) -> Iterator[BountyId]:
+def _of_file(session: ApiSession[Signer], path: str | None) -> Iterator[BountyId]:
     if path is None:
         return
     chain = session.chain
@@ -68,7 +68,7 @@ def _of_file(session: ApiSession[LocalSigner], path: str | None) -> Iterator[Bou
     yield from (one for *_, text in noted if _is_open(chain, one := BountyId(int(text)), session.account))
 
 
-def _of_title(session: ApiSession[LocalSigner], page: ChallengePage) -> Iterator[BountyId]:
+def _of_title(session: ApiSession[Signer], page: ChallengePage) -> Iterator[BountyId]:
     wanted = {"poster_address": session.account, "status": "open"}
     for item in listed(session.api, wanted, MOST_LISTED):
         title = item.get("title")

@@ -12,6 +12,7 @@ decision. On the allowance path the Hub may take the escrow exactly once.
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -34,10 +35,12 @@ from bounty_protocol.wire.reading import read
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal, JournalEntry
+from service_cli.chain.outside import GIVEN, Given
+from service_cli.chain.prepared import PreparedAct, prepare
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.sender import send
-from service_cli.chain.session import ChainClient
-from service_cli.chain.signer import LocalSigner
+from service_cli.chain.session import ChainClient, Session
+from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.token import (
     AuthorizationState,
     allowance,
@@ -49,6 +52,7 @@ from service_cli.chain.token import (
 )
 from service_cli.chain.transactions import (
     AUTHORIZED,
+    ContractCall,
     HubCall,
     TokenApproval,
     Transaction,
@@ -160,10 +164,12 @@ class NextFunding:
 class Funding:
     """One page being funded by one account."""
 
-    session: ApiSession[LocalSigner]
+    session: ApiSession[Signer]
     page: ChallengePage
     commitment: Bytes32
     journal: Journal
+    wanted: FundingPath | None = None
+    """The path as a program wants it; else it is found out by what the account is."""
 
     def created(self) -> Receipt | None:
         """The bounty, if the Hub created it under any nonce this client ever wrote down, no matter who sent it."""
@@ -201,7 +207,7 @@ class Funding:
                 return receipt  # it was mined after this run had looked for it first
             raise
         try:
-            return send(self.session, Transaction(call, self._expected()), self.journal, CREATE)
+            return send(self._sender, Transaction(call, self._expected()), self.journal, CREATE)
         except CommandRefused as error:
             if error.code != "reverted":
                 raise
@@ -210,21 +216,80 @@ class Funding:
             kept = self.journal.get(AUTHORIZATION)
             if authorized and kept is not None and funding_path(chain, self.session.account) is FundingPath.ALLOWANCE:
                 raise self._outstanding(kept, "the token takes none of an account with code") from error
-            # The Hub names what it refuses; a refusal without a name is the token's, the only other contract called.
-            message = f"The escrow token refuses to move {shown_amount(self.session.chain, self.page.escrow_amount)}."
-            next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
-            raise CommandRefused("token_transfer_failed", message, next_action=next_action) from error
+            raise self._not_moved("") from error
+
+    def prepare(
+        self,
+        conditions: Vouched[HubConditions],
+        following: NextFunding,
+        read: Callable[[Receipt], FundedBounty],
+        *,
+        resend: bool,
+    ) -> PreparedAct[FundedBounty]:
+        """The calls that create the bounty: one with a signature of the account over the token, or an allowance of
+        exactly the escrow and the creation that takes it.
+
+        An allowance that is sent twice is a second escrow, so its calls are given again only with ``resend``.
+        """
+        chain, account, path = self.session.chain, self.session.account, self._chosen_path()
+        if path is FundingPath.ALLOWANCE:
+            is_given = self.journal.get(GIVEN) is not None
+            if CREATE.was_attempted(self.journal) or (is_given and not resend):
+                raise self._given_before()
+            terms = self._terms(conditions.value, following)
+            allowed = amount(terms.escrow_amount, conditions.value.constants.token)
+            calls: list[ContractCall] = [
+                TokenApproval(chain.hub.address, terms.escrow_amount, f"allow the Hub {allowed}, once"),
+                HubCall("createBounty", [terms.as_tuple()], self._summary(conditions.value)),
+            ]
+        else:
+            calls = [self._authorized(self._terms(conditions.value, following), conditions.value)]
+        try:
+            act = prepare(chain, account, calls, self._expected(), lambda _, receipt: read(receipt))
+        except CommandRefused as error:
+            if error.code != "reverted":
+                raise
+            raise self._not_moved(", or its signature is none that the token takes") from error
+        if path is FundingPath.ALLOWANCE:
+            self.journal.note(GIVEN, Given(calls[-1].data, act.from_block))
+        return act
+
+    @property
+    def _sender(self) -> Session[LocalSigner]:
+        """This account with its key here, which alone sends."""
+        signer = self.session.signer
+        if not isinstance(signer, LocalSigner):
+            raise RuntimeError("only a key of this process sends")
+        return Session(self.session.chain, signer)
+
+    def _not_moved(self, or_else: str) -> CommandRefused:
+        """The Hub names what it refuses; a refusal without a name is the token's, the only other contract called."""
+        message = (
+            f"The escrow token refuses to move {shown_amount(self.session.chain, self.page.escrow_amount)}{or_else}."
+        )
+        next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
+        return CommandRefused("token_transfer_failed", message, next_action=next_action)
+
+    def _given_before(self) -> CommandRefused:
+        message = "Calls that create this bounty by an allowance were given out or sent before, and none of them shows."
+        next_action = (
+            "See at who sends them what became of them: sent twice, they are two escrows. If they can never be mined, "
+            "prepare them again with resend=True."
+        )
+        return CommandRefused("creation_unknown", message, next_action=next_action)
 
     def _chosen_path(self) -> FundingPath:
         """The path of earlier runs while anything of it may still be used; else as the token has it now."""
         former, kept = self.journal.get(PATH), self.journal.get(AUTHORIZATION)
         if former is FundingPath.ALLOWANCE:
-            is_bound = CREATE.was_attempted(self.journal) or self.journal.get(CREATE.given_up) is not None
+            journal = self.journal
+            is_given = journal.get(CREATE.given_up) is not None or journal.get(GIVEN) is not None
+            is_bound = CREATE.was_attempted(journal) or is_given
         else:
             is_bound = kept is not None and not has_passed(self.session.chain, kept.valid_before)
         if former is not None and is_bound:
             return former
-        path = funding_path(self.session.chain, self.session.account)
+        path = self.wanted or funding_path(self.session.chain, self.session.account)
         if former is FundingPath.AUTHORIZATION and path is FundingPath.ALLOWANCE:
             self.journal.forget(*CREATE.entries)  # with an authorization that is over, none of them creates anything
         self.journal.note(PATH, path)
@@ -354,6 +419,8 @@ class Funding:
 
     def _allowed(self, terms: Terms, conditions: HubConditions) -> HubCall:
         """Allow the Hub exactly the escrow, once; what a creation may have taken is not allowed again."""
+        if self.journal.get(GIVEN) is not None:
+            raise self._given_before()
         if (allowed := allowance(self.session.chain, self.session.account)) != terms.escrow_amount:
             sent = self.journal.get(CREATE.attempt)
             last = self.journal.get(CREATE.given_up_from) if sent is None else sent.nonce
@@ -380,7 +447,7 @@ class Funding:
         summary = f"allow the Hub {hub} to take {amount(terms.escrow_amount, conditions.constants.token)}, once"
         approval = Transaction(TokenApproval(hub, terms.escrow_amount, summary), expects=None, last_nonce=last_nonce)
         try:
-            receipt = send(self.session, approval, self.journal, APPROVE)
+            receipt = send(self._sender, approval, self.journal, APPROVE)
         except CommandRefused as error:
             if error.code != "nonce_used":
                 raise

@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,10 +25,11 @@ from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import require_agreement
 from service_cli.chain.about import about_chain, about_sent, ended_as, is_paid
-from service_cli.chain.journal import Journal
+from service_cli.chain.journal import Journal, journal_in
+from service_cli.chain.prepared import PreparedAct, done_already
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.chain.signer import Signer, local_signer
 from service_cli.chain.transactions import most_cost, require_balance, require_means
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
@@ -104,7 +106,37 @@ def publish_and_hand_over(
         return handed
 
 
-def _funded_before(session: ApiSession[LocalSigner], commitment: Bytes32, journal: Journal) -> FundedBounty | None:
+def prepare_funding(
+    settings: Settings, page: bytes, signer: Signer, *, authorization: bool, again: bool, resend: bool
+) -> PreparedAct[FundedBounty]:
+    """The calls of ``publish_and_fund``, once the page is published; none where the bounty is there.
+
+    The escrow comes in by an allowance, unless with ``authorization`` by a signature that the token takes.
+    """
+    challenge, commitment = _checked_page(settings, page)
+    session = ApiSession.open(settings, signer)
+    path = FundingPath.AUTHORIZATION if authorization else FundingPath.ALLOWANCE
+    with _journal(session, commitment, again=again) as journal:
+        if (done := _funded_before(session, commitment, journal)) is None:
+            funding = Funding(session, challenge, commitment, journal, path)
+            found = _agreed(funding, page, None, yes=True, again=again, is_sender=False)
+            if isinstance(found, _Agreed):
+                read = partial(_read_funded, session, commitment, journal.folder)
+                return funding.prepare(found.conditions, found.following, read, resend=resend)
+            done = found
+            _remember(session, journal, None, done)
+        return done_already(session.chain, session.account, _show_funded(session, done))
+
+
+def _read_funded(session: ApiSession[Signer], commitment: Bytes32, folder: Path, receipt: Receipt) -> FundedBounty:
+    """The bounty that prepared calls created, remembered as funded."""
+    done = _funded(session, receipt, commitment)
+    with journal_in(folder) as journal:
+        journal.note(FUNDED, done)
+    return _show_funded(session, done)
+
+
+def _funded_before(session: ApiSession[Signer], commitment: Bytes32, journal: Journal) -> FundedBounty | None:
     """The bounty that an earlier run reported, if it is still there: then nothing is signed or sent again."""
     if (done := journal.get(FUNDED)) is None:
         return None
@@ -117,7 +149,7 @@ def _funded_before(session: ApiSession[LocalSigner], commitment: Bytes32, journa
     return done
 
 
-def _remember(session: ApiSession[LocalSigner], journal: Journal, path: str | None, done: FundedBounty) -> None:
+def _remember(session: ApiSession[Signer], journal: Journal, path: str | None, done: FundedBounty) -> None:
     journal.note(FUNDED, done)
     note_file(session, path, done.bounty_id)
 
@@ -173,7 +205,8 @@ def _agreed(
         funded_by = funding_path(session.chain, session.account)
         if is_sender:
             require_means(session.chain, session.account, CREATION_CALLS[funded_by])
-        if (explained := path_explained(session.chain, session.account, funded_by)) is not None:
+        explained = path_explained(session.chain, session.account, funded_by)
+        if explained is not None and funding.wanted is None:
             say(explained)
         vouched = _publish(session, page, commitment, challenge, conditions)
         require_fundable(session.chain, session.api)  # a review takes minutes
@@ -181,7 +214,7 @@ def _agreed(
     return _Agreed(vouched, known, following)
 
 
-def _is_there(session: ApiSession[LocalSigner], done: FundedBounty) -> bool:
+def _is_there(session: ApiSession[Signer], done: FundedBounty) -> bool:
     """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
 
     def has(chain: ChainClient) -> bool:
@@ -192,7 +225,7 @@ def _is_there(session: ApiSession[LocalSigner], done: FundedBounty) -> bool:
     return agreed(session.chain, Fact.DONE, has)
 
 
-def _show_funded(session: ApiSession[LocalSigner], done: FundedBounty) -> FundedBounty:
+def _show_funded(session: ApiSession[Signer], done: FundedBounty) -> FundedBounty:
     emit(done, about_sent(session.chain, session.account, done.tx_hash, done.bounty_id))
     if is_text():
         return done
@@ -284,7 +317,7 @@ def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes
 
 
 @contextmanager
-def _journal(session: ApiSession[LocalSigner], commitment: Bytes32, *, again: bool) -> Iterator[Journal]:
+def _journal(session: ApiSession[Signer], commitment: Bytes32, *, again: bool) -> Iterator[Journal]:
     """This page's journal; with ``again`` the first one that has not led to a bounty, so that it can be continued."""
     for number in itertools.count(1):
         names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
@@ -295,7 +328,7 @@ def _journal(session: ApiSession[LocalSigner], commitment: Bytes32, *, again: bo
 
 
 def _publish(
-    session: ApiSession[LocalSigner],
+    session: ApiSession[Signer],
     page: bytes,
     commitment: Bytes32,
     challenge: ChallengePage,
@@ -320,7 +353,7 @@ def _publish(
 
 
 def _expected(
-    session: ApiSession[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
+    session: ApiSession[Signer], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
 ) -> dict[str, object]:
     """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
     terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))
@@ -356,7 +389,7 @@ def _expected(
     }
 
 
-def _funded(session: ApiSession[LocalSigner], receipt: Receipt, commitment: Bytes32) -> FundedBounty:
+def _funded(session: ApiSession[Signer], receipt: Receipt, commitment: Bytes32) -> FundedBounty:
     """The bounty that the transaction created, as the Hub itself has it."""
     created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
     if created is None:
@@ -364,7 +397,7 @@ def _funded(session: ApiSession[LocalSigner], receipt: Receipt, commitment: Byte
     return _on_the_hub(session, FundedBounty(receipt.tx_hash, receipt.block_number, created.bounty_id, commitment))
 
 
-def _on_the_hub(session: ApiSession[LocalSigner], done: FundedBounty) -> FundedBounty:
+def _on_the_hub(session: ApiSession[Signer], done: FundedBounty) -> FundedBounty:
     view = session.chain.bounty(done.bounty_id)
     if (view.poster, view.spec_commitment) != (session.account, done.spec_commitment):
         raise _not_created(done.tx_hash)

@@ -13,6 +13,7 @@ from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
+from service_cli.chain.prepared import PreparedAct, ProgramSigner, prepare
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, chain_errors
@@ -76,8 +77,10 @@ def _made_here(former: Bytes32, journal: Journal) -> bool:
     return former in known or _step(former).was_attempted(journal)
 
 
-def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -> SubmittedWork | None:
-    """Show what is recorded already, or send the call, or show it to a wallet."""
+def record(
+    work: Work, envelope: Envelope, journal: Journal, *, replace: bool
+) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
+    """Show what is recorded already, or send the call, or prepare it for a program, or show it to a wallet."""
     call, commitment = submit_call(work, envelope), envelope.commitment()
     if (former := require_place(work, envelope, journal, replace=replace)) is not None:
         warn(
@@ -99,11 +102,25 @@ def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -
         receipt = send(session, Transaction(call, _recorded(work, commitment)), journal, step)
     elif recorded:
         receipt = _found(work, commitment, journal)
+    elif isinstance(signer, ProgramSigner):
+        return _for_program(work, envelope, call, journal)
     elif isinstance(signer, ExternalSigner) and (given := _by_wallet(work, signer, call, commitment, journal)):
         receipt = given
     else:
         return None
     return _print_recorded(work, envelope, receipt)
+
+
+def _for_program(work: Work, envelope: Envelope, call: HubCall, journal: Journal) -> PreparedAct[SubmittedWork]:
+    """The call, remembered as one that may be sent."""
+    proof = _recorded(work, envelope.commitment())
+    act = prepare(
+        work.chain, work.solver, [call], proof, lambda _, receipt: _print_recorded(work, envelope, receipt)
+    )  # fmt: skip
+    if journal.get(SHOWN) == call.data:
+        say("it was prepared before: if it was sent, wait; sent twice, it moves the Submission to a later place")
+    journal.note(SHOWN, call.data)
+    return act
 
 
 def _by_wallet(

@@ -20,6 +20,7 @@ from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import check_page
 from service_cli.chain.journal import Journal
 from service_cli.chain.outside import expect_tasks, require_safe
+from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
     HubCall,
@@ -27,6 +28,7 @@ from service_cli.chain.transactions import (
     gas_cost,
     require_affordable,
     require_price,
+    require_usual_gas,
     simulate,
 )
 from service_cli.config.environment import FURTHER_VARIABLE
@@ -92,8 +94,9 @@ class SubmitOptions:
 
 def submit(
     settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions = SubmitOptions()
-) -> SubmittedWork | None:
-    """The command ``solver:submit``; None where a wallet outside has still to send the call."""
+) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
+    """The command ``solver:submit``; None where a wallet outside has still to send the call. Where a program acts for
+    the account, the call is prepared for it instead."""
     work = open_work(settings, signer, bounty_id)
     api = None if options.without_api else work.session.api
     if not is_accepting(work):
@@ -193,7 +196,9 @@ def is_accepting(work: Work) -> bool:
     return schedule.accepting(status, work.chain.latest().time)
 
 
-def _finish_late(work: Work, api: ApiClient | None, directory: Path, options: SubmitOptions) -> SubmittedWork | None:
+def _finish_late(
+    work: Work, api: ApiClient | None, directory: Path, options: SubmitOptions
+) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
     """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
     are missing. Other files are refused: they came too late."""
     with work.journal() as journal:
@@ -233,6 +238,8 @@ def _require_permitted(work: Work) -> None:
     simulate(work.chain, work.solver, call)
     if isinstance(work.session.signer, LocalSigner):
         require_affordable(work.chain, work.solver, call)
+    elif isinstance(work.session.signer, ProgramSigner):
+        require_usual_gas(work.chain, work.solver, call)
     else:
         advise_wallet(work.chain, work.solver, call)
 

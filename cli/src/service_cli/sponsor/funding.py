@@ -17,12 +17,13 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, Bytes32
 
 from service_cli.chain.about import about_chain, about_sent
+from service_cli.chain.prepared import PreparedAct, done_already, prepare
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, earliest_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
-from service_cli.chain.signer import local_signer
+from service_cli.chain.signer import account_of, local_signer
 from service_cli.chain.token import AuthorizationState, authorization_state, shown_amount
-from service_cli.chain.transactions import AUTHORIZED, Transaction, TransactionStep, most_cost, simulate
+from service_cli.chain.transactions import AUTHORIZED, HubCall, Transaction, TransactionStep, most_cost, simulate
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, read_conditions
@@ -76,14 +77,34 @@ def fund(settings: Settings, data: bytes, *, yes: bool = False) -> SponsoredBoun
             say(f"it may cost you up to {wei(cost)} for gas; the escrow of {escrow} is {handed.poster}'s")
             confirm(settings, f"put {escrow} of {handed.poster} into escrow, and pay the gas", yes=yes)
         if receipt is None:
-            call = handed.signed.call(handed.poster, f"create the bounty that {handed.poster} signed")
             try:
-                receipt = send(session, Transaction(call, expected), journal, _STEP)
+                receipt = send(session, Transaction(_call(handed), expected), journal, _STEP)
             except CommandRefused as error:  # another one may have come first
                 if error.code != "reverted" or (receipt := expected.newest(chain, since)) is None:
                     raise
         journal.forget(*_STEP.entries)
         return _shown(chain, handed, receipt, session.account)
+
+
+def prepare_sponsoring(settings: Settings, data: bytes, account: Address | None) -> PreparedAct[SponsoredBounty]:
+    """The call of ``fund`` for ``account``, without it the key's; none where the bounty is there, whoever sent it."""
+    handed, chain = HandOver.from_bytes(data), ChainClient.checked(settings)
+    sponsor = account_of(settings, SPONSOR_KEY) if account is None else account
+    page, expected, since = (
+        _page_of(chain, handed),
+        _expected(chain, handed),
+        earliest_block(chain, chain.latest().number),
+    )
+    if (receipt := expected.newest(chain, since)) is not None:
+        return done_already(chain, sponsor, _shown(chain, handed, receipt, sponsor))
+    _require_usable(chain, handed, page, since)
+    return prepare(
+        chain, sponsor, [_call(handed)], expected, lambda later, found: _shown(later, handed, found, sponsor)
+    )
+
+
+def _call(handed: HandOver) -> HubCall:
+    return handed.signed.call(handed.poster, f"create the bounty that {handed.poster} signed")
 
 
 def _require_usable(chain: ChainClient, handed: HandOver, page: ChallengePage, since: BlockNumber) -> None:

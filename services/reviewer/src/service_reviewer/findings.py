@@ -11,13 +11,13 @@ from time import time
 from typing import Annotated, Final
 
 from bounty_protocol.chain.hub_constants import MAX_DECIMALS
-from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.errors import Issue, ServiceError, shown_issues
 from bounty_protocol.readiness import VERSION
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import Note
-from bounty_protocol.types import MAX_INT64, TokenAmount, UnixSeconds
+from bounty_protocol.types import MAX_INT64, UnixSeconds
 from bounty_protocol.wire.publication import PageFindings
 from service_common.log import get_logger
 
@@ -88,22 +88,22 @@ def _frames(failure: str) -> list[str]:
     return [line.strip() for line in failure.splitlines() if _FRAME.fullmatch(line)]
 
 
-_SMALL: Final = Material(
-    ChallengePage(
-        version=1,
-        title="A title",
-        summary="A summary.",
-        escrow_amount=TokenAmount(1_000_000),
-        submission_deadline=UnixSeconds(2_000_000_000),
-        judging_window_seconds=86_400,
-        acceptance_criteria=("`make test` exits with 0.",),
-        deliverables=("A patch.",),
-        language=None,
-        contact=None,
-        tags=(),
-        body="# Challenge\n\nFix it.\n",
-    ),
-    b"",
-    UnixSeconds(1_900_000_000),
-)
+_PAGE: Final = b"""---
+version: 1
+title: A title
+summary: A summary.
+escrow_amount: 1000000
+submission_deadline: 2000000000
+judging_window_seconds: 86400
+acceptance_criteria:
+  - "`make test` exits with 0."
+deliverables:
+  - A patch.
+---
+
+# Challenge
+
+Fix it.
+"""
+_SMALL: Final = Material(parse_challenge(_PAGE), _PAGE, UnixSeconds(1_900_000_000))
 """The page of the readiness check."""

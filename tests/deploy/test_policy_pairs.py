@@ -1,0 +1,153 @@
+"""Every pair of pods, by the rendered policies: what the service needs is let through, and nothing else."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kustomization.policies import Elsewhere, Pod, Policies, PolicyError, pods
+from kustomization.render import Object, render
+
+from .conftest import REPOSITORY
+from .manifests import OVERLAYS
+from .test_agents import with_agents
+from .test_network_policies import POSTGRES, PUBLIC, REDIS, edges_of_code
+
+COMPLETE = render(REPOSITORY / "tests/deploy/complete")
+DATASTORES = {"postgresql": (POSTGRES, 5432), "valkey": (REDIS, 6379), "database": (POSTGRES, 5432)}
+ENTRANCE = Elsewhere("entrance", {"bounty-escrow-entrance": "true"})
+MONITORING = Elsewhere("monitoring", {"kubernetes.io/metadata.name": "monitoring"})
+OPERATOR = Elsewhere("operator", {"kubernetes.io/metadata.name": "cnpg-system"})
+NEIGHBOUR = Elsewhere("neighbour", {"kubernetes.io/metadata.name": "neighbour"})
+OWN_SERVED = {"postgresql", "valkey", "database", "mcp"}
+"""Without a port for probes and metrics of their own."""
+SEVERAL_INSTANCES = {"database"}
+SILENT = {"web", "reviewer", "restore-test", "mcp"}
+"""What reads or judges what anyone sends, and the restored copy: no datastore of the deployment."""
+
+
+def needed(overlay: str, every: list[Pod]) -> set[tuple[str, str, int]]:
+    """By what each process is told, as in test_network_policies."""
+    names = {each.name for each in every}
+    found = {(source, goal, 8080) for source, goal in edges_of_code(overlay) if goal in {"api", "delivery", "reviewer"}}
+    for name, (store, port) in DATASTORES.items():
+        if name in names:
+            found |= {(source, name, port) for source, goal in edges_of_code(overlay) if goal == store}
+    if "mcp" in names:
+        found.add(("mcp", "api", 8080))
+    return found | {(one, one, port) for one in names & SEVERAL_INSTANCES for port in (5432, 8000)}
+
+
+def opened(objects: list[Object]) -> Iterator[tuple[str, str, int]]:
+    """Each pair that is let through, with the port; every port of any pod is tried at each."""
+    policies, every = Policies(objects), pods(objects)
+    ports = {port for each in every for port in each.ports}
+    for source in every:
+        for target in every:
+            yield from ((source.name, target.name, port) for port in ports if policies.open(source, target, port))
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_pairs__of_pods_of_an_overlay__are_let_through_where_one_needs_the_other_and_refused_elsewhere(
+    overlay: str,
+) -> None:
+    every = pods(OVERLAYS[overlay])
+    assert len(every) >= 14
+    assert set(opened(OVERLAYS[overlay])) == needed(overlay, every)
+
+
+def test_pairs__with_a_database_of_the_operator_and_the_agents__are_the_same_and_theirs(tmp_path: Path) -> None:
+    for overlay, objects in (("mainnet", COMPLETE), ("staging", with_agents(tmp_path, "staging", "ingress"))):
+        every = pods(objects)
+        assert {"mcp"} <= {each.name for each in every}
+        assert set(opened(objects)) == needed(overlay, every)
+
+
+@pytest.mark.parametrize("objects", [OVERLAYS["staging"], COMPLETE], ids=["staging", "complete"])
+def test_datastores__of_the_cluster__are_not_reached_by_what_reads_what_anyone_sends(objects: list[Object]) -> None:
+    reached = {(source, target) for source, target, _ in opened(objects) if source != target}
+    stores = {target for _, target in reached} & set(DATASTORES)
+    assert stores
+    assert not {source for source, target in reached if target in stores} & SILENT
+    assert ("api", "postgresql") in reached or ("api", "database") in reached
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_pods__of_other_namespaces__reach_what_serves_people_and_the_metrics_alone(overlay: str) -> None:
+    policies, every = Policies(OVERLAYS[overlay]), pods(OVERLAYS[overlay])
+    tried = [(each, port) for each in every for port in (8080, 9090, 5432, 6379)]
+    assert {(each.name, port) for each, port in tried if policies.open(ENTRANCE, each, port)} == {
+        ("api", 8080),
+        ("web", 8080),
+    }
+    assert {(each.name, port) for each, port in tried if policies.open(MONITORING, each, port)} == {
+        (each.name, 9090) for each in every if each.name not in OWN_SERVED
+    }
+    assert not [each for each, port in tried if policies.open(NEIGHBOUR, each, port)]
+    assert not [each for each in every for port in (80, 443, 8080, 9090) if policies.open(each, NEIGHBOUR, port)]
+
+
+def test_database__of_the_operator__is_reached_by_it_and_its_monitoring() -> None:
+    policies = Policies(COMPLETE)
+    (database,) = [each for each in pods(COMPLETE) if each.name == "database"]
+    open_to = {each.name: {p for p in database.ports if policies.open(each, database, p)} for each in
+               (OPERATOR, MONITORING, ENTRANCE, NEIGHBOUR)}  # fmt: skip
+    assert open_to == {"operator": {5432, 8000}, "monitoring": {9187}, "entrance": set(), "neighbour": set()}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_addresses__outside__are_reached_by_those_that_need_them(overlay: str) -> None:
+    policies, every = Policies(OVERLAYS[overlay]), pods(OVERLAYS[overlay])
+    public = {each.name for each in every if policies.reaches(each, "1.1.1.1", 443)}
+    assert public == {source for source, goal in edges_of_code(overlay) if goal == PUBLIC} | {"web"}
+    assert not [each for each in every if policies.reaches(each, "1.1.1.1", 80)]
+    assert not [each for each in every if policies.reaches(each, "192.168.0.1", 443)]
+
+
+SOURCE = Pod("one", {"app": "one"}, frozenset())
+TARGET = Pod("other", {"app": "other"}, frozenset({80}))
+
+
+def policy(selector: Object, direction: str, **rules: list[Object]) -> Object:
+    spec = {"podSelector": selector, "policyTypes": [direction], **rules}
+    return {"kind": "NetworkPolicy", "metadata": {"name": "one", "namespace": "own"}, "spec": spec}
+
+
+EIGHTY = [{"protocol": "TCP", "port": 80}]
+OTHER = {"podSelector": {"matchLabels": {"app": "other"}}}
+IN_OWN = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "own"}}}
+BLOCK = {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"]}}
+
+
+@pytest.mark.parametrize(
+    ("rules", "through"),
+    [
+        ([policy({}, "Egress")], False),
+        ([policy({}, "Ingress")], False),
+        ([policy({"matchLabels": {"app": "third"}}, "Egress")], True),
+        ([policy({}, "Egress", egress=[{"to": [OTHER], "ports": EIGHTY}])], True),
+        ([policy({}, "Egress", egress=[{"to": [OTHER]}])], True),
+        ([policy({}, "Egress", egress=[{"ports": EIGHTY}])], True),
+        ([policy({}, "Egress", egress=[{"to": [OTHER], "ports": [{"protocol": "UDP", "port": 80}]}])], False),
+        ([policy({}, "Egress", egress=[{"to": [OTHER], "ports": [{"protocol": "TCP", "port": 81}]}])], False),
+        ([policy({}, "Egress", egress=[{"to": [IN_OWN], "ports": EIGHTY}])], True),
+        ([policy({}, "Egress", egress=[{"to": [BLOCK], "ports": EIGHTY}])], False),
+        ([policy({}, "Egress", egress=[{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}], "ports": EIGHTY}])], True),
+        ([policy({}, "Egress"), policy({}, "Egress", egress=[{"to": [OTHER]}])], True),
+        ([policy({}, "Ingress", ingress=[{"from": [OTHER]}])], False),
+    ],
+)
+def test_policies__of_kubernetes__add_up_and_both_sides_have_to_agree(rules: list[Object], through: bool) -> None:
+    assert Policies(rules).open(SOURCE, TARGET, 80) is through
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        policy({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, "Egress"),
+        policy({}, "Egress", egress=[{"ports": [{"protocol": "TCP", "port": 80, "endPort": 90}]}]),
+        policy({}, "Egress", egress=[{"ports": [{"protocol": "TCP", "port": "http"}]}]),
+    ],
+)
+def test_policy__with_what_is_not_evaluated__is_an_error_and_no_answer(rule: Object) -> None:
+    with pytest.raises(PolicyError):
+        Policies([rule]).open(SOURCE, TARGET, 80)
