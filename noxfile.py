@@ -186,7 +186,9 @@ def cli(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The documents as a site in .local/site, and what its search finds; open index.html there."""
+    make(session, TESTS)
     make(session, DOCS)
+    run(session, TESTS, "python", "tools/reference.py")
     shutil.rmtree(LOCAL / "site", ignore_errors=True)
     options = ["-q", "-W", "--keep-going", "-b", "html", "-c", "docs", "-d", ".local/site-cache"]
     run(session, DOCS, "sphinx-build", *options, ".", ".local/site")

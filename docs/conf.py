@@ -13,8 +13,10 @@ from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 TOP = Path(__file__).parents[1]
-LISTS = {"docs/README": 1, "docs/adr/README": 0}
-"""The pages whose links are the navigation, and the first of their parts that has some."""
+LISTS = {"docs/README", "docs/adr/README", "docs/reference/typescript/README"}
+"""The pages whose links are the navigation."""
+REFERENCES = ["rest", "python", "typescript/README", "hub"]
+"""What tools/reference.py makes of code into docs/reference, at the end of the part Build."""
 
 project = "Bounty Escrow Service"
 html_title = project
@@ -50,11 +52,14 @@ def add_navigation(_: Sphinx, docname: str, source: list[str]) -> None:
     if docname not in LISTS:
         return
     folder = PurePosixPath("/", docname).parent
-    for part in re.split(r"(?m)^## ", source[0])[LISTS[docname] :]:
+    for part in re.split(r"(?m)^## ", source[0]):
         caption, _, text = part.partition("\n")
-        named = f":caption: {caption}\n" if LISTS[docname] else ""
-        pages = (resolved(folder / link) for link in re.findall(r"\]\(([^):#]+\.md)\)", text))
-        source[0] += "\n\n```{toctree}\n:hidden:\n" + named + "\n".join(pages) + "\n```\n"
+        named = f":caption: {caption}\n" if docname == root_doc else ""
+        pages = [resolved(folder / link) for link in re.findall(r"\]\(([^):#]+\.md)\)", text)]
+        if caption == "Build":
+            pages += [f"/docs/reference/{name}" for name in REFERENCES]
+        if pages:
+            source[0] += "\n\n```{toctree}\n:hidden:\n" + named + "\n".join(pages) + "\n```\n"
 
 
 def resolved(path: PurePosixPath) -> str:

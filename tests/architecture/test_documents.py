@@ -9,7 +9,9 @@ from service_cli.main import COMMANDS
 from service_common.db import hub_index
 
 TOP = Path(__file__).parents[2]
-DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").rglob("*.md"))]
+MADE = TOP / "docs/reference"
+"""What the site's session makes of code, and checks itself."""
+DOCUMENTS = [path for path in sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md")]) if MADE not in path.parents]
 SESSIONS = set(re.findall(r"@nox\.session[^\n]*\ndef (\w+)\(", (TOP / "noxfile.py").read_text()))
 WITHOUT_A_TABLE = {"Deployed", "OwnershipTransferStarted", "OwnershipTransferred"}
 """Nothing reads these events: only their raw logs are kept."""

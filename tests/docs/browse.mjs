@@ -18,7 +18,7 @@ try {
   await page.waitForSelector("#search-results li a", { timeout: 20_000 });
   const results = await page.$$eval("#search-results li a", (links) => links.map((link) => link.href));
   if (process.env.PICTURE) await page.screenshot({ path: process.env.PICTURE });
-  await Promise.all([page.waitForNavigation(), page.click("#search-results li a")]);
+  await Promise.all([page.waitForNavigation(), page.$eval("#search-results li a", (link) => link.click())]);
   console.log(JSON.stringify({ requests, first, results, opened: await heading() }));
 } finally {
   await browser.close();
