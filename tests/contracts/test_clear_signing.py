@@ -28,7 +28,7 @@ def test_call__with_an_argument_that_is_not_decided_about__is_refused() -> None:
 
 def test_call__that_the_words_do_not_name__is_refused() -> None:
     added = {"type": "function", "name": "drain", "stateMutability": "nonpayable", "inputs": [], "outputs": []}
-    with pytest.raises(SystemExit, match="other functions"):
+    with pytest.raises(SystemExit, match="do not name the same functions: drain"):
         descriptors([*ABI, added], [])
 
 

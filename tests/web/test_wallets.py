@@ -79,6 +79,7 @@ def test_sponsor__that_the_operator_names__is_passed_on_with_its_acts(pages: Pag
         ("SERVICE_PAYMASTER_URL", "https://user:secret@pay.example/"),
         ("SERVICE_PAYMASTER_URL", "https://pay.example/" + "a" * 500),
         ("SERVICE_PAYMASTER_CONTEXT", "[]"),
+        ("SERVICE_PAYMASTER_CONTEXT", '{"token": "0x12"}'),
         ("SERVICE_PAYMASTER_CONTEXT", '{"a": "' + "a" * 1_000 + '"}'),
         ("SERVICE_PAYMASTER_ACTS", "claim,steal"),
         ("SERVICE_RATE_FEED", "0x12"),

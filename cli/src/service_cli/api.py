@@ -6,6 +6,7 @@ Answers are bounded in length and time and must have the shape of the route.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -34,6 +35,7 @@ if TYPE_CHECKING:  # public reads need none of it, and start in half the time wi
     from service_cli.config.settings import Settings
 
 
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -371,7 +373,11 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
     from bounty_protocol.wire.reading import read
 
     try:
-        error = read(Error, read_object(data)).error
+        answer = read_object(data)
+        body = answer.get("error")
+        if isinstance(body, dict) and _MOMENT.fullmatch(str(body.get("retry_not_before"))) is None:
+            body.pop("retry_not_before", None)  # a time that is none hides no error
+        error = read(Error, answer).error
     except (ValueError, RecursionError):
         return peer.malformed(f" answered {status} without an error envelope: it may be another program, or a proxy.")
     issues = [

@@ -29,9 +29,12 @@ const FIRST_FAILURE = 400;
 const NAME = /^[\x21-\x7e]{1,8194}$/;
 const HASH = /^0x[0-9a-f]{64}$/;
 
-/** The name of a step's batch, the same in each browser; one that failed for good is followed by the next number. */
-export function batchName(chainId: number, account: Address, step: string, number: number): Hex {
-  return keccak256(stringToHex(`bounty-escrow ${chainId} ${account} ${step} ${number}`));
+/**
+ * The name of a step's batch. By a number it is the same in each browser, and one that failed for good is followed by the
+ * next number; by an attempt's id it is that attempt's own.
+ */
+export function batchName(chainId: number, account: Address, step: string, which: number | string): Hex {
+  return keccak256(stringToHex(`bounty-escrow ${chainId} ${account} ${step} ${which}`));
 }
 
 /** What a wallet can do for an account on a chain; one that does not say so in time can do nothing of it. */
@@ -79,7 +82,7 @@ export async function sendBatch(
     id,
     chainId: `0x${chainId.toString(16)}`,
     from: account,
-    atomicRequired: true,
+    atomicRequired: calls.length > 1,
     calls: calls.map(({ to, data }) => ({ to, data, value: "0x0" })),
     ...(sponsor && { capabilities: { paymasterService: { url: sponsor.url, context: sponsor.context } } }),
   };

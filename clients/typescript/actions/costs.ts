@@ -40,7 +40,7 @@ export async function feeText(context: Context, calls: readonly Call[]): Promise
 /** A sentence where the account has no ether to pay with. */
 export async function withoutEther({ node, account, settings }: Context): Promise<string | undefined> {
   try {
-    if ((await node.balance(account)) > 0n) return undefined;
+    if ((await node.balance(account)) > 0n || (await node.isContract(account))) return undefined;
   } catch {
     return undefined;
   }

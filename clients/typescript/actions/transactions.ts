@@ -43,10 +43,17 @@ interface Attempt {
   readonly data: Hex;
   readonly fromBlock: bigint;
   readonly hash?: Hex;
-  /** What the calls are named by, where the wallet was asked to do them as one. */
+  /** What the calls are named by, where the wallet was asked to do them as one, or to have them paid for. */
   readonly batch?: string;
+  /** Whether a batch has the call before, too; one that an earlier version of the page kept has. */
+  readonly isTogether?: boolean;
   /** Of the account that sent it, once the node has shown it: another transaction with it takes this one's place. */
   readonly nonce?: bigint;
+}
+
+/** What an attempt is written down with before the wallet is asked. */
+interface Begun extends Attempt {
+  readonly id: string;
 }
 
 const POLL_MILLISECONDS = 1_000;
@@ -54,6 +61,8 @@ const POLL_MILLISECONDS = 1_000;
 const SEARCH_EVERY = 3;
 /** After so many polls without a receipt the node is asked whether it knows the transaction at all. */
 const DOUBT_AFTER = 10;
+/** After so many polls a batch that the wallet neither finishes nor gives up may be sent in another way. */
+const PATIENCE = 60;
 /** Why a person is asked again. */
 const UNKNOWN = "An earlier attempt was begun here and is not on the chain. Look into the wallet: cancel it there first.";
 const REPLACED =
@@ -65,6 +74,9 @@ const NOT_HAD =
   "An earlier attempt was begun here. The wallet says that it knows nothing of it, and it is not on the chain. Look into " +
   "the wallet: cancel it there first.";
 const FAILED = "The wallet says that the earlier attempt failed, and changed nothing.";
+const LOST = "The wallet's node does not know this transaction. If the wallet does not either, ";
+const LATE =
+  "Nothing shows yet that it was done, and whoever was to pay for it may have let it lapse. It may still happen, and counts once. ";
 /** So many batches of one step may fail. */
 const MOST_BATCHES = 16;
 
@@ -101,9 +113,10 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
   return kept.hash === undefined ? UNKNOWN : outcome(context, stage, step, kept);
 }
 
-/** Whether a step was begun as a batch, and nothing shows how it ended. */
+/** Whether a step was begun together with the call before it, and nothing shows how it ended. */
 export async function isBatchBegun({ journal }: Context, name: string): Promise<boolean> {
-  return (await journal.get<Attempt>(name))?.batch !== undefined;
+  const kept = await journal.get<Attempt>(name);
+  return kept?.batch !== undefined && kept.isTogether !== false;
 }
 
 /** Has it sent, for the reason given where it was begun before; returns why it may be sent again where it came to nothing. */
@@ -117,6 +130,7 @@ async function sent(
   stage.say("The transaction is tried on the wallet's node, without sending it.");
   if (step.before === undefined) await node.simulate(account, step.call);
   else await node.simulateTogether(account, callsOf(step));
+  const earlier = again === undefined ? undefined : await journal.get<Attempt>(step.name);
   const offered = await sponsorOf(context, step.act);
   const ordinary = isPrepared ? [SAVE] : (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
   const facts = [...factsOf(context, step, again), ...(await feeFacts(context, step, offered))];
@@ -125,7 +139,15 @@ async function sent(
   const pressed = await stage.confirm(step.title, facts, ...buttons);
   await wallet.requireReady();
   const sponsor = pressed === SPONSORED ? offered : undefined;
-  const begun: Attempt = { id: crypto.randomUUID(), data: step.call.data, fromBlock: await node.getBlockNumber() };
+  const fromBlock = earlier?.fromBlock ?? (await node.getBlockNumber());
+  if (earlier !== undefined) {
+    const found = await node.find(step.expected, fromBlock); // it may have happened while its facts were read
+    if (found !== undefined) {
+      await journal.remove(step.name);
+      return found;
+    }
+  }
+  const begun: Begun = { id: crypto.randomUUID(), data: step.call.data, fromBlock };
   const isBatch = sponsor !== undefined || (pressed !== SAVE && step.before !== undefined);
   const attempt = isBatch ? await asBatch(context, step, begun) : begun;
   await journal.put(step.name, attempt);
@@ -138,13 +160,13 @@ async function sent(
   try {
     return await outcome(context, stage, step, await stage.until(() => sending));
   } catch (error) {
-    const told = sponsor && attempt.batch ? await wallet.batchStatus(attempt.batch) : undefined;
-    const why = sponsor && refusal(sponsor, error, told);
-    if (why !== undefined) {
-      await journal.remove(step.name);
-      return why;
+    if (sponsor !== undefined && attempt.batch !== undefined) {
+      const why = refusal(sponsor, error, await wallet.batchStatus(attempt.batch), step.before !== undefined);
+      if (why !== undefined) return (await node.find(step.expected, fromBlock)) ?? why; // the attempt stays written down
     }
-    if (error instanceof ServiceError && NOTHING_BEGUN.has(error.code)) await journal.remove(step.name);
+    if (error instanceof ServiceError && NOTHING_BEGUN.has(error.code)) {
+      await (earlier === undefined ? journal.remove(step.name) : journal.put(step.name, earlier));
+    }
     throw error;
   }
 }
@@ -163,13 +185,18 @@ async function handOver(context: Context, step: Step, attempt: Attempt, sponsor?
 }
 
 /**
- * The attempt under the first name of which the wallet does not say that it failed: one that it has already happens once,
- * whoever asks for it again, in this browser or in another one.
+ * The attempt with its name. A call that the Hub takes once, or that may be repeated, has a name of its own. Calls that
+ * pay again when they are done again have the first name of which the wallet does not say that it failed: one that it
+ * has already happens once, whoever asks for it again, in this browser or in another one.
  */
-async function asBatch({ settings, wallet, account }: Context, step: Step, attempt: Attempt): Promise<Attempt> {
+async function asBatch({ settings, wallet, account }: Context, step: Step, attempt: Begun): Promise<Attempt> {
+  const { chainId } = settings.deployment;
+  if (step.before === undefined) {
+    return { ...attempt, batch: batchName(chainId, account, step.name, attempt.id), isTogether: false };
+  }
   for (let number = 0; number < MOST_BATCHES; number += 1) {
-    const batch = batchName(settings.deployment.chainId, account, step.name, number);
-    if ((await wallet.batchStatus(batch))?.state !== "failed") return { ...attempt, batch };
+    const batch = batchName(chainId, account, step.name, number);
+    if ((await wallet.batchStatus(batch))?.state !== "failed") return { ...attempt, batch, isTogether: true };
   }
   throw new ServiceError("batch_refused", "The wallet has failed to do these calls as one too often.");
 }
@@ -204,15 +231,18 @@ async function polled(
   let hash = attempt.hash?.length === HASH_LETTERS ? attempt.hash : undefined; // what else a Safe's wallet names it by
   const doubted = hash === undefined ? undefined : doubtsAbout(context, step, attempt, hash);
   let isGivenUp = false;
+  const giveUp = () => (isGivenUp = true);
   for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
     if (attempt.batch !== undefined && hash === undefined) {
       const told = await context.wallet.batchStatus(attempt.batch);
       if (told?.state === "done") hash = told.hash;
       if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
-      if (told?.state === "unknown" && poll > DOUBT_AFTER) offerAgain(stage, () => (isGivenUp = true));
+      if (told?.state === "unknown" && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
+    if (attempt.batch !== undefined && step.before === undefined && poll === PATIENCE) offerAgain(stage, giveUp, LATE);
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
-    let found = receipt === undefined ? undefined : node.among(receipt.logs, step.expected);
+    const isLater = receipt !== undefined && receipt.blockNumber >= fromBlock;
+    let found = isLater ? node.among(receipt.logs, step.expected) : undefined;
     if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(node.find(step.expected, fromBlock));
     if (found !== undefined) return found;
     if (receipt?.succeeded === false) {
@@ -224,7 +254,7 @@ async function polled(
     if (doubted !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
       const doubt = await tolerated(doubted());
       if (doubt === "replaced") return REPLACED;
-      if (doubt === "unknown" && poll > DOUBT_AFTER) offerAgain(stage, () => (isGivenUp = true));
+      if (doubt === "unknown" && poll > DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
   }
@@ -269,9 +299,8 @@ function doubtsAbout(
   };
 }
 
-/** A way on where a node lost a transaction, or never passed it on. */
-function offerAgain(stage: Stage, pressed: () => void): void {
-  const text = "The wallet's node does not know this transaction. If the wallet does not either, ";
+/** A way on where a node or a wallet lost a transaction, or never passed it on. */
+function offerAgain(stage: Stage, pressed: () => void, text: string): void {
   const again = button("Have it sent again", () => {
     pressed();
     stage.show(); // at once: the wait itself ends with its next poll

@@ -1,5 +1,7 @@
 """``guardian:judgeable``: what waits for a Guardian, what it has not opened yet, and what it owes a Poster."""
 
+import json
+
 import pytest
 
 from tests.cli.api_twin import ApiTwin
@@ -67,9 +69,14 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
     assert "replaced" not in again.last
     kept = guardian.home / "state/service-cli" / f"{api.ledger.node.chain_id}-{api.ledger.hub.hub.address}"
     name = f"verdict-{judged.bounty}-{address}"
+    (kept / f"{name}-0x{'12' * 32}").mkdir()
+    assert "replaced" not in guardian.run(*words).last  # begun here, and never signed
+    signed = {"nonce": 1, "from_block": 1, "data": "0x", "fee_cap": "1", "fee_tip": "1", "raws": []}
+    journal = json.dumps({"verdict_transaction": signed})
     (kept / f"{name}-{own['report_commitment']}").mkdir()
+    (kept / f"{name}-{own['report_commitment']}/journal.json").write_text(journal)
     assert "replaced" not in guardian.run(*words).last  # it is the one that this machine recorded
-    (kept / f"{name}-{own['report_commitment']}").rename(kept / f"{name}-0x{'12' * 32}")
+    (kept / f"{name}-{own['report_commitment']}").rename(kept / f"{name}-0x{'34' * 32}")
     stolen = guardian.run(*words)
     assert stolen.last["replaced"] is True
     assert "your Verdict was replaced" in stolen.words

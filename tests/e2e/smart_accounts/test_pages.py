@@ -206,7 +206,7 @@ def test_paymaster__that_does_not_pay__leaves_the_ordinary_transaction(market: M
     assert "Ether of this account\nnone, so that it cannot pay." in shown
     with behaving(market, behaviour):
         page.press(SPONSORED)
-        shown = page.wait("did not pay for it, and nothing was sent")
+        shown = page.wait("did not pay for it: the wallet has begun nothing")
     assert f"Before you send\n{market.paymaster.url.split('//')[1].split('/')[0]} did not pay" in shown
     assert "The wallet says: " in shown
     node.fund(address)
@@ -245,4 +245,39 @@ def test_wallet__that_pays_itself_although_it_was_to_be_paid_for__is_seen(market
     page.wallet(drops_sponsors=True)
     page.press(SPONSORED)
     assert "This account itself paid the network's fee." in page.wait("Recorded in transaction")
+    closed(page)
+
+
+def recorded(market: Market, page: Page) -> str:
+    """A sign of life that somebody else pays for; its transaction."""
+    page.press("Show that you are there")
+    page.wait("Record that you are there")
+    page.press(SPONSORED)
+    (sent,) = re.findall(r"Recorded in transaction (0x[0-9a-f]{64})", page.wait("Recorded in transaction"))
+    return str(sent)
+
+
+def test_step__that_is_done_again__is_sent_again(market: Market) -> None:
+    page = market.opened(market.person("guardian-3"), "/guardians")
+    first = recorded(market, page)
+    market.cast.wait_for(market.cast.chain_time() + 2)
+    assert recorded(market, page) != first
+    assert [each["method"] for each in page.asked()] == ["wallet_sendCalls"] * 2
+    closed(page)
+
+
+def test_operation__whose_answer_was_lost__is_found_on_the_chain_and_not_sent_again(market: Market) -> None:
+    """The wallet says that it knows nothing of it, and the bundler has it."""
+    page = market.opened(market.person("guardian-3"), "/guardians")
+    page.press("Show that you are there")
+    page.wait("Record that you are there")
+    page.wallet(forgets=True)
+    page.press(SPONSORED)
+    shown = page.do("wait_any", texts=["Recorded in transaction", "did not pay for it: the wallet has begun nothing"])
+    if "Recorded in transaction" not in shown:
+        market.cast.wait_for(market.cast.chain_time() + 3)
+        market.cast.stack.anvil.fund(market.cast.address("guardian-3"))
+        page.press(SEND)
+        page.wait("Recorded in transaction")
+    assert [each["method"] for each in page.asked()] == ["wallet_sendCalls"]
     closed(page)

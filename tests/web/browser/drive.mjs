@@ -95,9 +95,13 @@ async function sentAsOne(wallet, batch) {
   const known = batches.get(wallet.account.address) ?? new Map();
   batches.set(wallet.account.address, known);
   if (known.has(id)) throw { code: 5720, message: 'Duplicate ID' };
-  if (wallet.cannot_batch || !atomicRequired) throw { code: 5760, message: 'Atomicity not supported' };
+  if (wallet.cannot_batch || (calls.length > 1 && !atomicRequired)) throw { code: 5760, message: 'Atomicity not supported' };
   if (wallet.fails_batches) return known.set(id, undefined) && { id };
-  if (wallet.bundlerUrl !== undefined) return known.set(id, await sendOperation(viem, wallet, batch)) && { id };
+  if (wallet.bundlerUrl !== undefined) {
+    const hash = await sendOperation(viem, wallet, batch);
+    if (wallet.forgets) throw { code: -32603, message: 'The connection was lost.' };
+    return known.set(id, hash) && { id };
+  }
   const packed = calls.map(({ to, data }) =>
     viem.encodePacked(['uint8', 'address', 'uint256', 'uint256', 'bytes'], [0, to, 0n, BigInt(viem.size(data)), data]),
   );

@@ -20,7 +20,7 @@ from bounty_protocol.chain.events import Log
 from bounty_protocol.crypto.beacon_info import BeaconInfo, parse_beacon_key
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
+from bounty_protocol.types import MAX_INT64, Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 from bounty_protocol.wire.reading import read
 from bounty_protocol.wire.values import HexData
 
@@ -86,11 +86,13 @@ def chain_to_json(chain: ChainEvidence) -> dict[str, object]:
 def chain_from_json(value: object) -> ChainEvidence:
     """The evidence of ``chain.json``; ``ValueError`` for anything that ``chain_to_json`` does not make."""
     file = read(_ChainFile, value)
+    if not all(0 <= number <= MAX_INT64 for number in (file.chain_id, *(log.log_index for log in file.logs))):
+        raise ValueError("not a whole number")
     if not {each.function for each in file.reads} <= VIEWS:
         raise ValueError("not a view that an audit reads")
     beacon = file.beacon
     if beacon is not None:
-        if beacon.period_seconds < 1:
+        if not 1 <= beacon.period_seconds <= MAX_INT64:
             raise ValueError("not a period")
         beacon = replace(beacon, public_key=parse_beacon_key(beacon.public_key))
     hub = file.hub_address

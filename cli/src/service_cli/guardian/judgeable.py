@@ -8,10 +8,11 @@ from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.bounty.listing import require_deployment
-from service_cli.chain.journal import journals_below, was_opened
+from service_cli.chain.journal import was_opened
 from service_cli.config.settings import Settings
 from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.guardian.events import REPLACED, IndexedVerdict, JudgeableBounty, JudgeableSubmission, OwedDelivery
+from service_cli.guardian.verdict import recorded_here
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import About, moment
 
@@ -167,8 +168,7 @@ def _print_bounty(
     own = verdicts[0] if verdicts else None
     now = time if isinstance(time, int) else None
     reveal_at = UnixSeconds(_whole(bounty, "reveal_at"))
-    names = ("verdict", str(bounty_id), guardian)
-    here = {report for *_, report in journals_below(settings.chain_id, hub, *names)}
+    here = recorded_here(settings.chain_id, hub, bounty_id, guardian)
     replaced = True if own is not None and here and own.report_commitment not in here else None
     shown = emit(JudgeableBounty(bounty_id, reveal_at, deadline, work, unopened, own, replaced), lambda: About(now=now))
     until = "an unknown time" if now is None else moment(deadline, now)

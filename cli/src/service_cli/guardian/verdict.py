@@ -35,6 +35,7 @@ from bounty_protocol.types import (
     BlockNumber,
     BountyId,
     Bytes32,
+    ChainId,
     UnixSeconds,
     Wei,
     to_bytes,
@@ -43,8 +44,8 @@ from bounty_protocol.types import (
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent, ended_as
-from service_cli.chain.journal import Journal, JournalEntry, journals_below, was_opened
-from service_cli.chain.outside import ExternalSigner
+from service_cli.chain.journal import Journal, JournalEntry, journals_below, open_journal, was_opened
+from service_cli.chain.outside import GIVEN, ExternalSigner, Given
 from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already, prepare
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
@@ -215,7 +216,10 @@ def prepare_verdict(
             journal.note(RECORDED, anchored)
         return _finish(later, verdict, anchored)
 
-    return prepare(session.chain, session.account, [verdict.call()], verdict.expected(), read)
+    prepared = prepare(session.chain, session.account, [verdict.call()], verdict.expected(), read)
+    with _journal(session, verdict) as journal:
+        journal.note(GIVEN, Given(prepared.calls[0].data, prepared.from_block))
+    return prepared
 
 
 def kind_of(meant: Meant) -> VerdictKind:
@@ -258,6 +262,7 @@ def _recorded_or_published(
     _require_judging(chain, bounty_id)
     if not options.replace:
         _refuse_second(chain, bounty_id, session.account)
+        _refuse_beside_given(session, verdict)
     require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
     simulate(chain, session.account, verdict.call())
     if isinstance(session.signer, LocalSigner):
@@ -275,6 +280,31 @@ def _earlier_nonces(session: ApiSession[Signer], verdict: Verdict) -> Iterator[i
         if report != verdict.report_commitment:
             with session.journal(*names, report) as journal:
                 yield _STEP.last_nonce(journal)
+
+
+def _refuse_beside_given(session: ApiSession[Signer], verdict: Verdict) -> None:
+    """Refuse another Verdict while one that was given to another program may still be recorded: the last one counts."""
+    chain, names = session.chain, ("verdict", str(verdict.bounty_id), session.account)
+    for *_, report in journals_below(chain.chain_id, chain.hub.address, *names):
+        if report == verdict.report_commitment:
+            continue
+        with session.journal(*names, report) as journal:
+            is_outstanding = journal.get(GIVEN) is not None and journal.get(RECORDED) is None
+        if is_outstanding:
+            message = "The call of another Verdict of yours was given out before, and may still be sent."
+            next_action = "Wait until it is recorded, or replace it on purpose: of two, the last one counts."
+            raise CommandRefused("verdict_already_recorded", message, next_action=next_action)
+
+
+def recorded_here(chain_id: ChainId, hub: Address, bounty_id: BountyId, guardian: Address) -> frozenset[str]:
+    """The reasons of each Verdict on a bounty that this machine recorded, or signed."""
+    names = ("verdict", str(bounty_id), guardian)
+    found = set()
+    for *_, report in journals_below(chain_id, hub, *names):
+        with open_journal(chain_id, hub, *names, report) as journal:
+            if journal.get(RECORDED) is not None or _STEP.was_attempted(journal):
+                found.add(report)
+    return frozenset(found)
 
 
 def require_recordable(session: ApiSession[Signer], bounty_id: BountyId, named: Named, *, replace: bool) -> None:

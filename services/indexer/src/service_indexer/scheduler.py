@@ -104,6 +104,6 @@ def _stand_by(standby: Standby, redis: Redis) -> None:
         try:
             with no_fork_during():
                 standby.look(redis)
-        except RedisError as error:
+        except Exception as error:  # noqa: BLE001  # a thread that ended would leave the worker ready and not standing by
             log.warning("cannot stand by", reason=type(error).__name__)
         pause.wait(STANDBY_SECONDS)

@@ -76,9 +76,12 @@ def _parse_context(text: str) -> dict[str, object]:
     if len(text) > MAX_CONTEXT:
         raise ValueError(f"a JSON object of at most {MAX_CONTEXT} characters")
     try:
-        return read_object(text.encode())
+        context = read_object(text.encode())
     except (ValueError, RecursionError):
         raise ValueError("a JSON object") from None
+    if "token" in context:
+        raise ValueError("a JSON object without a token, in which people would pay the fee themselves")
+    return context
 
 
 def _parse_acts(text: str) -> tuple[Act, ...]:
