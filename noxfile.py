@@ -245,6 +245,13 @@ def sbom(session: nox.Session) -> None:
 
 
 @nox.session
+def advisories(session: nox.Session) -> None:
+    """Whether an advisory is known of any pin; 77 where a registry offers none to ask for."""
+    make(session, ASSURANCE)
+    hand_over(session, ASSURANCE, "-m", "tools.advisories", *session.posargs)
+
+
+@nox.session
 def images(session: nox.Session) -> None:
     """Build every image with buildah and run it as its pod does; needs root and Debian's archive."""
     make(session, TESTS)

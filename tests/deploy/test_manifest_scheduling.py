@@ -52,6 +52,19 @@ def test_pods__of_a_deployment_with_several__are_kept_on_different_nodes_where_n
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
+def test_single_pods__of_a_lost_node__start_elsewhere_after_half_a_minute_and_no_others(overlay: str) -> None:
+    """A StatefulSet's pod does not start elsewhere before its node is known to be gone."""
+    taints = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+    soon = [
+        {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+        for key, seconds in zip(taints, (30, 30), strict=True)
+    ]
+    for each, pod in workloads(overlay):
+        single = each["kind"] == "Deployment" and not several_pods(each)
+        assert pod.get("tolerations") == (soon if single else None), each["metadata"]["name"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_priority__of_the_deployment__is_of_the_service_and_what_it_waits_for(overlay: str) -> None:
     (own,) = of_kind(overlay, "PriorityClass")
     (namespace,) = of_kind(overlay, "Namespace")

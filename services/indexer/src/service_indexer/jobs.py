@@ -3,7 +3,8 @@
 ``read_ahead`` reads one range of final blocks for the follower of a copy that is far behind; losing it loses nothing.
 ``follow`` is one long-lived job: it holds the chain's lease in Redis, which only keeps the scheduler from starting a
 second one, and the chain's lock in PostgreSQL, which is what makes it the only writer. It ends on its own after
-``LEASE_JOB_SECONDS`` so that a worker can be drained, and the scheduler starts its successor.
+``LEASE_JOB_SECONDS`` so that a worker can be drained, and the scheduler starts its successor, or any worker does where
+the scheduler is away.
 """
 
 import os

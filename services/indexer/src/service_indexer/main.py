@@ -19,7 +19,7 @@ from service_common.traces.setup import start_traces
 
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.metrics import IndexCollector
-from service_indexer.scheduler import FOLLOW, run_scheduler
+from service_indexer.scheduler import FOLLOW, run_scheduler, start_standby
 from service_indexer.solvency import SolvencyCollector
 
 
@@ -69,6 +69,7 @@ def _work(config: IndexerConfig, queue: QueueName, *counters: Counter) -> None:
         "chain": lambda: config.chain.check(rpc),
     }
     serve_internal_port(config.internal_port, checks)
+    start_standby(config, queue)
     run_worker([queue], connect(config.redis_url, answer_seconds=None), counters, in_steps={FOLLOW})
 
 

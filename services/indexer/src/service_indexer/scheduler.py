@@ -2,16 +2,19 @@
 without a settler that one job waits.
 
 Messages are JSON only (RQ's own cron pickles); losing Redis, this process or the worker costs seconds and no fact. A
-follower that fails is started again, after its failed job has been logged and removed.
+follower that fails is started again, after its failed job has been logged and removed. While no scheduler runs, each
+worker does the same for its own queue (``Standby``): no single process is one whose absence stops the index. Several of
+them are safe, since one job of an id is enqueued at a time, and the writer's lock is what counts.
 """
 
 import signal
 from datetime import timedelta
-from threading import Event
+from threading import Event, Thread
 from typing import Final
 
 from redis import Redis
 from redis.exceptions import RedisError
+from service_common.forking import no_fork_during
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, connect, message
 from service_common.log import get_logger
@@ -20,6 +23,10 @@ from service_indexer.config import IndexerConfig
 
 TICK_SECONDS: Final = 0.5
 SETTLE_SECONDS: Final = 5
+STANDBY_SECONDS: Final = 1.0
+STANDBY_LOOKS: Final = 2
+"""How often a worker misses the follower before it starts one: the scheduler is quicker, and a job that has just begun
+has its lease by then."""
 FOLLOW: Final = "service_indexer.jobs.follow"
 LEASE_JOB_SECONDS: Final = 300
 """How long one follower works until the next takes over."""
@@ -69,3 +76,34 @@ def ensure_settling(config: IndexerConfig, redis: Redis) -> bool:
         return False
     job_id, argument = f"settle-{chain_id}", message(chain_id=chain_id)
     return enqueue_once(redis, QueueName.SETTLE, "service_indexer.settling.settle", argument, job_id, seconds=60)
+
+
+class Standby:
+    """What a worker of a queue does where no scheduler has done it."""
+
+    def __init__(self, config: IndexerConfig, queue: QueueName) -> None:
+        self._config, self._queue, self._missed = config, queue, 0
+
+    def look(self, redis: Redis) -> bool:
+        """Enqueue what is missing; whether something was."""
+        if self._queue is QueueName.SETTLE:
+            return ensure_settling(self._config, redis)
+        self._missed = 0 if redis.exists(lease_key(self._config)) else self._missed + 1
+        return self._missed >= STANDBY_LOOKS and ensure_following(self._config, redis)
+
+
+def start_standby(config: IndexerConfig, queue: QueueName) -> None:
+    """Look from now on, in a thread that ends with the process."""
+    redis = connect(config.redis_url)
+    Thread(target=_stand_by, args=(Standby(config, queue), redis), daemon=True, name="standby").start()
+
+
+def _stand_by(standby: Standby, redis: Redis) -> None:
+    pause = Event()
+    while True:
+        try:
+            with no_fork_during():
+                standby.look(redis)
+        except RedisError as error:
+            log.warning("cannot stand by", reason=type(error).__name__)
+        pause.wait(STANDBY_SECONDS)
