@@ -47,7 +47,7 @@ ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP / "deploy/render", TOP]
 # Longest first: a few run at a time, so the order decides how long the whole takes.
 CHECKS = [
     "e2e", "api", "contracts", "indexer", "cli", "deploy", "common",
-    "types", "reviewer", "web", "agents", "docs", "delivery", "fresh", "lint", "architecture",
+    "types", "docs", "reviewer", "web", "agents", "delivery", "fresh", "lint", "architecture",
 ]  # fmt: skip
 
 
@@ -186,12 +186,7 @@ def cli(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The documents as a site in .local/site, and what its search finds; open index.html there."""
-    make(session, TESTS)
-    make(session, DOCS)
-    run(session, TESTS, "python", "tools/reference.py")
-    shutil.rmtree(LOCAL / "site", ignore_errors=True)
-    options = ["-q", "-W", "--keep-going", "-b", "html", "-c", "docs", "-d", ".local/site-cache"]
-    run(session, DOCS, "sphinx-build", *options, ".", ".local/site")
+    build_site(session)
     pytest(session, "tests/docs")
 
 
@@ -280,8 +275,8 @@ def cluster(session: nox.Session) -> None:
 @nox.session
 def release(session: nox.Session) -> None:
     """Make what a release publishes in .local/release; -- --draft for any commit; docs/release.md has the steps."""
-    make(session, TESTS)
-    run(session, TESTS, "python", "tools/release.py", *session.posargs)
+    build_site(session)
+    run(session, TESTS, "python", "tools/release.py", "--site", str(LOCAL / "site"), *session.posargs)
 
 
 @nox.session
@@ -460,6 +455,16 @@ def fetch_chain_node(session: nox.Session) -> None:
                 "npm_config_cache": f"{folder}/cache",
             }
             session.run(*toolbox, env=variables, external=True, silent=True, log=False)
+
+
+def build_site(session: nox.Session) -> None:
+    """Write the references, and make the site from nothing: a page that is gone leaves no file."""
+    make(session, TESTS)
+    make(session, DOCS)
+    run(session, TESTS, "python", "tools/reference.py")
+    shutil.rmtree(LOCAL / "site", ignore_errors=True)
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-c", "docs", "-d", ".local/site-cache"]
+    run(session, DOCS, "sphinx-build", *options, ".", ".local/site")
 
 
 def pytest(session: nox.Session, paths: str, *options: str) -> None:

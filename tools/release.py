@@ -1,16 +1,18 @@
 """``./noxw -s release``: what a release publishes, made in ``.local/release/VERSION``.
 
-    python tools/release.py [--draft] [--images FILE] [--mcp-name NAME] [--repository URL]
+    python tools/release.py [--draft] [--images FILE] [--mcp-name NAME] [--repository URL] [--site FOLDER]
 
 The wheels and sdists of the client and of the server for agents, that server's entry for the public registry where
 ``--mcp-name`` is the name under which it may be entered there, the TypeScript client's tarball for npm, the Hub's
 artifact with the standard JSON input that explorers take, the changelog's part as notes, the manifests of both overlays
-where ``--images`` names the pushed images by digest, and ``SHA256SUMS`` over all of them. The same commit makes the
+where ``--images`` names the pushed images by digest, the documents where ``--site`` names their built site, and
+``SHA256SUMS`` over all of them. The same commit makes the
 same bytes. Refused, unless ``--draft``: files that are not committed, a changelog without this version, and a commit
 that does not carry the tag ``vVERSION``.
 """
 
 import argparse
+import gzip
 import hashlib
 import json
 import os
@@ -18,6 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +46,7 @@ def main() -> int:
     )
     parser.add_argument("--mcp-name", type=_mcp_name, metavar="NAME", help="such as io.github.OWNER/bounties")
     parser.add_argument("--repository", metavar="URL", help="where the sources are, for the tarball: git+https://...")
+    parser.add_argument("--site", type=Path, metavar="FOLDER", help="the documents as ./noxw -s docs makes them")
     parser.add_argument("--to", type=Path, default=TOP / ".local/release", help="where; default .local/release")
     options = parser.parse_args()
     version = service_cli.__version__
@@ -65,6 +69,8 @@ def main() -> int:
     _make_hub(folder)
     if options.images is not None:
         _make_manifests(folder, options.images.resolve())
+    if options.site is not None:
+        pack(options.site, folder / f"documents-{version}.tar.gz")
     files = sorted(each for each in folder.iterdir())
     sums = "".join(f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.name}\n" for each in files)
     (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
@@ -123,6 +129,20 @@ def _make_hub(folder: Path) -> None:
     shutil.copyfile(artifacts / "Hub.json", folder / "hub-artifact.json")
     command = [sys.executable, "contracts/tools/build_artifacts.py", "--input-out", str(folder / "hub-input.json")]
     subprocess.run(command, cwd=TOP, check=True, capture_output=True)
+
+
+def pack(site: Path, archive: Path) -> None:
+    """A folder's files for any server of files, without owners or times."""
+    with (
+        archive.open("wb") as file,
+        gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w") as tar,
+    ):
+        for path in sorted(each for each in site.rglob("*") if each.is_file() and each.name != ".buildinfo"):
+            entry = tarfile.TarInfo(f"documents/{path.relative_to(site)}")
+            entry.size = path.stat().st_size
+            with path.open("rb") as content:
+                tar.addfile(entry, content)
 
 
 def _make_manifests(folder: Path, images: Path) -> None:

@@ -13,6 +13,8 @@ import service_cli
 import yaml
 from kustomization.render import containers
 
+from tools.release import pack
+
 from .conftest import REPOSITORY
 
 VERSION = service_cli.__version__
@@ -52,6 +54,19 @@ def test_release__made_again__is_the_same_to_the_byte(draft: Path, tmp_path: Pat
     assert "server.json" not in again
     assert again == {name: (draft / name).read_bytes() for name in again}
     assert len(again) == 8
+
+
+def test_documents__of_a_release__are_packed_without_times_or_owners(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    (site / "docs").mkdir(parents=True)
+    (site / "index.html").write_text("first")
+    (site / "docs/faq.html").write_text("questions")
+    pack(site, tmp_path / "once.tar.gz")
+    (site / "index.html").touch()
+    pack(site, tmp_path / "again.tar.gz")
+    with tarfile.open(tmp_path / "once.tar.gz") as tar:
+        assert tar.getnames() == ["documents/docs/faq.html", "documents/index.html"]
+    assert (tmp_path / "once.tar.gz").read_bytes() == (tmp_path / "again.tar.gz").read_bytes()
 
 
 def test_wheel__of_a_release__carries_the_version_and_no_server(draft: Path) -> None:
