@@ -12,7 +12,6 @@ from service_cli.chain.journal import was_opened
 from service_cli.config.settings import Settings
 from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.guardian.events import REPLACED, IndexedVerdict, JudgeableBounty, JudgeableSubmission, OwedDelivery
-from service_cli.guardian.verdict import recorded_here
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import About, moment
 
@@ -168,8 +167,7 @@ def _print_bounty(
     own = verdicts[0] if verdicts else None
     now = time if isinstance(time, int) else None
     reveal_at = UnixSeconds(_whole(bounty, "reveal_at"))
-    here = recorded_here(settings.chain_id, hub, bounty_id, guardian)
-    replaced = True if own is not None and here and own.report_commitment not in here else None
+    replaced = (own is not None and _is_of_others(settings, hub, guardian, bounty_id, own)) or None
     shown = emit(JudgeableBounty(bounty_id, reveal_at, deadline, work, unopened, own, replaced), lambda: About(now=now))
     until = "an unknown time" if now is None else moment(deadline, now)
     verdict = "none yet" if own is None else own.kind
@@ -178,6 +176,18 @@ def _print_bounty(
     if replaced:
         remark(f"bounty {bounty_id}: your Verdict was replaced: {REPLACED}", urgent=True)
     return shown
+
+
+def _is_of_others(
+    settings: Settings, hub: Address, guardian: Address, bounty_id: BountyId, own: IndexedVerdict
+) -> bool:
+    """Whether this machine recorded a Verdict, and this is another one."""
+    from service_cli.guardian.verdict import (
+        recorded_here,  # which signs and publishes: most of what it needs is not here
+    )
+
+    here = recorded_here(settings.chain_id, hub, bounty_id, guardian)
+    return bool(here) and own.report_commitment not in here
 
 
 def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[object]) -> tuple[OwedDelivery, ...]:
