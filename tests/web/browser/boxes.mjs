@@ -57,7 +57,14 @@ for (const each of cases) {
       titles: [...document.querySelectorAll('.title')].map((title) => title.textContent),
     };
   }, TITLES);
-  const picture = () => page.screenshot({ fullPage: true, encoding: 'base64', optimizeForSpeed: true });
+  // Of a page that is painted whole: two pictures in a row are the same, which one of a busy machine may not be.
+  const picture = async () => {
+    await page.evaluate(() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(done))));
+    const take = () => page.screenshot({ fullPage: true, encoding: 'base64', optimizeForSpeed: true });
+    let [former, taken] = [undefined, await take()];
+    for (let tries = 0; tries < 5 && taken !== former; tries += 1) [former, taken] = [taken, await take()];
+    return taken;
+  };
   const visible = await picture();
   await page.evaluate((titles) => {
     for (const title of document.querySelectorAll(titles)) {
