@@ -1,27 +1,16 @@
 /** What the network takes for a step, said before it is sent: in ether, and in the token where there is a rate. */
 
-import { formatUnits } from "viem";
+import { formatUnits, parseAbi } from "viem";
 import type { Address } from "viem";
 import type { Context } from "./context.js";
 import type { Call } from "./provider.js";
 import { amount, counted } from "./text.js";
 
-const FEED = [
-  { type: "function", name: "decimals", inputs: [], outputs: [{ type: "uint8" }], stateMutability: "view" },
-  {
-    type: "function",
-    name: "latestRoundData",
-    inputs: [],
-    outputs: [
-      { type: "uint80", name: "roundId" },
-      { type: "int256", name: "answer" },
-      { type: "uint256", name: "startedAt" },
-      { type: "uint256", name: "updatedAt" },
-      { type: "uint80", name: "answeredInRound" },
-    ],
-    stateMutability: "view",
-  },
-] as const;
+/** Round, answer, begun at, updated at, and the round in which it was answered. */
+const FEED = parseAbi([
+  "function decimals() view returns (uint8)",
+  "function latestRoundData() view returns (uint80, int256, uint256, uint256, uint80)",
+]);
 const ETHER_DECIMALS = 18;
 const DIGITS = 2;
 

@@ -68,7 +68,8 @@ export async function paidBy({ node, account, settings }: Context, hash: Hex): P
   const own = receipt?.logs.find(
     ({ address, topics }) =>
       ENTRY_POINTS.has(address.toLowerCase()) &&
-      topics[0] === OPERATION && topics[2] === pad(account.toLowerCase() as Address),
+      topics[0] === OPERATION &&
+      topics[2] === pad(account.toLowerCase() as Address),
   );
   const paymaster = own?.topics[3];
   if (paymaster !== undefined && paymaster !== pad(zeroAddress)) {

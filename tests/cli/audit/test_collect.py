@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from bounty_protocol.chain.rpc_answers import RANGE_BYTES
 from bounty_protocol.domain.hub_events import SubmissionRecorded
+from bounty_protocol.types import HexData
 from service_cli.audit.history import BountyHistory, read_history
 from service_cli.audit.report import Report
 from service_cli.audit.rules import check_views
@@ -108,7 +109,7 @@ def test_audit__a_roster_that_is_not_the_pinned_one__differs(
         altered = bytearray(answer)
         altered[word * 32 + 31] ^= 1
         reads = list(history.chain.reads)
-        reads[index] = replace(reads[index], answer=bytes(altered))
+        reads[index] = replace(reads[index], answer=HexData(bytes(altered)))
         try:
             assert differences(read_history(replace(history.chain, reads=tuple(reads))), service, capsys), word
         except CommandRefused as refused:
@@ -170,7 +171,7 @@ def test_audit__a_view_altered_in_any_word__is_contradicted_by_the_log(
                 altered = bytearray(read.answer)
                 altered[word * 32 + 31] ^= 1
                 reads = list(history.chain.reads)
-                reads[index] = replace(read, answer=bytes(altered))
+                reads[index] = replace(read, answer=HexData(bytes(altered)))
                 capsys.readouterr()
                 report = Report()
                 check_views(replace(history, chain=replace(history.chain, reads=tuple(reads))), report)

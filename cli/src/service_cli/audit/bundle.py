@@ -20,9 +20,8 @@ from bounty_protocol.chain.events import Log
 from bounty_protocol.crypto.beacon_info import BeaconInfo, parse_beacon_key
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import MAX_INT64, Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
+from bounty_protocol.types import MAX_INT64, Address, BlockNumber, BountyId, Bytes32, ChainId, HexData, UnixSeconds
 from bounty_protocol.wire.reading import read
-from bounty_protocol.wire.values import HexData
 
 from service_cli.audit.history import ChainEvidence, FinalizedBlock, Read, ServiceEvidence
 from service_cli.audit.report import Report, differing
@@ -43,13 +42,6 @@ class _LogEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadEntry:
-    function: str
-    arguments: tuple[str, ...]
-    answer: HexData
-
-
-@dataclass(frozen=True, slots=True)
 class _ChainFile:
     """The object that ``chain.json`` of a bundle holds."""
 
@@ -59,14 +51,14 @@ class _ChainFile:
     finalized: FinalizedBlock
     logs: tuple[_LogEntry, ...]
     times: dict[Bytes32, UnixSeconds]
-    reads: tuple[_ReadEntry, ...]
+    reads: tuple[Read, ...]
     beacon: BeaconInfo | None
 
 
 def chain_to_json(chain: ChainEvidence) -> dict[str, object]:
     """The object that ``chain.json`` of a bundle holds."""
     logs = (
-        _LogEntry(log.block_number, log.block_hash, log.log_index, log.tx_hash, log.topics, _hex(log.data))
+        _LogEntry(log.block_number, log.block_hash, log.log_index, log.tx_hash, log.topics, HexData(log.data))
         for log in chain.logs
     )
     return to_json(
@@ -77,7 +69,7 @@ def chain_to_json(chain: ChainEvidence) -> dict[str, object]:
             finalized=chain.finalized,
             logs=tuple(logs),
             times=dict(chain.times),
-            reads=tuple(_ReadEntry(each.function, each.arguments, _hex(each.answer)) for each in chain.reads),
+            reads=chain.reads,
             beacon=chain.beacon,
         )
     )
@@ -102,21 +94,13 @@ def chain_from_json(value: object) -> ChainEvidence:
         bounty_id=file.bounty_id,
         finalized=file.finalized,
         logs=tuple(
-            Log(hub, log.block_number, log.block_hash, log.log_index, log.tx_hash, log.topics, _bytes(log.data))
+            Log(hub, log.block_number, log.block_hash, log.log_index, log.tx_hash, log.topics, log.data)
             for log in file.logs
         ),
         times=file.times,
-        reads=tuple(Read(each.function, each.arguments, _bytes(each.answer)) for each in file.reads),
+        reads=file.reads,
         beacon=beacon,
     )
-
-
-def _hex(data: bytes) -> HexData:
-    return HexData("0x" + data.hex())
-
-
-def _bytes(data: HexData) -> bytes:
-    return bytes.fromhex(data[2:])
 
 
 VERSION: Final = 1

@@ -23,7 +23,7 @@ from bounty_protocol.domain.hub_events import SubmissionRecorded
 from bounty_protocol.domain.hub_events import bounty_of as bounty_of_event
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.foreign_json import read_object
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, HexData, UnixSeconds
 
 from service_cli.api import ApiClient
 from service_cli.audit.history import BountyHistory, ChainEvidence, FinalizedBlock, Read, ServiceEvidence
@@ -109,7 +109,7 @@ def _reads(
         calls.append(("eth_call", [{"to": chain.hub.address, "data": data}, hex(block)]))
     answers = _answers(chain, calls)
     return [
-        Read(function, tuple(map(str, arguments)), hex_bytes(answer))
+        Read(function, tuple(map(str, arguments)), HexData(hex_bytes(answer)))
         for (function, arguments), answer in zip(named, answers, strict=True)
     ]
 

@@ -30,7 +30,7 @@ from bounty_protocol.domain.hub_events import (
 )
 from bounty_protocol.domain.record import VerificationRecord, derive_record
 from bounty_protocol.domain.roster import Roster, RosterMember
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, to_bytes
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, HexData, UnixSeconds, to_bytes
 
 from service_cli.errors import CommandRefused
 
@@ -41,7 +41,7 @@ class Read:
 
     function: str
     arguments: tuple[str, ...]
-    answer: bytes
+    answer: HexData
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,8 @@ from typing import Final, Literal
 
 from bounty_protocol.domain.terms import Terms
 from bounty_protocol.shapes import keys, to_json
-from bounty_protocol.types import Address, ChainId, parse_unix_seconds
+from bounty_protocol.types import Address, ChainId, HexData, parse_unix_seconds
 from bounty_protocol.wire.reading import read
-from bounty_protocol.wire.values import HexData
 
 from service_cli.errors import CommandRefused
 from service_cli.poster.funding import Authorization
@@ -60,7 +59,7 @@ class HandOver:
             poster_address=self.poster,
             terms=tuple(signed.terms.to_args()),
             valid_before=str(signed.valid_before),
-            signature=HexData(f"0x{signed.signature.hex()}"),
+            signature=HexData(signed.signature),
             page=self.page.decode(),
         )
         return json.dumps(to_json(file), indent=2, ensure_ascii=False) + "\n"
@@ -82,8 +81,8 @@ def _read(value: object) -> HandOver:
     file = read(_File, value)
     if file.version != _VERSION or value.keys() != keys(_File):  # type: ignore[attr-defined]  # read as an object
         raise ValueError("of another version, or it has more than such a file")
-    if len(file.signature) > 2 * _MOST_SIGNATURE:
+    if len(file.signature) >= _MOST_SIGNATURE:
         raise ValueError("no signature is as long")
     terms, until = Terms.from_args(file.terms), parse_unix_seconds(file.valid_before)
-    signed = Authorization(terms, until, bytes.fromhex(file.signature[2:]))
+    signed = Authorization(terms, until, file.signature)
     return HandOver(file.chain_id, file.hub_address, file.poster_address, file.page.encode(), signed)

@@ -18,6 +18,8 @@ TokenAmount = NewType("TokenAmount", int)
 """Smallest units of the escrow token; a decimal string in payloads."""
 Wei = NewType("Wei", int)
 """The smallest unit of ether, in which gas is paid; a decimal string in payloads."""
+HexData = NewType("HexData", bytes)
+"""Bytes that are 0x and lowercase hex digits in JSON, where plain ``bytes`` are base64."""
 UnixSeconds = NewType("UnixSeconds", int)
 BlockNumber = NewType("BlockNumber", int)
 RosterVersion = NewType("RosterVersion", int)

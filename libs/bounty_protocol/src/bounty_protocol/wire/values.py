@@ -25,6 +25,7 @@ from bounty_protocol.types import (
     BountyId,
     Bytes32,
     ChainId,
+    HexData,
     TokenAmount,
     UnixSeconds,
     Wei,
@@ -54,8 +55,6 @@ PageCursor = NewType("PageCursor", Cursor)
 """Where the next page of a list begins."""
 WebhookId = NewType("WebhookId", str)
 """Names a webhook: ``wh_`` and 32 lowercase hex digits."""
-HexData = NewType("HexData", str)
-"""Bytes as 0x and lowercase hex digits."""
 AnyObject = NewType("AnyObject", dict[str, object])
 """A document with a description of its own."""
 JsonObject = Mapping[str, object]
@@ -166,7 +165,7 @@ def parse_webhook_id(text: str) -> WebhookId:
 def _hex_data(text: str) -> HexData:
     if re.fullmatch(r"0x(?:[0-9a-f]{2})*", text) is None:
         raise ValueError("0x and pairs of lowercase hex digits")
-    return HexData(text)
+    return HexData(bytes.fromhex(text[2:]))
 
 
 def _timestamp(text: str) -> Timestamp:
