@@ -81,8 +81,9 @@ def _first_connection(home: Path, arguments: Sequence[str]) -> float:
         waiting = Thread(target=_accept, args=(server, seen))
         waiting.start()
         began = time.perf_counter()
-        _run([CLIENT, *arguments], home, _variables(server.getsockname()[1]))
-        waiting.join(timeout=10)
+        with _started([CLIENT, *arguments], home, _variables(server.getsockname()[1])) as process:
+            waiting.join(timeout=10)
+            process.kill()  # it would ask again for a minute
     if not seen:
         raise RuntimeError(f"{arguments[0]} never connected")
     return seen[0] - began
@@ -180,12 +181,16 @@ def _run(command: Sequence[str], home: Path, environment: Mapping[str, str]) -> 
 
     The set is read from the process itself while it lives: what ``wait`` reports counts this process before the exec.
     """
-    variables = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), **environment}
     began, peak = time.perf_counter(), 0.0
-    process = subprocess.Popen(
-        command, cwd=home, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = _started(command, home, environment)
     while process.poll() is None:
         peak = max(peak, resident(pid=process.pid))
         time.sleep(0.001)
     return time.perf_counter() - began, peak
+
+
+def _started(command: Sequence[str], home: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    variables = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), **environment}
+    return subprocess.Popen(
+        command, cwd=home, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
