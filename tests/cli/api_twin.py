@@ -282,7 +282,13 @@ class ApiTwin:
         return 200, b"", {}
 
     def _download(self, request: Request, locator: str) -> Reply:
-        return (200, self.objects[locator], {}) if locator in self.objects else (404, b"", {})
+        if (content := self.objects.get(locator)) is None:
+            return 404, b"", {}
+        found = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("range", ""))
+        if found is None or int(found[1]) >= len(content):
+            return 200, content, {}
+        begin, end = int(found[1]), min(int(found[2] or len(content)), len(content) - 1)
+        return 206, content[begin : end + 1], {"Content-Range": f"bytes {begin}-{end}/{len(content)}"}
 
     def _prepare(self, request: Request, bounty_id: str, solver: str) -> Json | Reply:
         envelope = parse_envelope(request.body)

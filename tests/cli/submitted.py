@@ -19,6 +19,7 @@ class Submitted:
     files: dict[str, bytes]
     objects: dict[str, bytes]
     envelopes: dict[str, bytes]
+    page: bytes = b""
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -44,6 +45,7 @@ def submit(ledger: Ledger, folder: Path) -> Submitted:
             {"main.py": b"print(1)\n"},
             api.objects,
             api.envelopes,
+            page,
         )
     finally:
         api.close()

@@ -1,7 +1,9 @@
 """JSON of somebody else: as many values as are taken, and one more."""
 
+import json
+
 import pytest
-from bounty_protocol.foreign_json import TooManyValues, read_json, read_object
+from bounty_protocol.foreign_json import MOST_NESTED, TooManyValues, read_json, read_object
 
 
 @pytest.mark.attack
@@ -14,6 +16,29 @@ def test_text__of_more_values_than_are_taken__is_not_read(text: bytes, most: int
     if most:
         with pytest.raises(TooManyValues):
             read_json(text, most - 1)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("opens", "closes"), [(b"[", b"]"), (b'{"]":', b"}"), (b'["\\"]",', b"]")])
+def test_text__of_more_levels_than_are_taken__is_not_read(opens: bytes, closes: bytes) -> None:
+    read_json(opens * MOST_NESTED + b"1" + closes * MOST_NESTED)
+    for levels in (MOST_NESTED + 1, 40_000):
+        with pytest.raises(ValueError, match="levels"):
+            read_json(opens * levels + b"1" + closes * levels)
+
+
+@pytest.mark.attack
+def test_text__of_many_brackets_in_a_few_levels__is_read() -> None:
+    value = [{"a": "[[{{", "b": [["]"], {"c": '\\"['}]}] * 1_000
+    assert read_json(json.dumps(value).encode()) == value
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("unit", [b'"\\', b'"', b"\\", b"[]", b'"[', b"\\\\"])
+def test_text__that_never_ends_a_string__is_refused_in_time_that_grows_with_its_length(unit: bytes) -> None:
+    for text in (unit * 20_000, b"[" * 65 + unit * 20_000):
+        with pytest.raises(ValueError):  # the library's own words
+            read_json(text)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"1 2"])

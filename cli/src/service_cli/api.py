@@ -144,7 +144,7 @@ class Answer:
         """The body as a JSON object."""
         try:
             return read_object(self.body)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise self.peer.malformed(f" answered {self.status} without a JSON object.") from error
 
     def read(self, shape: type[T]) -> T:
@@ -378,7 +378,7 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
         if isinstance(body, dict) and _MOMENT.fullmatch(str(body.get("retry_not_before"))) is None:
             body.pop("retry_not_before", None)  # a time that is none hides no error
         error = read(Error, answer).error
-    except (ValueError, RecursionError):
+    except ValueError:
         return peer.malformed(f" answered {status} without an error envelope: it may be another program, or a proxy.")
     issues = [
         Issue(printable(issue.path, MAX_ISSUE_PATH), printable(issue.message, MAX_ISSUE_MESSAGE))

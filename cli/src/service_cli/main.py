@@ -57,6 +57,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "webhook:remove": ("webhook.commands", "Remove a webhook."),
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
+    "keep": ("keeping.commands", "Keep what one needs of a bounty without its service."),
     "audit": ("audit.main", "Check a final bounty against the chain."),
     "notice": ("notice", "Show whether a notice about the Hub is in effect."),
     "env:allow": ("config.acceptance", "Accept the .env of this directory as it is."),
@@ -68,6 +69,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 
 
 HABITS: Final = {
+    "backup": "keep",
     "balance": "status",
     "check": "poster:check",
     "create": "poster:new",
@@ -106,6 +108,7 @@ again continues. audit is service-audit, too, a program of its own.
 """
 _GROUPS: Final = {
     "bounty": "For anyone",
+    "keeping": "For anyone",
     "audit": "For anyone",
     "notice": "For anyone",
     "poster": "For a Poster",

@@ -42,6 +42,8 @@ from service_cli.shell.text import DATE_SECONDS, clock_off, duration, moment, pr
 from service_cli.storage import download, storage_url
 
 F = TypeVar("F", bound=OpenedFiles)
+KEPT: Final = "submissions"
+"""The folder of a kept bounty that holds one for each Submission (``keep``)."""
 WAIT_SECONDS: Final = 10
 """A round due within this time is waited for: the beacon and this machine may differ by seconds."""
 

@@ -146,7 +146,7 @@ _PASSING: Final = {"not_finalized", "index_behind"}
 def collect_service(api: ApiClient, history: BountyHistory, signer: LocalSigner | None) -> ServiceEvidence:
     """Everything that the service shows of this bounty."""
     evidence = ServiceEvidence()
-    asking = _Asking(evidence.missing)
+    asking = ServiceQuestions(evidence.missing)
     evidence.detail = asking.fetch("detail", lambda: _detail(api, history))
     left = MOST_DOCUMENT_BYTES
     for commitment in wanted_verdicts(history):
@@ -166,8 +166,8 @@ def collect_service(api: ApiClient, history: BountyHistory, signer: LocalSigner 
 
 
 @dataclass(slots=True)
-class _Asking:
-    """Requests of one service; ``missing`` gets by name why an answer is not there."""
+class ServiceQuestions:
+    """Requests of one service whose silence ends nothing; ``missing`` gets by name why an answer is not there."""
 
     missing: dict[str, str]
     answers: bool = True
@@ -227,7 +227,7 @@ def _passing(body: bytes) -> bool:
     try:
         error = read_object(body).get("verification_record_error")
         return isinstance(error, dict) and error.get("code") in _PASSING
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
 
 

@@ -330,7 +330,7 @@ def _page_title(history: BountyHistory, service: ServiceEvidence) -> str | None:
         if spec_commitment(content) != history.created.event.spec_commitment:
             return None
         return printable(parse_challenge(content).title, 200)
-    except (ServiceError, ValueError, RecursionError):
+    except (ServiceError, ValueError):
         return None
 
 

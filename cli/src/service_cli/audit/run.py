@@ -110,22 +110,34 @@ def _from_chain(
     chain = ChainClient(settings)
     chain.check_deployment()
     signer = None if request.sign_as is None else local_signer(settings, KEYS[request.sign_as])
-    api = api_of(settings, chain)
-    given = request.from_block
-    starts = first_blocks(chain, api, bounty_id) if given is None else [BlockNumber(given)]
+    history, service = evidence_of(chain, bounty_id, signer, request.from_block)
+    if request.bundle is not None:
+        write_evidence(request.bundle, chain, history, service)
+        emit(WrittenBundle(bounty_id, str(request.bundle)))
+        remark(f"evidence written to {request.bundle}")
+    report.holds("chain.logs", f"{len(history.events)} logs, up to finalized block {history.chain.finalized.number}")
+    check(history, service, report)
+    return history, service, chain
+
+
+def evidence_of(
+    chain: ChainClient, bounty_id: BountyId, signer: LocalSigner | None, from_block: int | None = None
+) -> tuple[BountyHistory, ServiceEvidence]:
+    """All that chain and service say of a final bounty; with a signer the sealed envelopes, too."""
+    api = api_of(chain.settings, chain)
+    starts = first_blocks(chain, api, bounty_id) if from_block is None else [BlockNumber(from_block)]
     history = _history(chain, bounty_id, starts, beacon=signer is not None)
     if signer is not None:
         _require_reader(history, signer)
     service = collect_service(api, history, signer)
     with chain_errors():
         service.active_until = tuple(chain.hub.roster(history.roster.version).last_active_at)
-    if request.bundle is not None:
-        write_bundle(request.bundle, history.chain, service, _label(chain))
-        emit(WrittenBundle(bounty_id, str(request.bundle)))
-        remark(f"evidence written to {request.bundle}")
-    report.holds("chain.logs", f"{len(history.events)} logs, up to finalized block {history.chain.finalized.number}")
-    check(history, service, report)
-    return history, service, chain
+    return history, service
+
+
+def write_evidence(path: Path, chain: ChainClient, history: BountyHistory, service: ServiceEvidence) -> None:
+    """The bundle, in a new file."""
+    write_bundle(path, history.chain, service, _label(chain))
 
 
 def _from_bundle(

@@ -122,7 +122,7 @@ def check_detail(history: BountyHistory, service: ServiceEvidence, report: Repor
         return
     try:
         detail = read_json(service.detail)
-    except (ValueError, RecursionError):
+    except ValueError:
         detail = None
     if not isinstance(detail, dict):
         report.judge("bounty", [differing("bounty", "no JSON object", "the bounty")], "the public detail")

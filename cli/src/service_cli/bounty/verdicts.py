@@ -20,7 +20,7 @@ def show_verdicts(settings: Settings, bounty_id: BountyId) -> tuple[ShownVerdict
     """``bounty:show --verdicts``: one event for each Guardian who recorded a Verdict, in the roster's order."""
     chain = ChainClient.checked(settings)
     api = api_of(settings)
-    recorded, shown = _recorded(chain, api, bounty_id), list[ShownVerdict]()
+    recorded, shown = recorded_verdicts(chain, api, bounty_id), list[ShownVerdict]()
     for verdict in recorded:
         document, code = _document(api, verdict.report_commitment)
         awarded = verdict.kind is VerdictKind.AWARDED
@@ -45,7 +45,7 @@ def show_verdicts(settings: Settings, bounty_id: BountyId) -> tuple[ShownVerdict
     return tuple(shown)
 
 
-def _recorded(chain: ChainClient, api: ApiClient, bounty_id: BountyId) -> list[VerdictRecorded]:
+def recorded_verdicts(chain: ChainClient, api: ApiClient, bounty_id: BountyId) -> list[VerdictRecorded]:
     """Each Guardian's last Verdict; refused where the log lacks one that the Hub itself has."""
     roster = chain.pinned_roster(chain.bounty(bounty_id)).accounts
     with chain_errors():

@@ -112,7 +112,7 @@ class Journal:
 @contextmanager
 def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journal]:
     """The journal of one piece of work, held by this process alone."""
-    with journal_in(_folder(chain_id, hub, names)) as journal:
+    with journal_in(journal_folder(chain_id, hub, names)) as journal:
         yield journal
 
 
@@ -134,18 +134,18 @@ def account_lock(chain_id: ChainId, account: Address) -> Iterator[None]:
 
 def note_done(chain_id: ChainId, hub: Address, *names: str) -> None:
     """Remember on this machine that a thing was done; nothing but that."""
-    with private_file(_folder(chain_id, hub, names), "done"):
+    with private_file(journal_folder(chain_id, hub, names), "done"):
         pass
 
 
 def was_done(chain_id: ChainId, hub: Address, *names: str) -> bool:
     """Whether ``note_done`` noted it on this machine."""
-    return (_folder(chain_id, hub, names) / "done").exists()
+    return (journal_folder(chain_id, hub, names) / "done").exists()
 
 
 def journals_below(chain_id: ChainId, hub: Address, *names: str) -> list[tuple[str, ...]]:
     """The names of every piece of work on this machine whose names begin with these."""
-    first = _folder(chain_id, hub, names)
+    first = journal_folder(chain_id, hub, names)
     try:
         found = sorted(folder.name for folder in first.parent.iterdir() if folder.name.startswith(f"{first.name}-"))
     except OSError:
@@ -168,7 +168,8 @@ def winning_work_name(bounty_id: str, commitment: str) -> tuple[str, ...]:
     return "winning", bounty_id, commitment
 
 
-def _folder(chain_id: ChainId, hub: Address, names: Sequence[str]) -> Path:
+def journal_folder(chain_id: ChainId, hub: Address, names: Sequence[str]) -> Path:
+    """Where the journal of a piece of work and its files are."""
     return state_directory() / f"{chain_id}-{hub}" / "-".join(re.sub(r"[^A-Za-z0-9]", "", name) for name in names)
 
 

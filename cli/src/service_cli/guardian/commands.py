@@ -8,7 +8,7 @@ import click
 from bounty_protocol.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, Value, read_document
-from service_cli.shell.command import argument_error, command
+from service_cli.shell.command import argument_error, command, read_option
 
 if TYPE_CHECKING:
     from service_cli.guardian.opening import SubmissionChoice
@@ -67,13 +67,17 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
 )  # fmt: skip
 @click.option(
     "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="Take what DIR holds of envelope.json, ciphertext.age and identity.age from there.",
+    help="Take what DIR holds of envelope.json, ciphertext.age and identity.age, or a directory of keep.",
 )  # fmt: skip
 @click.option(
     "--pass-to", nargs=2, type=(ADDRESS, click.Path(path_type=Path)), metavar="GUARDIAN FILE",
     help="Also write the content key to FILE (new), sealed so that only that Guardian of the roster opens it.",
 )  # fmt: skip
 @click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
+@click.option("--look", is_flag=True, help="Only show size, record and whether it opens, of each; downloads no work.")
+@click.option("--limit", type=click.IntRange(1), metavar="COUNT", help="Open at most this many in this run.")
+@click.option("--largest", metavar="SIZE", help='Leave out what is larger, such as "25 MB".')
+@click.option("--skip", type=click.IntRange(1), metavar="N", multiple=True, help="Leave out number N; may be repeated.")
 @click.argument("output_dir", type=click.Path(path_type=Path), required=False)
 def guardian_open(
     bounty_id: BountyId,
@@ -85,6 +89,10 @@ def guardian_open(
     source: Path | None,
     pass_to: tuple[Address, Path] | None,
     original_names: bool,
+    look: bool,
+    limit: int | None,
+    largest: str | None,
+    skip: tuple[int, ...],
     network: str | None,
     api_base_url: str | None,
 ) -> None:
@@ -102,12 +110,17 @@ def guardian_open(
     empty. They stay there, readable by you, until you remove them;
     guardian:forget does once the bounty has ended.
 
+    Where there are many, --look shows of each how large it is, how often its account won before, and whether it would
+    open, by its envelope and the first bytes of its ciphertext. --skip, --largest and --limit leave some out; run again
+    without them, it opens the rest.
+
     What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
     .git is laid out as inert_.git_. --original-names keeps the names.
 
-    Bytes may also come from anywhere else, with --from: each is checked against the commitment on chain, and the API is
-    asked, with a signed request, only for an envelope or ciphertext that DIR does not hold. identity.age is the
-    content key that another Guardian opened and passed on with --pass-to, sealed to your key in the pinned roster.
+    Bytes may also come from anywhere else, with --from, such as a directory of service-cli keep: each is checked
+    against the commitment on chain, and the API is asked, with a signed request, only for an envelope or ciphertext
+    that DIR does not hold. identity.age is the content key that another Guardian opened and passed on with --pass-to,
+    sealed to your key in the pinned roster.
 
     Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
     it with the beacon's signature and your encryption key.
@@ -121,21 +134,45 @@ def guardian_open(
               a sealed file that does not open, or that names another bounty or Solver, saying why in plain words; ends
               refused where one of a whole bounty could not be opened
     Examples: service-cli guardian:open 7
+              service-cli guardian:open 7 --look
               service-cli guardian:open 7 --submission 1 --output opened/
               service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
+    from bounty_protocol.domain.shorthand import read_size
+
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
-    from service_cli.guardian.opening import PassOn, default_output, guardian_open, open_chosen, open_submissions
+    from service_cli.guardian.opening import (
+        OpeningLimits,
+        PassOn,
+        default_output,
+        guardian_open,
+        open_chosen,
+        open_submissions,
+    )
+    from service_cli.submissions import KEPT
 
     if output is not None and output_dir is not None:
         raise argument_error("--output", "OUTPUT_DIR is given already; name one of the two.")
     if solver is not None and submission is not None:
         raise argument_error("--submission", "SOLVER is given already; name one of the two.")
-    if solver is None and submission is None and (source is not None or pass_to is not None):
-        raise argument_error("--from" if source else "--pass-to", "goes with one Submission; add --submission N.")
+    if solver is None and submission is None and pass_to is not None:
+        raise argument_error("--pass-to", "goes with one Submission; add --submission N.")
+    if solver is None and submission is None and source is not None and not (source / KEPT).is_dir():
+        raise argument_error(
+            "--from", f"goes with one Submission (add --submission N), or with a DIR that has {KEPT}/."
+        )
     if solver is not None and submission_commitment is None:
         raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes with SUBMISSION_COMMITMENT.")
+    is_whole = solver is None and submission is None
+    if (look or limit is not None or largest is not None or skip) and not is_whole:
+        raise argument_error("--look, --limit, --largest, --skip", "go with a whole bounty: name no Submission.")
+    limits = OpeningLimits(limit, read_option("--largest", read_size, largest), frozenset(skip))
     settings = load_settings(network, api_base_url, (*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
+    if look:
+        from service_cli.guardian.triage import look_at_submissions
+
+        look_at_submissions(settings, bounty_id)
+        return
     pass_on = None if pass_to is None else PassOn(*pass_to)
     if solver is not None and submission_commitment is not None:
         target = output_dir or output or default_output(bounty_id) / submission_commitment
@@ -144,7 +181,8 @@ def guardian_open(
     elif submission is not None:
         open_chosen(settings, bounty_id, submission, output, source, pass_on, original_names=original_names)
     else:
-        open_submissions(settings, bounty_id, output or default_output(bounty_id), original_names=original_names)
+        below = output or default_output(bounty_id)
+        open_submissions(settings, bounty_id, below, source, limits, original_names=original_names)
 
 
 @command("guardian:forget", "guardian_forget")
@@ -178,6 +216,10 @@ def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
 @click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
 @click.option("--unopened", is_flag=True, help="Judge Submissions that were not opened on this machine.")
 @click.option("--as-written", is_flag=True, help="Record reasons that are HTML or hold no word.")
+@click.option(
+    "--unpublished", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Write your Verdict to FILE (new) instead of publishing it: for when no service is there.",
+)  # fmt: skip
 @click.argument("rest", nargs=-1, type=DOCUMENT, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
 def guardian_verdict(
     bounty_id: BountyId,
@@ -188,6 +230,7 @@ def guardian_verdict(
     replace: bool,
     unopened: bool,
     as_written: bool,
+    unpublished: Path | None,
     network: str | None,
     api_base_url: str | None,
     max_cost: int | None,
@@ -209,6 +252,9 @@ def guardian_verdict(
     mistake are recorded only after a typed yes at a terminal, or with --unopened and --as-written.
     Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
+    --unpublished needs no API: FILE gets the exact bytes whose hash is recorded. Nobody else has your reasons then,
+    until the same command without it publishes them.
+
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), but for --template
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, VISUAL, EDITOR
@@ -222,12 +268,13 @@ def guardian_verdict(
     """
     from bounty_protocol.domain.lifecycle import VerdictKind
 
-    from service_cli.config.settings import load_settings
+    from service_cli.config.settings import CHAIN, load_settings
 
     pair, path = _named(kind, rest, submission)
     if path is None and not template and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; only at a terminal an editor opens.")
-    settings = load_settings(network, api_base_url, max_cost=max_cost)
+    needs = None if unpublished is None else CHAIN
+    settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
     body = None if path is None or template else read_document(path)
     from service_cli.guardian.verdict import (
         VerdictOptions,
@@ -239,10 +286,10 @@ def guardian_verdict(
     )
     from service_cli.witnesses.numbers import named_in_full
 
-    options = VerdictOptions(replace, unopened, as_written)
+    options = VerdictOptions(replace, unopened, as_written, unpublished)
     meant = None if pair is None else named_in_full(pair)
     if submission is not None:
-        meant = named_by(settings, bounty_id, submission)
+        meant = named_by(settings, bounty_id, submission, with_api=unpublished is None)
     if template:
         print_template(settings, bounty_id, VerdictKind(kind), meant)
     elif body is not None:

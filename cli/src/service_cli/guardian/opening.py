@@ -56,8 +56,10 @@ from service_cli.guardian.events import (
 from service_cli.guardian.forgetting import OpenedWork, Place
 from service_cli.shell.arguments import require_new
 from service_cli.shell.output import emit, remark, say, warn
+from service_cli.shell.phrases import size
 from service_cli.shell.text import moment
 from service_cli.submissions import (
+    KEPT,
     Submission,
     beacon_of,
     check_envelope,
@@ -159,6 +161,28 @@ class PassOn:
         raise CommandRefused("not_guardian", message, next_action="Name the account of one of its Guardians.")
 
 
+@dataclass(frozen=True, slots=True)
+class OpeningLimits:
+    """The person's choice of which Submissions of a whole bounty a run opens."""
+
+    most: int | None = None
+    """At most so many in this run."""
+    largest: int | None = None
+    """None whose ciphertext has more bytes."""
+    skip: frozenset[int] = frozenset()
+    """None of these numbers."""
+
+    def require_size(self, submission: Submission) -> None:
+        """Refuse a ciphertext that is larger than what is to be opened, before it is downloaded."""
+        length = submission.envelope.ciphertext.byte_length
+        if self.largest is not None and length > self.largest:
+            raise LeftOut(f"it has {size(length)}")
+
+
+class LeftOut(Exception):
+    """A Submission that the person wanted left out."""
+
+
 def guardian_open(
     settings: Settings,
     bounty_id: BountyId,
@@ -168,6 +192,7 @@ def guardian_open(
     source: Path | None = None,
     pass_on: PassOn | None = None,
     *,
+    limits: OpeningLimits | None = None,
     original_names: bool = False,
     quiet_end: bool = False,
 ) -> OpenedSubmission:
@@ -186,6 +211,8 @@ def guardian_open(
         session = ApiSession.open(settings, signer)
         submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
     emit(VerifiedSubmission(*submission.names()))
+    if limits is not None:
+        limits.require_size(submission)
     opened = OpenedWork(settings.chain_id, settings.hub_address(), bounty_id, solver, commitment)
     if pass_on is not None and recipient is not None:
         _pass_on(IdentityFile(identity, submission.envelope.binding), recipient, pass_on, submission, opened)
@@ -210,7 +237,7 @@ def open_as_guardian(
     session: ApiSession[LocalSigner], keyring: tuple[Identity, ...], bounty_id: BountyId, pair: tuple[Address, Bytes32]
 ) -> tuple[Submission, Identity]:
     """The checked Submission and its content key, by this Guardian's encryption keys."""
-    opening = _Opening.begin(session.chain, bounty_id, pair)
+    opening = Opening.begin(session.chain, bounty_id, pair)
     submission = fetch_submission(session.api, session.signer, bounty_id, pair)
     opening.check(submission)
     return submission, opening.unlock(submission, keyring)
@@ -230,7 +257,7 @@ def open_from_folder(
         warn(
             "identity.txt is not read any more: ask for the key with --pass-to, sealed to you, and name it identity.age"
         )
-    opening = _Opening.begin(ChainClient.checked(settings), bounty_id, pair)
+    opening = Opening.begin(ChainClient.checked(settings), bounty_id, pair)
     submission = folder.submission(bounty_id, pair, fetch)
     opening.check(submission)
     if folder.identity.exists():
@@ -250,7 +277,7 @@ def keyring_of(settings: Settings) -> tuple[Identity, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opening:
+class Opening:
     """A Submission that the contract records, with what its envelope is checked against."""
 
     chain: ChainClient
@@ -258,7 +285,7 @@ class _Opening:
     info: BeaconInfo
 
     @staticmethod
-    def begin(chain: ChainClient, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> "_Opening":
+    def begin(chain: ChainClient, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> "Opening":
         bounty, (solver, commitment) = chain.bounty(bounty_id), pair
         with chain_errors():
             recorded = chain.hub.submission(bounty_id, solver)
@@ -267,7 +294,7 @@ class _Opening:
             raise CommandRefused(
                 "submission_not_recorded", message, next_action="guardian:judgeable lists the current ones."
             )
-        return _Opening(chain, bounty, beacon_of(chain.settings))
+        return Opening(chain, bounty, beacon_of(chain.settings))
 
     def check(self, submission: Submission) -> None:
         check_envelope(self.chain, submission, self.bounty, self.info)
@@ -346,12 +373,24 @@ def _how_to_name(count: int) -> str:
     return f"Name it by {numbers}, or by 0x and how its commitment begins."
 
 
-def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, original_names: bool) -> OpenedBounty:
-    """``guardian:open`` of a whole bounty: a directory below ``output`` for each Submission."""
-    listed = _Listed.read(settings, bounty_id, with_api=True)
+def open_submissions(
+    settings: Settings,
+    bounty_id: BountyId,
+    output: Path,
+    source: Path | None = None,
+    limits: OpeningLimits | None = None,
+    *,
+    original_names: bool,
+) -> OpenedBounty:
+    """``guardian:open`` of a whole bounty: a directory below ``output`` for each Submission.
+
+    ``source`` is a kept bounty, from which those are taken that it has.
+    """
+    listed = ListedSubmissions.read(settings, bounty_id, with_api=source is None)
     if listed.api_agrees is False:
         warn("warning: the API lists other Submissions than the endpoint's log; in a Verdict, name one in full")
-    opened, before, problems = 0, 0, list[Issue]()
+    opened, before, problems, left_out = 0, 0, list[Issue](), list[int]()
+    limits = limits or OpeningLimits()
     for one in listed.submissions:
         target = output / folder_name(one)
         if (there := _opened_in(listed.chain, bounty_id, one, output)) is not None:
@@ -359,18 +398,27 @@ def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, o
             listed.note_opened(bounty_id, one)
             remark(f"Submission {one.number} was opened before, in {target}")
             continue
+        if one.number in limits.skip or opened == limits.most:
+            left_out.append(one.number)
+            continue
         try:
             pair = (one.solver, one.commitment)
-            guardian_open(settings, bounty_id, *pair, target, original_names=original_names, quiet_end=True)
+            folder = None if source is None else kept_in(source, one)
+            guardian_open(
+                settings, bounty_id, *pair, target, folder, limits=limits, original_names=original_names, quiet_end=True
+            )
             listed.note_opened(bounty_id, one)
             opened += 1
+        except LeftOut as why:
+            left_out.append(one.number)
+            remark(f"Submission {one.number} is left out: {why}")
         except CommandFailed:
             warn(f"stopped at Submission {one.number}; run the command again, it continues there")
             raise
         except ServiceError as error:  # a Solver's mistake or malice ends only its own Submission
             problems.append(Issue(f"Submission {one.number}", f"{error.code}: {error.message}"))
             _report(bounty_id, one, error)
-    done = emit(OpenedBounty(bounty_id, str(output), opened, before, len(problems)))
+    done = emit(OpenedBounty(bounty_id, str(output), opened, before, len(problems), tuple(left_out)))
     remark(f"opened {opened} Submissions below {output}, {before} were opened before, {len(problems)} could not be")
     if problems:
         message = f"{len(problems)} of {len(listed.submissions)} Submissions of bounty {bounty_id} could not be opened."
@@ -391,7 +439,7 @@ def open_chosen(
     original_names: bool,
 ) -> OpenedSubmission | OpenedBounty:
     """``guardian:open`` of the one Submission that ``choice`` names."""
-    listed = _Listed.read(settings, bounty_id, with_api=source is None)
+    listed = ListedSubmissions.read(settings, bounty_id, with_api=source is None)
     one = choice.of(listed.submissions)
     if listed.api_agrees is False:
         raise disagreement(Fact.NUMBER, listed.chain.named, "the API")
@@ -399,10 +447,11 @@ def open_chosen(
     there = _opened_in(listed.chain, bounty_id, one, below) if output is None and pass_on is None else None
     if there is not None:
         remark(f"Submission {one.number} was opened by an earlier run, in {there}")
-        return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0))
+        return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0, ()))
     target = output or below / folder_name(one)
     pair = (one.solver, one.commitment)
-    done = guardian_open(settings, bounty_id, *pair, target, source, pass_on, original_names=original_names)
+    folder = None if source is None else kept_in(source, one)
+    done = guardian_open(settings, bounty_id, *pair, target, folder, pass_on, original_names=original_names)
     listed.note_opened(bounty_id, one)
     return done
 
@@ -410,6 +459,12 @@ def open_chosen(
 def folder_name(one: RecordedSubmission) -> str:
     """The directory of a listed Submission: its number, and how its commitment begins."""
     return f"{one.number}-{one.commitment[:8]}"
+
+
+def kept_in(directory: Path, one: RecordedSubmission) -> Path:
+    """The folder of a listed Submission in a kept bounty; a directory that is none is itself the folder."""
+    below = directory / KEPT
+    return below / folder_name(one) if below.is_dir() else directory
 
 
 def _opened_in(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission, below: Path) -> Path | None:
@@ -426,7 +481,7 @@ def default_output(bounty_id: BountyId) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class ListedSubmissions:
     """A bounty whose Submissions were listed, past its reveal point."""
 
     chain: ChainClient
@@ -440,7 +495,7 @@ class _Listed:
             note_opened_as(self.chain, bounty_id, one)
 
     @staticmethod
-    def read(settings: Settings, bounty_id: BountyId, *, with_api: bool) -> "_Listed":
+    def read(settings: Settings, bounty_id: BountyId, *, with_api: bool) -> "ListedSubmissions":
         """Read and show the list; what would keep every Submission closed is refused here, once."""
         keyring_of(settings)
         if with_api:
@@ -462,7 +517,7 @@ class _Listed:
             remark(f"Submission {one.number} of {len(found)}: {one.commitment} by {one.solver}{done}")
         if not found:
             say(f"bounty {bounty_id} has no Submission")
-        return _Listed(chain, found, listed.api_agrees)
+        return ListedSubmissions(chain, found, listed.api_agrees)
 
 
 def _require_guardian(session: ApiSession[LocalSigner], bounty_id: BountyId) -> None:

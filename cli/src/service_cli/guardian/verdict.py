@@ -22,6 +22,8 @@ from typing import Final
 import click
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.chain.json_rpc import block_number
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.output import new_file
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment
 from bounty_protocol.domain.hub_events import VerdictRecorded
@@ -117,10 +119,14 @@ class VerdictOptions:
     """Award a Submission that was not opened on this machine."""
     as_written: bool = False
     """Record reasons that look like a mistake."""
+    unpublished: Path | None = None
+    """Write the document to this file instead of publishing it: no service is there to take it."""
 
 
 _STEP: Final = TransactionStep("verdict_transaction")
 RECORDED: Final = JournalEntry.of("recorded", AnchoredVerdict)
+UNPUBLISHED: Final = JournalEntry.of("unpublished", str)
+"""The file that holds the document of a Verdict that no service was given."""
 
 
 def record_verdict(
@@ -253,6 +259,9 @@ def _recorded_or_published(
     chain, bounty_id = session.chain, verdict.bounty_id
     reported = journal.get(RECORDED)
     if (done := _standing(chain, verdict, reported)) is not None:
+        if options.unpublished is None and journal.get(UNPUBLISHED) is not None:
+            _publish(session, verdict, document)
+            journal.forget(UNPUBLISHED)
         return done
     if reported is not None:
         _require_judging(chain, bounty_id)
@@ -269,7 +278,11 @@ def _recorded_or_published(
         require_affordable(chain, session.account, verdict.call())
     _confirm_opened(chain, bounty_id, verdict.named, options)
     _confirm_reasons(body.decode(), options)
-    _publish(session, verdict, document)
+    if options.unpublished is None:
+        _publish(session, verdict, document)
+    else:
+        _keep_unpublished(options.unpublished, document)
+        journal.note(UNPUBLISHED, str(options.unpublished.absolute()))
     return None
 
 
@@ -523,6 +536,24 @@ def _publish(session: ApiSession[Signer], verdict: Verdict, document: bytes) -> 
     emit(ReadBackVerdict(*verdict.names()))
 
 
+def _keep_unpublished(path: Path, document: bytes) -> None:
+    """The document in a new file, or in the one that an earlier run wrote."""
+    try:
+        with new_file(path) as file:
+            file.write(document)
+    except SealedDataError as error:
+        if path.is_file() and path.read_bytes() == document:
+            return
+        message = f"The Verdict's document cannot be written to {path}: {error.message}."
+        next_action = "Name a file that is new, after --unpublished."
+        raise CommandRefused("file_exists", message, next_action=next_action) from None
+    remark(
+        f"nobody else has your reasons yet: hand {path} to whoever asks; once a service answers, the same command "
+        "without --unpublished publishes them",
+        urgent=True,
+    )
+
+
 _MOST_QUOTED: Final = 400
 _COMMENT: Final = "<!-- service-cli:"
 _MET: Final = "<Met? What you ran or read, and what came out.>"
@@ -534,9 +565,12 @@ _TAG: Final = re.compile(r"<[^<>]{0,1000}>")
 _WORD: Final = re.compile(r"[^\W\d_]{2}")
 
 
-def named_by(settings: Settings, bounty_id: BountyId, choice: SubmissionChoice) -> Vouched[Pair]:
+def named_by(
+    settings: Settings, bounty_id: BountyId, choice: SubmissionChoice, *, with_api: bool = True
+) -> Vouched[Pair]:
     """The Solver and Submission that a number or the begin of a commitment names."""
-    return named_by_place(ChainClient.checked(settings), api_of(settings), bounty_id, choice.of)
+    api = api_of(settings) if with_api else None
+    return named_by_place(ChainClient.checked(settings), api, bounty_id, choice.of)
 
 
 def print_template(settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant) -> None:

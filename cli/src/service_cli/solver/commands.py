@@ -6,7 +6,7 @@ import click
 from bounty_protocol.types import Address, BountyId
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, NEW_FILE, check_wallet_options
-from service_cli.shell.command import command
+from service_cli.shell.command import argument_error, command
 
 
 @command("solver:submit", "submit", api=True, sends=True)
@@ -19,6 +19,7 @@ from service_cli.shell.command import command
 @click.option("--check", is_flag=True, help="Only show what would be sealed, and what it costs; sends nothing.")
 @click.option("--use-gitignore", is_flag=True, help="Leave out what .gitignore files name, and .git, too.")
 @click.option("--include-suspicious", is_flag=True, help="Seal files that look like secrets, too, without a question.")
+@click.option("--put-back", is_flag=True, help="Only upload sealed bytes again, from a copy that ARTIFACT_DIR keeps.")
 @click.option("--despite-notice", is_flag=True, help="Submit while a notice about the Hub is in effect.")
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -34,6 +35,7 @@ def solver_submit(
     check: bool,
     use_gitignore: bool,
     include_suspicious: bool,
+    put_back: bool,
     despite_notice: bool,
     network: str | None,
     api_base_url: str | None,
@@ -46,7 +48,8 @@ def solver_submit(
     Submission, which takes the place of yours and counts from its own, later block; the place of one that was made on
     another machine it takes only with --replace. While the API is down, --without-api records the same commitment; the
     page's terms are then not compared. After the deadline it tells what is recorded, and uploads those bytes again if
-    the storage lost them.
+    the storage lost them. --put-back does the latter from any machine: ARTIFACT_DIR then is the folder of the sealed
+    bytes (envelope.json, ciphertext.age), or a directory of service-cli keep.
 
     What .bountyignore at the top of the directory names, as .gitignore does, is left out and listed. What looks like a
     secret (.env, .git, *.pem, a private key) is sealed only after a question on a terminal, or --include-suspicious.
@@ -64,7 +67,8 @@ def solver_submit(
               accept Submissions; without --replace, where one is recorded that was made elsewhere; a roster that does
               not hash to the pinned value; an API whose locator, commitment or transaction differs from its own
               derivation; a page whose terms differ from the chain's, unless --accept-term-differences; while a notice
-              about the Hub is in effect, unless --despite-notice
+              about the Hub is in effect, unless --despite-notice; with --put-back, bytes that are not those of your
+              recorded Submission
     Examples: service-cli solver:submit --check 7 work/
               service-cli solver:submit 7 work/
               service-cli solver:submit --without-api 7 work/
@@ -78,6 +82,8 @@ def solver_submit(
     from service_cli.shell.output import print_json
     from service_cli.solver.submission import SubmitOptions, submit
 
+    if put_back and (check or without_api):
+        raise argument_error("--put-back", "goes neither with --check nor with --without-api.")
     check_wallet_options("--solver-address", solver_address, browser=browser, safe_file=safe_file)
     if solver_address is not None and not browser:  # a program reads what the wallet is to sign
         print_json()
@@ -91,7 +97,11 @@ def solver_submit(
     else:
         wallet = external_signer(settings, solver_address, browser=browser, safe_file=safe_file)
     with wallet as signer:
-        if check:
+        if put_back:
+            from service_cli.solver.put_back import put_back as put_back_kept
+
+            put_back_kept(settings, signer, bounty_id, artifact_dir)
+        elif check:
             from service_cli.solver.submission import check_submission
 
             check_submission(settings, signer, bounty_id, artifact_dir, options)

@@ -41,6 +41,7 @@ from service_cli.shell.text import About, moment, wei
 from service_cli.solver.events import KeptSubmission, SubmissionPreview, SubmittedWork
 from service_cli.solver.recording import active, may_be_recorded, record, require_place
 from service_cli.solver.sealing import (
+    CIPHERTEXT,
     CONTENT,
     PREPARED,
     SEALED,
@@ -220,7 +221,7 @@ def _finish_late(
         if api is None:
             _print_kept(work, envelope, journal)
         else:
-            upload_late(work, api, envelope, journal)
+            upload_late(work, api, envelope, journal.folder / CIPHERTEXT)
         return done
 
 

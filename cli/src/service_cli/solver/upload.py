@@ -6,6 +6,7 @@ an earlier run uploaded is uploaded again only where the storage does not hold i
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.types import Address
@@ -33,7 +34,7 @@ def upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal: 
     digest = envelope.ciphertext.sha256
     for last in (False, True):
         if journal.get(UPLOADED) != digest:
-            _upload(work, api, envelope, journal)
+            _upload(work, api, envelope, journal.folder / CIPHERTEXT)
             journal.note(UPLOADED, digest)
         try:
             _prepare(work, api, envelope)
@@ -47,11 +48,11 @@ def upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal: 
             return
 
 
-def upload_late(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:
+def upload_late(work: Work, api: ApiClient, envelope: Envelope, ciphertext: Path) -> None:
     """Only the storage itself knows whether it has the bytes: it takes them, or not."""
     signer = _ObservedSigner(work.session.signer)
     try:
-        if not _upload(replace(work, session=ApiSession(work.chain, signer)), api, envelope, journal):
+        if not _upload(replace(work, session=ApiSession(work.chain, signer)), api, envelope, ciphertext):
             say("the storage holds the sealed bytes already")
     except CommandRefused as refusal:
         if not signer.signed:
@@ -59,7 +60,7 @@ def upload_late(work: Work, api: ApiClient, envelope: Envelope, journal: Journal
             next_action = f"{refusal.next_action} Nothing else is left to do."
             raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
         message = f"Your Submission is recorded, and the service does not take its bytes: {refusal.message}"
-        next_action = f"Pass the folder {journal.folder} on to a Guardian, who opens it with guardian:open --from."
+        next_action = f"Pass the folder {ciphertext.parent} on to a Guardian, who opens it with guardian:open --from."
         raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
 
 
@@ -80,7 +81,7 @@ class _ObservedSigner:
         return signature
 
 
-def _upload(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> bool:
+def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:
     """Whether the storage took the bytes; False where it has them already."""
     ciphertext = envelope.ciphertext
     body = f'{{"ciphertext_sha256":"{ciphertext.sha256}","ciphertext_byte_length":{ciphertext.byte_length}}}'.encode()
@@ -95,7 +96,7 @@ def _upload(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) ->
     if target.storage_locator != ciphertext.storage_locator:
         message = "The API names another storage place than the one derived here."
         raise CommandRefused("locator_mismatch", message, next_action=_DISAGREES)
-    if not upload(read_target(target, work.session.settings.api_base_url()), journal.folder / CIPHERTEXT):
+    if not upload(read_target(target, work.session.settings.api_base_url()), file):
         return False
     emit(UploadedCiphertext(work.bounty_id, work.solver, ciphertext.byte_length))
     return True

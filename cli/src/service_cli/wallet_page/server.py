@@ -23,6 +23,7 @@ from threading import BoundedSemaphore, Condition, Thread
 from typing import Any, Final
 
 from bounty_protocol.errors import ServiceError
+from bounty_protocol.foreign_json import read_object
 
 from service_cli.errors import CommandFailed
 from service_cli.shell.output import announce_page, warn
@@ -385,10 +386,9 @@ class _Handler(BaseHTTPRequestHandler):
         if len(length) > 6 or int(length) > MAX_BODY:
             return None
         try:
-            found = json.loads(self.rfile.read(int(length)))
-        except (ValueError, RecursionError, OSError):
+            return read_object(self.rfile.read(int(length)), with_half_pairs=True)
+        except (ValueError, OSError):
             return None
-        return found if isinstance(found, dict) else None
 
     def _page(self) -> str:
         folder = files("service_cli.wallet_page")

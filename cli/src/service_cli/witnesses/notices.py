@@ -152,7 +152,7 @@ def _kept(chain: ChainClient) -> Iterator[HubNotice]:
         try:
             with open_regular(path) as file:
                 notice = parse_notice(file.read(MOST_BYTES + 1))
-        except (OSError, ValueError, RecursionError):
+        except (OSError, ValueError):
             warn(f"warning: the notice about the Hub that is kept in {path} cannot be read, and is passed over")
             continue
         if notice.expires_at <= now:

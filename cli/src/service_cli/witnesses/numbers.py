@@ -58,7 +58,7 @@ def named_in_full(pair: Pair) -> Vouched[Pair]:
     return vouch(Fact.NUMBER, pair, ENDPOINTS | {Witness.PERSON})
 
 
-def named_by_place(chain: ChainClient, api: ApiClient, bounty_id: BountyId, pick: Pick) -> Vouched[Pair]:
+def named_by_place(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId, pick: Pick) -> Vouched[Pair]:
     """The Submission in a place of the list: the one that was opened under it here, and that the API has there.
 
     ``submission_moved`` where something else was opened under that number, or this one under another,
@@ -73,7 +73,7 @@ def named_by_place(chain: ChainClient, api: ApiClient, bounty_id: BountyId, pick
         message = f"Of bounty {bounty_id} this machine opened {former}; now the log has {pair[1]} of {pair[0]} as "
         message += f"number {one.number}."
         raise CommandRefused("submission_moved", message, next_action=_IN_FULL)
-    if found.api_agrees is False:
+    if api is not None and found.api_agrees is False:
         raise disagreement(Fact.NUMBER, chain.named, api.peer.named)
     is_opened = _Opened(one.number, pair) in opened
     if found.api_agrees is None and not is_opened:

@@ -1,14 +1,23 @@
 """JSON that somebody else wrote, read into no more memory than a caller that trusts nobody wants to lose to it.
 
 A list of empty lists takes thirty times the memory of its text. Every value but the first follows a comma or a bracket,
-so counting those bounds how many values a text can have before any of them is made.
+so counting those bounds how many values a text can have before any of them is made. A text that is nested as deeply as
+the interpreter's stack is refused before it is read, too: whatever is finalized at that depth fails and is lost.
 """
 
 import json
+import re
+from itertools import accumulate
 from typing import Any, Final
 
 MOST_VALUES: Final = 1 << 17
 """Five times what the longest honest answers have; together at most some 35 MB beside their text."""
+MOST_NESTED: Final = 64
+"""Six times what the deepest honest answers have."""
+
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
+_BUT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
 
 class TooManyValues(ValueError):
@@ -16,13 +25,23 @@ class TooManyValues(ValueError):
 
 
 def read_json(text: bytes, most_values: int = MOST_VALUES) -> object:
-    """The value of a JSON text; raises ``ValueError``, or ``RecursionError`` where it is nested too deeply.
+    """The value of a JSON text; raises ``ValueError`` where it is none, or has too many values or levels.
 
-    Brackets and commas within strings count, too.
+    Brackets and commas within strings count as values, too.
     """
     if sum(map(text.count, (b",", b"[", b"{"))) > most_values:
         raise TooManyValues(f"more than {most_values} values")
+    refuse_nesting(text)
     return json.loads(text)
+
+
+def refuse_nesting(text: bytes) -> None:
+    """Raises ``ValueError`` for a JSON text of more than ``MOST_NESTED`` levels; one that is malformed may pass."""
+    if text.count(b"[") + text.count(b"{") <= MOST_NESTED:
+        return
+    steps = _STRING.sub(b"", text).translate(_STEPS, _BUT_BRACKETS)
+    if max(accumulate(memoryview(steps).cast("b")), default=0) > MOST_NESTED:
+        raise ValueError(f"more than {MOST_NESTED} levels")
 
 
 def read_object(text: bytes, *, with_half_pairs: bool = False) -> dict[str, Any]:

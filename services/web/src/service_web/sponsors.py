@@ -77,7 +77,7 @@ def _parse_context(text: str) -> dict[str, object]:
         raise ValueError(f"a JSON object of at most {MAX_CONTEXT} characters")
     try:
         context = read_object(text.encode())
-    except (ValueError, RecursionError):
+    except ValueError:
         raise ValueError("a JSON object") from None
     if "token" in context:
         raise ValueError("a JSON object without a token, in which people would pay the fee themselves")

@@ -28,10 +28,19 @@ def read(shape: type[T], value: object) -> T:
 def _read_shape(shape: type, value: object, path: str) -> object:
     if not isinstance(value, Mapping):
         raise ValueError(f"{path or 'the answer'} must be an object")
-    return shape(**{part.name: _read_part(part, value, f"{path}.{part.name}".lstrip(".")) for part in parts(shape)})
+    above = path and f"{path}."
+    return shape(
+        **{part.name: _read_part(part, reader, value, f"{above}{part.name}") for part, reader in _readers(shape)}
+    )
 
 
-def _read_part(part: Part, values: Mapping[str, object], path: str) -> object:
+@cache
+def _readers(shape: type) -> tuple[tuple[Part, Reader], ...]:
+    """The readers of a shape's fields, found once: a page of a list has thousands of fields."""
+    return tuple((part, _reader(Nested(part.json_of) if part.json_of else part.kind)) for part in parts(shape))
+
+
+def _read_part(part: Part, reader: Reader, values: Mapping[str, object], path: str) -> object:
     if part.name not in values:
         if part.default is MISSING:
             raise ValueError(f"{path} is missing")
@@ -41,7 +50,7 @@ def _read_part(part: Part, values: Mapping[str, object], path: str) -> object:
         if not part.nullable:
             raise ValueError(f"{path} must not be null")
         return None
-    found = _reader(Nested(part.json_of) if part.json_of else part.kind)(value, path)
+    found = reader(value, path)
     return value if part.json_of else found
 
 

@@ -9,6 +9,7 @@ from dataclasses import MISSING
 from typing import Final, NoReturn, TypeVar
 
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError, requirement
+from bounty_protocol.foreign_json import refuse_nesting
 from bounty_protocol.shapes import Part, Scalar, keys, parts
 from bounty_protocol.types import MAX_INT64, parse_decimal
 from bounty_protocol.wire.values import form_of
@@ -50,8 +51,9 @@ def load_query(shape: type[T], *, code: str = "invalid_request") -> T:
 def load_json(body: bytes, shape: type[T], *, code: str) -> T:
     """A JSON object of the shape; unknown, missing and duplicate keys are refused."""
     try:
+        refuse_nesting(body)
         value = json.loads(body.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
+    except ValueError:
         issue = Issue("body", "must be one JSON object in UTF-8 with each key once")
         raise ServiceError(code, "The body is not JSON of this route's shape.", issues=[issue]) from None
     if not isinstance(value, dict):

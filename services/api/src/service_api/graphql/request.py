@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, NoReturn
 
 from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.foreign_json import refuse_nesting
 from graphql import (
     DocumentNode,
     FieldNode,
@@ -108,8 +109,9 @@ def refuse(what: str) -> NoReturn:
 
 def _read_json(body: bytes) -> tuple[str, dict[str, Any], str | None]:
     try:
+        refuse_nesting(body)
         value = json.loads(body, parse_float=_finite, parse_constant=_finite)
-    except (ValueError, RecursionError):
+    except ValueError:
         refuse("must be a JSON object with a query, its numbers within the range of a double")
     if not isinstance(value, dict) or set(value) - {"query", "variables", "operationName", "extensions"}:
         refuse("must hold query, variables, operationName and extensions only")

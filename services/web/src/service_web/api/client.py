@@ -152,7 +152,7 @@ class ApiReader:
         try:
             with self._large if len(answer.body) > LARGE_BYTES else nullcontext():
                 value = parse(answer.body)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             ANSWERS.labels(ApiAnswer.MALFORMED).inc()
             log.warning("an answer of the API cannot be read", path=question.path, reason=str(error)[:200])
             raise ApiUnavailable from error

@@ -1,0 +1,1 @@
+"""Keeping what one needs of a bounty on one's own machine."""
