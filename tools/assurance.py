@@ -151,6 +151,12 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             (PYTHON, "-m", "tools.guides.play"),
         ),
         _tests(
+            "service-gone",
+            "a bounty whose service and storage end for good after the reveal point: opened, judged and paid by what "
+            "was kept",
+            "tests/e2e/test_service_gone.py",
+        ),
+        _tests(
             "wallet-lies",
             "every value that a page reads from the API, the wallet's node or its own text, forged: no wallet is asked "
             "for anything else",

@@ -153,10 +153,13 @@ class Answer:
 
 
 class ApiClient:
-    """Calls of one deployment's API."""
+    """Calls of one deployment's API.
 
-    def __init__(self, base_url: str, chain: "ChainClient | None", peer: Peer = API) -> None:
-        self.base_url, self._chain = base_url, chain
+    One that is not needed, since its answers are hints, is not waited for while it starts anew.
+    """
+
+    def __init__(self, base_url: str, chain: "ChainClient | None", peer: Peer = API, *, is_needed: bool = True) -> None:
+        self.base_url, self._chain, self._is_needed = base_url, chain, is_needed
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
         self._clock_named = False
         self._ahead = 0
@@ -185,6 +188,7 @@ class ApiClient:
         return self._read(lambda: self._request("POST", path, {}, body, headers, reads=True), patient)
 
     def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
+        patient = patient and self._is_needed
         patience, restart = _Patience(PATIENCE_SECONDS), _Patience(RESTART_SECONDS if patient else 0.0)
         return self._settle(attempt, (503,) if patient else (), patience, restart)
 
@@ -330,10 +334,10 @@ class ApiClient:
                 return response
 
 
-def api_of(settings: "Settings", chain: "ChainClient | None" = None) -> ApiClient:
+def api_of(settings: "Settings", chain: "ChainClient | None" = None, *, is_needed: bool = True) -> ApiClient:
     """The deployment's API; messages name the option where it was chosen by that."""
     peer = API if settings.api_override is None else Peer(API.name, "--api-base-url")
-    return ApiClient(settings.api_base_url(), chain, peer)
+    return ApiClient(settings.api_base_url(), chain, peer, is_needed=is_needed)
 
 
 def subgraph_of(settings: "Settings") -> tuple[ApiClient, str]:

@@ -508,7 +508,7 @@ class ListedSubmissions:
         if now < bounty.reveal_at:
             message = f"Nobody can open this before the reveal point, {moment(bounty.reveal_at, now)}."
             raise CommandRefused("reveal_point_not_reached", message, next_action="Run it again after that time.")
-        listed = listing(chain, _api(settings), bounty_id)
+        listed = listing(chain, _api(settings, is_needed=with_api), bounty_id)
         found = listed.submissions
         for one in found:
             names = (bounty_id, one.solver, one.commitment)
@@ -526,9 +526,9 @@ def _require_guardian(session: ApiSession[LocalSigner], bounty_id: BountyId) -> 
         raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
 
 
-def _api(settings: Settings) -> ApiClient | None:
-    """For the list the API is only a hint; with bytes from a folder it may be unknown."""
-    return api_of(settings) if settings.knows("SERVICE_API_BASE_URL") else None
+def _api(settings: Settings, *, is_needed: bool) -> ApiClient | None:
+    """For the list the API is only a hint; with bytes from a folder it may be unknown, or gone."""
+    return api_of(settings, is_needed=is_needed) if settings.knows("SERVICE_API_BASE_URL") else None
 
 
 def _is_opened(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission) -> bool:
