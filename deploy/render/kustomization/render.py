@@ -7,6 +7,7 @@ the same name.
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import yaml
@@ -30,12 +31,18 @@ class RenderError(Exception):
     """The part of a kustomization that cannot be rendered."""
 
 
-def render(folder: Path, images: Sequence[Object] = (), entrance: str | None = None) -> list[Object]:
+def render(
+    folder: Path,
+    images: Sequence[Object] = (),
+    entrance: str | None = None,
+    answers: Mapping[str, str] = MappingProxyType({}),
+) -> list[Object]:
     """Every object of the kustomization in ``folder``, in order; ``images`` win over its own, in the same form.
 
-    With ``entrance``, as if the line of the overlay that names one of ``ENTRANCES`` named this one.
+    With ``entrance``, as if the line of the overlay that names one of ``ENTRANCES`` named this one. ``answers`` are
+    values of settings that its ConfigMaps have, in place of theirs.
     """
-    objects = _apply(folder, [], images, entrance)
+    objects = _apply(folder, [], images, entrance, answers)
     seen: set[tuple[str, str]] = set()
     for each in objects:
         if _identity(each) in seen:
@@ -45,20 +52,20 @@ def render(folder: Path, images: Sequence[Object] = (), entrance: str | None = N
 
 
 def _apply(
-    folder: Path, objects: list[Object], images: Sequence[Object] = (), entrance: str | None = None
+    folder: Path, objects: list[Object], images: Sequence[Object], entrance: str | None, answers: Mapping[str, str]
 ) -> list[Object]:
     """The objects so far, with one kustomization or component applied; ``images`` win over those it names."""
     spec = _read(folder)
     named = {each["name"]: each for each in (*spec.get("images", []), *images)}
     for name in spec.get("resources", []):
         path = folder / name
-        objects = objects + (_apply(path, []) if path.is_dir() else list(_documents(path)))
+        objects = objects + (_apply(path, [], (), entrance, answers) if path.is_dir() else list(_documents(path)))
     for name in spec.get("components", []):
         component = folder / name
         if entrance is not None and component.name in ENTRANCES:
             component = component.with_name(entrance)
-        objects = _apply(component, objects)
-    objects = objects + [_config_map(folder, each, spec) for each in spec.get("configMapGenerator", [])]
+        objects = _apply(component, objects, (), None, answers)
+    objects = objects + [_config_map(folder, each, spec, answers) for each in spec.get("configMapGenerator", [])]
     for patch in spec.get("patches", []):
         objects = _patched(folder, objects, patch)
     for each in spec.get("replicas", []):
@@ -86,7 +93,7 @@ def _documents(path: Path) -> Iterator[Object]:
     yield from (each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each is not None)
 
 
-def _config_map(folder: Path, wanted: Object, spec: Object) -> Object:
+def _config_map(folder: Path, wanted: Object, spec: Object, answers: Mapping[str, str]) -> Object:
     if not (spec.get("generatorOptions") or {}).get("disableNameSuffixHash"):
         raise RenderError(f"{folder.name}: generated names with a hash are not supported")
     data: dict[str, str] = {}
@@ -100,6 +107,7 @@ def _config_map(folder: Path, wanted: Object, spec: Object) -> Object:
         data[key] = value
     for name in wanted.get("files", []):
         data[Path(name).name] = (folder / name).read_text(encoding="utf-8")
+    data = {key: answers.get(key, value) for key, value in data.items()}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": wanted["name"]}, "data": data}
 
 
