@@ -41,6 +41,10 @@ if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
 
 
 _BLOCK = "the newest block"
+_STANDS_STILL = (
+    "if the clock is right, the chain stands still, or this RPC endpoint does not keep up: what you send now counts "
+    "only in a later block, perhaps after a deadline"
+)
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
 _OTHER_RELEASE = "Use a release of service-cli that its operator names for this Hub; bounties on it stay as they are."
@@ -116,9 +120,10 @@ class ChainClient:
         """The newest block. Where its time and this machine's are far apart, that is reported once."""
         with chain_errors():
             header = header_at(self.rpc, "latest")
-        if not (self.is_local or self._clock_named) and (off := clock_off(header.time, int(time.time()), _BLOCK)):
+        now = int(time.time())
+        if not (self.is_local or self._clock_named) and (off := clock_off(header.time, now, _BLOCK)):
             self._clock_named = True
-            warn(f"warning: {off}; set it, or use an RPC endpoint that keeps up")
+            warn(f"warning: {off}; {_STANDS_STILL if header.time < now else 'set it'}")
         return header
 
     def finalized(self) -> Header:

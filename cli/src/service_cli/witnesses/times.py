@@ -10,7 +10,9 @@ from service_cli.shell.text import clock_off
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, vouch
 
-_SET_THE_CLOCK = "Nothing was signed. Set this machine's clock, or use another RPC endpoint."
+_SET_THE_CLOCK = (
+    "Nothing was signed. Set this machine's clock, or use another RPC endpoint; if the chain itself stands still, wait."
+)
 
 
 def signing_time(chain: ChainClient) -> Vouched[UnixSeconds]:
