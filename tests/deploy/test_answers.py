@@ -113,6 +113,8 @@ def test_answer__that_is_wrong__is_named_by_its_setting_and_nothing_is_printed(
         ("SERVICE_DATABASE_URL=postgresql://service_api:hidden@host/service", "belongs into a Secret"),
         ("SERVICE_SETTLER_PRIVATE_KEY=0x" + "ab" * 32, "belongs into a Secret"),
         ("SERVICE_DEPLOY_BLOCK=124", "answered twice"),
+        ("SERVICE_CHAIN_ID=none", "cannot be done without"),
+        ("SERVICE_RPC_QUORUM=" + "ab" * 32, "belongs into a Secret"),
         ("and nothing else", "not of the form KEY=value"),
         ("service_rpc_quorum=2", "not of the form KEY=value"),
     ],

@@ -215,7 +215,8 @@ class ApiClient:
 
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
         used: set[BlockNumber] = set()
-        patience, restart = _Patience(PATIENCE_SECONDS), _Patience(RESTART_SECONDS)
+        patience = _Patience(PATIENCE_SECONDS)
+        restart = _Patience(RESTART_SECONDS if self._is_needed else 0.0)
 
         def attempt() -> HttpAnswer:
             if used and isinstance(signer, ExternalSigner):

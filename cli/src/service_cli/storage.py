@@ -271,10 +271,12 @@ def _storage() -> Iterator[TimelyHttp]:
         http.clear()
 
 
-def copy(source: Path, target: Path) -> None:
+def copy(source: Path, target: FileIO) -> None:
     """Copy a ciphertext of this machine; what is in the target is replaced."""
     try:
-        shutil.copyfile(source, target)
+        target.truncate(0)
+        with open_regular(source) as file:
+            shutil.copyfileobj(file, target)
     except OSError as error:
         message = f"{source} cannot be copied: {error.strerror}."
         raise CommandFailed("file_not_written", message, next_action=_AGAIN) from None

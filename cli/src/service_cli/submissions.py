@@ -23,7 +23,7 @@ from bounty_protocol.crypto.binding import expected_binding
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import submission_commitment
-from bounty_protocol.domain.envelope import Envelope, parse_envelope
+from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope, parse_envelope
 from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
@@ -34,6 +34,7 @@ from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.config.env_file import note_opened
 from service_cli.config.settings import Settings
+from service_cli.disk import open_regular
 from service_cli.downloads import Download, download_file
 from service_cli.errors import CommandRefused
 from service_cli.events import OpenedFiles
@@ -46,6 +47,18 @@ KEPT: Final = "submissions"
 """The folder of a kept bounty that holds one for each Submission (``keep``)."""
 WAIT_SECONDS: Final = 10
 """A round due within this time is waited for: the beacon and this machine may differ by seconds."""
+
+
+def kept_folder(directory: Path, commitment: Bytes32) -> Path | None:
+    """The folder of a Submission in a kept bounty, whatever its number was then."""
+    for folder in sorted((directory / KEPT).glob(f"*-{commitment[:8]}")):
+        try:
+            with open_regular(folder / "envelope.json") as file:
+                if submission_commitment(file.read(MAX_ENVELOPE_BYTES + 1)) == commitment:
+                    return folder
+        except OSError:
+            continue
+    return None
 
 
 def beacon_of(settings: Settings) -> BeaconInfo:

@@ -26,7 +26,7 @@ NONE: Final = "none"
 MOST_BYTES: Final = 64 * 1024
 _PREFIX: Final = re.compile(r"[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
 _LINE: Final = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
-_SECRET: Final = re.compile(r"AGE-SECRET-KEY-|-----BEGIN|^0x[0-9a-fA-F]{64}$|://[^/@]*:[^/@]*@")
+_SECRET: Final = re.compile(r"AGE-SECRET-KEY-|-----BEGIN|^(0x)?[0-9a-fA-F]{64}$|://[^/@]*:[^/@]*@")
 
 
 class AnswersError(Exception):
@@ -129,8 +129,14 @@ def _problem(key: str, value: str, known: Mapping[str, str], found: Mapping[str,
         return f"{key} is no setting of this overlay" + (f"; is it {near[0]}?" if near else "")
     if key in found:
         return f"{key} is answered twice"
-    question = QUESTIONS.get(key)
-    if not value or question is None or (value == NONE and question.is_optional):
+    return _unfit(key, value, QUESTIONS.get(key)) if value else None
+
+
+def _unfit(key: str, value: str, question: Question | None) -> str | None:
+    if value == NONE:
+        is_fit = question is not None and question.is_optional
+        return None if is_fit else f"{key} cannot be done without"
+    if question is None:
         return None
     try:
         question.check(value)

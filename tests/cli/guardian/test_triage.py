@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 from bounty_protocol.types import bytes32
+from service_cli import api as api_module
 
-from tests.cli.api_twin import ApiTwin
+from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Reply, Request, RpcProxy
@@ -68,8 +69,24 @@ def test_look__at_a_ciphertext_of_another_key__says_so(api: ApiTwin, guardian: T
     first, second = sorted(api.objects, key=lambda name: len(api.objects[name]))
     api.objects[first] = api.objects[second][: len(api.objects[first])]
     found = seen(guardian.run("guardian:open", crowded, "--look"))
-    assert found[0] == (1, "sealed_data_malformed", None) or found[0][1] not in {None, "submission_not_found"}
+    assert found[0] == (1, "begin_not_opened", None)  # the storage may have caused it: no evidence against its Solver
     assert found[1] == (2, None, None)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("code", ["solver_submission_content_invalid", "storage_verification_pending"])
+def test_look__at_one_that_the_service_cannot_serve__goes_on_with_the_others(
+    api: ApiTwin, guardian: Terminal, crowded: str, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_module, "PATIENCE_SECONDS", 0.0)
+    begun: list[str] = []
+
+    def content(request: Request) -> Reply | None:
+        begun.append(request.path)
+        return refusal(500, code, "It is not there.") if request.path == begun[0] else None
+
+    api.scripts["content"] = content
+    assert seen(guardian.run("guardian:open", crowded, "--look"))[:2] == [(1, code, None), (2, None, None)]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,17 @@
 """``keep``: only what the chain vouches for gets a name, and with it alone a bounty goes on without its service."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 from bounty_protocol.domain.commitments import report_commitment
 
-from tests.cli.api_twin import ApiTwin
+from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.audited import Audited
 from tests.cli.conftest import person
+from tests.cli.kill import spawn
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
 from tests.cli.servers import Reply, Request, RpcProxy
@@ -102,6 +104,109 @@ def test_service__that_lies__has_nothing_of_it_kept(api: ApiTwin, guardian: Term
 
 
 @pytest.mark.attack
+def test_own_work__that_another_sealing_replaced__is_not_kept_in_its_place(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, served: Submitted, sealed: tuple[Submitted, Path], tmp_path: Path
+) -> None:
+    shutil.copytree(sealed[1] / "state", tmp_path / "state")
+    (kept,) = (tmp_path / "state").rglob("ciphertext.age")
+    kept.write_bytes(b"of a newer sealing")
+    ran = person(ledger, api, rpc, tmp_path, "solver-1").run("keep", served.bounty, "kept", code=1)
+    assert set(issues(ran)) == {f"submissions/1-{served.commitment[:8]}/ciphertext.age"}
+    assert names(tmp_path / "kept") == {"challenge.md", "README.md"}
+
+
+@pytest.mark.attack
+def test_service__that_lost_one_upload__has_the_other_files_kept(
+    api: ApiTwin, guardian: Terminal, served: Submitted
+) -> None:
+    api.scripts["content"] = lambda _request: refusal(500, "solver_submission_content_invalid", "It is not there.")
+    api.scripts["verdict_read"] = lambda _request: None
+    ran = guardian.run("keep", served.bounty, "kept", "--sign-as", "guardian", code=1)
+    assert [event["path"] for event in ran.events if event["event"] == "keep.missing"] == list(issues(ran))
+    assert "does not answer" not in str(issues(ran))
+    assert names(guardian.home / "kept") == {"challenge.md", "README.md"}
+
+
+@pytest.mark.attack
+def test_readme__of_somebody_else__stays_and_nothing_is_asked_for(
+    api: ApiTwin, guardian: Terminal, served: Submitted
+) -> None:
+    (guardian.home / "README.md").write_text("# My project\n")
+    ran = guardian.run("keep", served.bounty, ".", "--sign-as", "guardian", code=1)
+    assert ran.last["code"] == "file_exists"
+    assert (guardian.home / "README.md").read_text() == "# My project\n"
+    assert api.approvals() == []
+
+
+@pytest.mark.attack
+def test_links_and_pipes__under_the_names_of_parts__are_not_followed(guardian: Terminal, served: Submitted) -> None:
+    kept = guardian.home / "kept"
+    below = kept / f"submissions/1-{served.commitment[:8]}"
+    below.mkdir(parents=True)
+    victim = guardian.home / "victim"
+    victim.write_text("mine")
+    (kept / "challenge.md.part").symlink_to(victim)
+    os.mkfifo(below / "ciphertext.age.part")
+    guardian.run("keep", served.bounty, "kept", "--sign-as", "guardian")
+    assert victim.read_text() == "mine"
+    assert (kept / "challenge.md").read_bytes() == served.page
+    assert not (kept / "challenge.md").is_symlink()
+
+
+@pytest.mark.attack
+def test_second_run__beside_one_that_lasts__is_refused(api: ApiTwin, guardian: Terminal, served: Submitted) -> None:
+    beside: list[object] = []
+
+    def download(_request: Request) -> Reply | None:
+        if not beside:
+            process = spawn(guardian, "keep", served.bounty, "kept", "--sign-as", "guardian")
+            words, _ = process.communicate(timeout=60)
+            beside.append(words)
+        return None
+
+    api.scripts["download"] = download
+    guardian.run("keep", served.bounty, "kept", "--sign-as", "guardian")
+    assert "already_running" in str(beside[0])
+
+
+def test_kept_work__named_in_full_or_under_another_number__is_found(
+    api: ApiTwin, guardian: Terminal, served: Submitted
+) -> None:
+    guardian.run("keep", served.bounty, "kept", "--sign-as", "guardian")
+    below = guardian.home / "kept" / "submissions"
+    (below / f"1-{served.commitment[:8]}").rename(below / f"7-{served.commitment[:8]}")
+    api.close()
+    guardian.run("guardian:open", *served.names, "out", "--from", "kept")
+    assert files_below(guardian.home / "out") == served.files
+    ran = guardian.run("guardian:open", served.bounty, "--from", "kept", "--output", "all")
+    assert ran.event("guardian_open.finished")["opened"] == 1
+
+
+def test_opening__from_a_directory_that_lacks_one_ciphertext__ends_without_the_service(
+    api: ApiTwin, guardian: Terminal, served: Submitted
+) -> None:
+    guardian.run("keep", served.bounty, "kept", "--sign-as", "guardian")
+    (guardian.home / f"kept/submissions/1-{served.commitment[:8]}/ciphertext.age").unlink()
+    api.close()
+    ran = guardian.run("guardian:open", served.bounty, "--from", "kept", code=1)
+    assert (ran.last["code"], ran.event("guardian_open.finished")["not_opened"]) == ("submissions_not_opened", 1)
+
+
+@pytest.mark.attack
+def test_evidence__that_would_lack_something__is_not_called_kept(
+    api: ApiTwin, auditor: Terminal, audited: Audited
+) -> None:
+    api.scripts["verdict_read"] = lambda _request: refusal(404, "written_verdict_not_found", "There is none.")
+    ran = auditor.run("keep", audited.awarded, "kept", code=1)
+    assert "audit.zip" in issues(ran)
+    assert "audit.zip" not in names(auditor.home / "kept")
+    audited.serve(api)
+    auditor.run("keep", audited.awarded, "kept")
+    (auditor.home / "kept" / "audit.zip").write_bytes(b"")
+    assert auditor.run("keep", audited.awarded, "kept", code=1).last["code"] == "file_exists"
+
+
+@pytest.mark.attack
 @pytest.mark.parametrize("name", ["challenge.md", "submissions/1-{}/ciphertext.age"])
 def test_file__that_is_another__is_in_the_way_and_stays(guardian: Terminal, served: Submitted, name: str) -> None:
     path = guardian.home / "kept" / name.format(served.commitment[:8])
@@ -178,6 +283,8 @@ def test_service_and_store__that_are_gone_after_the_reveal__leave_opening_judgin
     try:
         for guardian, arguments, document in documents:
             guardian.run(*arguments, SERVICE_API_BASE_URL=returned.url)
+            guardian.run(*arguments, "--unpublished", "again.md")
+            assert (guardian.home / "again.md").read_bytes() == document
             assert document in returned.verdicts.values()
     finally:
         returned.close()

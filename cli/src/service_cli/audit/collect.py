@@ -30,7 +30,7 @@ from service_cli.audit.history import BountyHistory, ChainEvidence, FinalizedBlo
 from service_cli.chain.receipts import LOG_RANGE, bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
+from service_cli.errors import OF_ONE, CommandFailed, CommandRefused
 from service_cli.shell.output import say
 from service_cli.submissions import beacon_of
 
@@ -180,7 +180,7 @@ class ServiceQuestions:
         try:
             return get()
         except CommandFailed as failed:
-            self.answers = failed.code == MALFORMED
+            self.answers = failed.code in OF_ONE
             self.missing[name] = failed.message[:MOST_REASON]
         except CommandRefused as refused:
             self.missing[name] = f"the API says {refused.code}: {refused.message}"[:MOST_REASON]

@@ -65,6 +65,7 @@ from service_cli.submissions import (
     check_envelope,
     checked_submission,
     fetch_submission,
+    kept_folder,
     round_signature,
     sealed_data_errors,
     write_artifact,
@@ -205,7 +206,8 @@ def guardian_open(
     require_new(output_dir)
     recipient = None if pass_on is None else pass_on.recipient(ChainClient.checked(settings), bounty_id)
     if source is not None:
-        submission, identity = open_from_folder(settings, Folder(source), bounty_id, (solver, commitment))
+        folder = Folder(kept_in(source, commitment))
+        submission, identity = open_from_folder(settings, folder, bounty_id, (solver, commitment))
     else:
         signer, keyring = local_signer(settings, ACCOUNT_KEY), keyring_of(settings)
         session = ApiSession.open(settings, signer)
@@ -249,8 +251,8 @@ def open_from_folder(
     """The same with what a folder holds of it; only what is missing is read from the API, with a signed request."""
 
     def fetch() -> Submission:
-        session = ApiSession(opening.chain, local_signer(settings, ACCOUNT_KEY))
-        return fetch_submission(session.api, session.signer, bounty_id, pair)
+        api = api_of(settings, opening.chain, is_needed=False)
+        return fetch_submission(api, local_signer(settings, ACCOUNT_KEY), bounty_id, pair)
 
     keyring = keyring_of(settings)
     if (folder.path / "identity.txt").exists():
@@ -403,19 +405,18 @@ def open_submissions(
             continue
         try:
             pair = (one.solver, one.commitment)
-            folder = None if source is None else kept_in(source, one)
             guardian_open(
-                settings, bounty_id, *pair, target, folder, limits=limits, original_names=original_names, quiet_end=True
+                settings, bounty_id, *pair, target, source, limits=limits, original_names=original_names, quiet_end=True
             )
             listed.note_opened(bounty_id, one)
             opened += 1
         except LeftOut as why:
             left_out.append(one.number)
             remark(f"Submission {one.number} is left out: {why}")
-        except CommandFailed:
-            warn(f"stopped at Submission {one.number}; run the command again, it continues there")
-            raise
         except ServiceError as error:  # a Solver's mistake or malice ends only its own Submission
+            if not _is_of_one(error, source):
+                warn(f"stopped at Submission {one.number}; run the command again, it continues there")
+                raise
             problems.append(Issue(f"Submission {one.number}", f"{error.code}: {error.message}"))
             _report(bounty_id, one, error)
     done = emit(OpenedBounty(bounty_id, str(output), opened, before, len(problems), tuple(left_out)))
@@ -426,6 +427,11 @@ def open_submissions(
         raise CommandRefused("submissions_not_opened", message, issues=problems[:50], next_action=next_action)
     remark(f"the plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
     return done
+
+
+def _is_of_one(error: ServiceError, source: Path | None) -> bool:
+    """Whether it says nothing of the other Submissions: beside kept ones, also that the API is gone with the rest."""
+    return not isinstance(error, CommandFailed) or (source is not None and error.code == "api_unreachable")
 
 
 def open_chosen(
@@ -450,8 +456,7 @@ def open_chosen(
         return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0, ()))
     target = output or below / folder_name(one)
     pair = (one.solver, one.commitment)
-    folder = None if source is None else kept_in(source, one)
-    done = guardian_open(settings, bounty_id, *pair, target, folder, pass_on, original_names=original_names)
+    done = guardian_open(settings, bounty_id, *pair, target, source, pass_on, original_names=original_names)
     listed.note_opened(bounty_id, one)
     return done
 
@@ -461,10 +466,11 @@ def folder_name(one: RecordedSubmission) -> str:
     return f"{one.number}-{one.commitment[:8]}"
 
 
-def kept_in(directory: Path, one: RecordedSubmission) -> Path:
-    """The folder of a listed Submission in a kept bounty; a directory that is none is itself the folder."""
-    below = directory / KEPT
-    return below / folder_name(one) if below.is_dir() else directory
+def kept_in(directory: Path, commitment: Bytes32) -> Path:
+    """The folder of a Submission in a kept bounty; a directory that is none is itself the folder."""
+    if not (directory / KEPT).is_dir():
+        return directory
+    return kept_folder(directory, commitment) or directory / KEPT / commitment
 
 
 def _opened_in(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission, below: Path) -> Path | None:

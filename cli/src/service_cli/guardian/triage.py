@@ -12,6 +12,7 @@ from typing import Final
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.crypto import age
 from bounty_protocol.crypto.age_header import MAX_HEADER_BYTES
+from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.errors import ServiceError
@@ -22,16 +23,16 @@ from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import RecordedSubmission
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandFailed
+from service_cli.errors import OF_ONE, CommandFailed, CommandRefused
 from service_cli.guardian.events import LookedAtBounty, SeenSubmission
 from service_cli.guardian.opening import ACCOUNT_KEY, ListedSubmissions, Opening, keyring_of
 from service_cli.shell.output import emit
 from service_cli.storage import first_bytes
-from service_cli.submissions import Submission, fetch_submission, sealed_data_errors
+from service_cli.submissions import Submission, fetch_submission
 
 _HEAD_BYTES: Final = MAX_HEADER_BYTES + 64
 """The longest header, and the nonce after it."""
-_OF_ONE: Final = {"storage_refused", "storage_mismatch"}
+_OF_ONE: Final = OF_ONE | {"storage_refused", "storage_mismatch"}
 """Failures that say nothing of the other Submissions."""
 
 
@@ -97,8 +98,13 @@ class _Look:
         identity = opening.unlock(submission, self.keyring)
         byte_length = submission.envelope.ciphertext.byte_length
         head = first_bytes(str(submission.source), min(_HEAD_BYTES, byte_length), byte_length)
-        with sealed_data_errors():
+        try:
             age.decrypt(io.BytesIO(head), [identity], recipients=1)
+        except SealedDataError as error:  # nobody has hashed these bytes: the storage may have caused it
+            message = (
+                f"The first bytes of its ciphertext do not open: {error.message}. Open it to know who caused that."
+            )
+            raise CommandRefused("begin_not_opened", message, next_action="Open it.") from None
 
     def _same_as(self, one: RecordedSubmission, envelope: Envelope | None) -> int | None:
         """The number of an earlier Submission with the same bytes."""

@@ -1,7 +1,8 @@
 """``guardian:verdict``: reasons from a file or from an editor, published, and the same Verdict recorded on chain.
 
 The document is stored, read back by its commitment and compared byte for byte before the transaction that anchors it is
-signed, so no Verdict on chain points at reasons nobody can read.
+signed, so no Verdict on chain points at reasons nobody can read. With ``--unpublished`` it is in a file of this machine
+before that, and published by the next run without the option.
 
 The template of reasons is made of the page whose bytes hash to the bounty's spec commitment; where there is none, it
 has no criteria. What a Poster wrote is quoted, bounded and without control characters. The draft is a private file in
@@ -56,7 +57,7 @@ from service_cli.chain.signer import LocalSigner, Signer, local_signer
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, gas_cost, require_affordable, simulate
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
-from service_cli.disk import open_regular
+from service_cli.disk import open_regular, sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict, VerdictCount, after_verdict
 from service_cli.guardian.opening import SubmissionChoice
@@ -64,7 +65,7 @@ from service_cli.shell.consent import require_consent
 from service_cli.shell.items import Field
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import moment, printable
-from service_cli.witnesses.bounties import Pair, terms_of
+from service_cli.witnesses.bounties import Pair, terms_of, terms_without_api
 from service_cli.witnesses.numbers import listing, named_by_place
 from service_cli.witnesses.table import Fact
 from service_cli.witnesses.vouching import Vouched, agreed
@@ -259,14 +260,13 @@ def _recorded_or_published(
     chain, bounty_id = session.chain, verdict.bounty_id
     reported = journal.get(RECORDED)
     if (done := _standing(chain, verdict, reported)) is not None:
-        if options.unpublished is None and journal.get(UNPUBLISHED) is not None:
-            _publish(session, verdict, document)
-            journal.forget(UNPUBLISHED)
+        _hand_out(session, journal, verdict, document, options, is_signed=True)
         return done
     if reported is not None:
         _require_judging(chain, bounty_id)
         _leave(chain, journal, verdict, reported, replace=options.replace)
     if _STEP.was_attempted(journal):
+        _hand_out(session, journal, verdict, document, options, is_signed=True)
         return None
     _require_judging(chain, bounty_id)
     if not options.replace:
@@ -278,12 +278,49 @@ def _recorded_or_published(
         require_affordable(chain, session.account, verdict.call())
     _confirm_opened(chain, bounty_id, verdict.named, options)
     _confirm_reasons(body.decode(), options)
-    if options.unpublished is None:
-        _publish(session, verdict, document)
-    else:
+    _hand_out(session, journal, verdict, document, options, is_signed=False)
+    return None
+
+
+def _hand_out(
+    session: ApiSession[Signer],
+    journal: Journal,
+    verdict: Verdict,
+    document: bytes,
+    options: VerdictOptions,
+    *,
+    is_signed: bool,
+) -> None:
+    """The document where others get it: with the service, or in the file of ``--unpublished``.
+
+    Of a Verdict that was signed before it is published only where the service does not have it.
+    """
+    if options.unpublished is not None:
+        _tell_who_vouches(session.chain, verdict.bounty_id)
         _keep_unpublished(options.unpublished, document)
         journal.note(UNPUBLISHED, str(options.unpublished.absolute()))
-    return None
+    elif not is_signed or journal.get(UNPUBLISHED) is not None or not _is_published(session.api, verdict):
+        _publish(session, verdict, document)
+        journal.forget(UNPUBLISHED)
+
+
+def _tell_who_vouches(chain: ChainClient, bounty_id: BountyId) -> None:
+    """Without an API the bounty is what the endpoints say, in one voice."""
+    terms_without_api(chain, bounty_id)
+    sources = [chain.named, *(other.named for other in chain.further)]
+    alone = " alone" if len(sources) == 1 else ""
+    warn(f"warning: no API is asked: what bounty {bounty_id} is, is the word of {' and '.join(sources)}{alone}")
+
+
+def _is_published(api: ApiClient, verdict: Verdict) -> bool:
+    """Whether the service has the document; one that does not answer is no reason to sign anything again."""
+    try:
+        api.get(f"/api/written-verdicts/{verdict.report_commitment}", patient=False)
+    except CommandRefused as refused:
+        return refused.code != "written_verdict_not_found"
+    except CommandFailed:
+        pass
+    return True
 
 
 def _earlier_nonces(session: ApiSession[Signer], verdict: Verdict) -> Iterator[int | None]:
@@ -541,6 +578,8 @@ def _keep_unpublished(path: Path, document: bytes) -> None:
     try:
         with new_file(path) as file:
             file.write(document)
+            os.fsync(file.fileno())
+        sync_folder(path.absolute().parent)
     except SealedDataError as error:
         if path.is_file() and path.read_bytes() == document:
             return

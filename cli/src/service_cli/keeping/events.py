@@ -41,6 +41,19 @@ class KeptFile(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class MissingFile(Event):
+    """A file that the chain knows of and that could not be kept, and why."""
+
+    EVENT: ClassVar[str] = "keep.missing"
+    WHEN: ClassVar[str] = "one for each"
+    path: str
+    reason: str
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"{screen.bad('Missing:')} {self.path}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class KeptBounty(Event):
     """How many files this run kept, and how many were there and right before. `missing` counts those that the chain
     knows and that could not be kept."""

@@ -9,11 +9,12 @@ from bounty_protocol.types import BountyId
 from service_cli.chain.session import ChainClient
 
 README: Final = "README.md"
-_TEXT: Final = """# Bounty {bounty_id}
+_TEXT: Final = """{heading}
 
 Chain {chain_id}, Hub {hub}. When this was written, at {now}, the bounty was: {state}.
 
-The chain decides and pays; these files only show why, and open the work. Each was checked against the chain.
+The chain decides and pays; these files only show why, and open the work. Each was checked against the chain, but for
+record.json, which is the service's own word.
 
 | file | what it is | its check |
 |---|---|---|
@@ -21,8 +22,9 @@ The chain decides and pays; these files only show why, and open the work. Each w
 | verdicts/0x….md | a Guardian's written reasons | keccak256 is in its name, and in the Hub's VerdictRecorded |
 | submissions/N-0x…/envelope.json | how a Submission is sealed | keccak256 is the Submission's commitment |
 | submissions/N-0x…/ciphertext.age | the sealed work | length and SHA-256 are in envelope.json |
-| record.json | the service's summary of the end | evidence only: audit.zip has what it follows from |
+| record.json | the service's summary of the end | unchecked: audit.zip has what it follows from |
 | audit.zip | the Hub's log, and what the service showed | `service-audit --from audit.zip`, without a network |
+| audit-with-envelopes.zip | the same, with what a reader sees | `service-audit --from audit-with-envelopes.zip` |
 
 With `service-cli`, an RPC endpoint (`SERVICE_RPC_URL`) and no service:
 
@@ -42,9 +44,15 @@ instead; the pages, feeds and webhooks; and every file that nobody kept.
 """
 
 
+def heading(bounty_id: BountyId) -> str:
+    """The first line, by which a later run knows its own."""
+    return f"# What was kept of bounty {bounty_id}"
+
+
 def readme(chain: ChainClient, bounty_id: BountyId, bounty: BountyView) -> str:
     """The text, for this bounty as it is now."""
     return _TEXT.format(
+        heading=heading(bounty_id),
         bounty_id=bounty_id,
         chain_id=chain.chain_id,
         hub=chain.hub.address,

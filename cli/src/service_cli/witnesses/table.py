@@ -110,7 +110,8 @@ TABLE: Final = (
         "a bounty's page, escrow and deadlines",
         (_SUBMIT, _VERDICT, _DELIVER),
         _CHAIN | {Witness.API},
-        _WITHOUT_API,
+        "refused; with `--without-api` a Solver goes on, with `--unpublished` a Guardian, and is told who alone "
+        "vouches",
         differs="read_model_mismatch",
         goes_on_without=frozenset({Witness.API}),
     ),

@@ -15,7 +15,7 @@ MOST_VALUES: Final = 1 << 17
 MOST_NESTED: Final = 64
 """Six times what the deepest honest answers have."""
 
-_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _BUT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
@@ -25,14 +25,14 @@ class TooManyValues(ValueError):
 
 
 def read_json(text: bytes, most_values: int = MOST_VALUES) -> object:
-    """The value of a JSON text; raises ``ValueError`` where it is none, or has too many values or levels.
+    """The value of a JSON text in UTF-8; raises ``ValueError`` where it is none, or has too many values or levels.
 
     Brackets and commas within strings count as values, too.
     """
     if sum(map(text.count, (b",", b"[", b"{"))) > most_values:
         raise TooManyValues(f"more than {most_values} values")
     refuse_nesting(text)
-    return json.loads(text)
+    return json.loads(text.decode("utf-8", "surrogatepass"))
 
 
 def refuse_nesting(text: bytes) -> None:

@@ -110,7 +110,7 @@ def refuse(what: str) -> NoReturn:
 def _read_json(body: bytes) -> tuple[str, dict[str, Any], str | None]:
     try:
         refuse_nesting(body)
-        value = json.loads(body, parse_float=_finite, parse_constant=_finite)
+        value = json.loads(body.decode("utf-8"), parse_float=_finite, parse_constant=_finite)
     except ValueError:
         refuse("must be a JSON object with a query, its numbers within the range of a double")
     if not isinstance(value, dict) or set(value) - {"query", "variables", "operationName", "extensions"}:
