@@ -303,6 +303,14 @@ def drill(session: nox.Session) -> None:
 
 
 @nox.session
+def absence(session: nox.Session) -> None:
+    """Take each process of a local stack away in turn while bounties are played; -- --seconds N for less than 600."""
+    make(session, TESTS)
+    fetch_chain_node(session)
+    run(session, TESTS, "python", "-m", "tools.absence", *session.posargs)
+
+
+@nox.session
 def guides(session: nox.Session) -> None:
     """Type the tour and the guides on a local stack, and compare their screens; -- --write puts them in."""
     make(session, TESTS)
