@@ -209,6 +209,11 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "tests/drills",
         ),
         CampaignStep(
+            "runbooks",
+            "faults caused on a stack that Prometheus watches, and the runbook of each alert followed to the letter",
+            (PYTHON, "-m", "tools.runbooks"),
+        ),
+        CampaignStep(
             "absence",
             "each process of the stack away for ten minutes while bounties are played: each ends, the index goes on",
             (PYTHON, "-m", "tools.absence"),

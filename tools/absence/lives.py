@@ -11,7 +11,7 @@ from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact
 from demo.person import UnexpectedEnd
 
-SUBMISSION_SECONDS: Final = 25
+SUBMISSION_SECONDS: Final = 30
 SILENT_JUDGING_SECONDS: Final = 20
 JUDGING_SPARE_SECONDS: Final = 300
 """What a judging window has beside the absence, for a step that has to wait for its end."""
@@ -60,20 +60,23 @@ def begun_before(cast: Cast, seconds: float) -> list[Life]:
     The first one's window of judging is longer than an absence of ``seconds``; the second one's ends soon, and somebody
     has to settle it.
     """
-    judged = cast.fund(
-        submission_seconds=SUBMISSION_SECONDS,
-        judging_seconds=int(seconds) + JUDGING_SPARE_SECONDS,
-        title="To be judged",
-    )
-    work = cast.submit(judged, "solver-1")
-    silent = cast.fund(
-        submission_seconds=SUBMISSION_SECONDS, judging_seconds=SILENT_JUDGING_SECONDS, title="To be forgotten"
-    )
-    cast.submit(silent, "solver-2")
+    judged, work = _with_work(cast, "solver-1", "To be judged", int(seconds) + JUDGING_SPARE_SECONDS)
+    silent, _ = _with_work(cast, "solver-2", "To be forgotten", SILENT_JUDGING_SECONDS)
     return [
         Life("judged, paid, delivered and opened", _judged(cast, judged, work)),
         Life("settled over a silent roster", [("settle", lambda: _is_final(cast, silent))]),
     ]
+
+
+def _with_work(cast: Cast, solver: str, title: str, judging_seconds: int) -> tuple[Funded, Submitted]:
+    """A funded bounty with a Submission; another one where a busy machine used up a window of seconds."""
+    while True:
+        bounty = cast.fund(submission_seconds=SUBMISSION_SECONDS, judging_seconds=judging_seconds, title=title)
+        try:
+            return bounty, cast.submit(bounty, solver)
+        except UnexpectedEnd:
+            if cast.chain_time() < bounty.submission_deadline:
+                raise
 
 
 def begin(cast: Cast, number: int, seconds: float) -> Life:
