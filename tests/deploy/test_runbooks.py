@@ -3,11 +3,15 @@
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from local_stack.services import SERVICES
 
+from tools.absence.__main__ import COSTS, FOLLOWING_BLOCKS, Absence, with_rows
 from tools.generate.metrics import families
+from tools.runbooks.faults import FAULTS
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS
@@ -117,3 +121,44 @@ def entry_point(program: str) -> str:
     """The source that lists a program's commands."""
     name = program.removeprefix("service-")
     return (REPOSITORY / f"services/{name}/src/service_{name}/main.py").read_text(encoding="utf-8")
+
+
+def test_table__of_timed_runbooks__names_every_alert_as_caused_or_not() -> None:
+    part = PAGE.partition("<!-- generated: runbooks -->")[2].partition("<!-- end -->")[0]
+    rows, _, rest = part.partition("Not caused here:")
+    caused, left = re.findall(r"(?m)^\| `(\w+)`", rows), re.findall(r"`(\w+)`", rest)
+    assert sorted([*caused, *left]) == sorted(RUNBOOKS)
+    assert {each.alert for fault in FAULTS for each in fault.alerts} >= set(caused)
+
+
+def test_table__of_absences__has_each_process_with_what_its_absence_costs() -> None:
+    part = PAGE.partition("<!-- generated: absence -->")[2].partition("<!-- end -->")[0]
+    names = [service.name for service in SERVICES]
+    rows = re.findall(r"(?m)^\| `([\w-]+)` \|", part)
+    left = re.findall(
+        r"`([\w-]+)`", PAGE.partition("a command that waits keeps")[2].partition("were not measured yet")[0]
+    )
+    assert sorted([*rows, *left]) == sorted(names)
+    assert list(COSTS) == names
+    again = with_rows(PAGE, [measured()])
+    assert [row in again for row in part.splitlines() if "`settler`" not in row].count(False) == 0, "other rows stay"
+
+
+def measured(**changed: object) -> Absence:
+    whole = Absence("settler", 600, "nothing", 2, 4, 4, 1, 20.0)
+    return replace(whole, **changed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("absence", "faults"),
+    [
+        (measured(), 0),
+        (measured(ended=3), 1),
+        (measured(returned=None), 1),
+        (measured(furthest=FOLLOWING_BLOCKS), 0),
+        (measured(furthest=FOLLOWING_BLOCKS + 1), 1),
+        (measured(process="indexer-worker", furthest=600), 0),
+    ],
+)
+def test_absence__that_cost_a_bounty_the_index_or_did_not_end__is_a_fault(absence: Absence, faults: int) -> None:
+    assert len(absence.faults()) == faults

@@ -252,9 +252,9 @@ FAULTS: tuple[Fault, ...] = (
         ),
     ),
     Fault(
-        "the RPC endpoint hangs",
-        lambda place: place.stack.anvil.pause(),
-        lambda place: place.stack.anvil.resume(),
+        "the RPC endpoint is gone",
+        lambda place: place.stack.anvil.stop(),
+        lambda place: place.stack.anvil.restart(),
         tuple(
             Expected(alert, "endpoint", "max(service_index_lag_seconds) < 10")
             for alert in ("EndpointFails", "IndexBehind", "LagBudgetBurns")
