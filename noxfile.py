@@ -84,7 +84,7 @@ STACK = Environment("venv", "requirements/stack.txt", (85, 280))
 AGENTS_STACK = Environment("venv-agents", "requirements/agents.txt", (100, 330), packages=(*PACKAGES, *AGENTS))
 TESTS = Environment("venv-tests", "requirements/tests.txt", (255, 770), packages=(*PACKAGES, *AGENTS))
 TYPES = Environment("venv-types", "requirements/types.txt", (265, 820), packages=(*PACKAGES, *AGENTS))
-LINT = Environment("venv-lint", "requirements/lint.txt", (12, 30), packages=())
+LINT = Environment("venv-lint", "requirements/lint.txt", (22, 55), packages=())
 DOCS = Environment("venv-docs", "requirements/docs.txt", (20, 90), packages=())
 ASSURANCE = Environment(
     "venv-assurance", "requirements/assurance.txt", (150, 500), packages=(), wheels_only=False
@@ -105,12 +105,13 @@ def name_of(folder: str) -> str:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Rules and formatting by ruff, spelling by codespell, code that nothing uses by vulture."""
+    """Rules and formatting by ruff, spelling by codespell, code that nothing uses by vulture, workflows by zizmor."""
     make(session, LINT)
     run(session, LINT, "ruff", "check", ".")
     run(session, LINT, "ruff", "format", "--check", ".")
     run(session, LINT, "codespell")
     run(session, LINT, "vulture")
+    run(session, LINT, "zizmor", "--offline", "--quiet", "--no-progress", ".github")
 
 
 @nox.session
@@ -300,6 +301,22 @@ def drill(session: nox.Session) -> None:
     """Go through a runbook of docs/operations.md on this machine: -- NAME; -- --help lists them."""
     make(session, TESTS)
     run(session, TESTS, "python", "tools/drill.py", *session.posargs)
+
+
+@nox.session
+def absence(session: nox.Session) -> None:
+    """Take each process of a local stack away in turn while bounties are played; -- --seconds N for less than 600."""
+    make(session, TESTS)
+    fetch_chain_node(session)
+    run(session, TESTS, "python", "-m", "tools.absence", *session.posargs)
+
+
+@nox.session
+def runbooks(session: nox.Session) -> None:
+    """Cause faults on a local stack and follow the runbook of each alert, timed; needs Debian's archive."""
+    make(session, TESTS)
+    fetch_chain_node(session)
+    run(session, TESTS, "python", "-m", "tools.runbooks", *session.posargs)
 
 
 @nox.session

@@ -48,7 +48,7 @@ def main() -> int:
         pairs += len(in_both)
         _write(f"both-{name}.yaml", _test_file(name, NAMESPACES, in_both))
     files = [f"{kind}-{name}.yaml" for name in cases for kind in ("alone", "both")]
-    promtool = find_promtool()
+    promtool = find_debian_program("promtool")
     for arguments in (("check", "rules", "one.yaml", "two.yaml"), ("test", "rules", *files)):
         if subprocess.run([promtool, *arguments], cwd=WORK, check=False).returncode:
             return 1
@@ -125,18 +125,18 @@ def _test(title: str, name: str, at: str, series: dict[str, str], expected: list
     }
 
 
-def find_promtool() -> Path:
-    """The system's promtool, else Debian's, downloaded once."""
-    if (installed := shutil.which("promtool")) is not None:
+def find_debian_program(name: str) -> Path:
+    """``promtool`` or ``prometheus``: the system's, else Debian's, downloaded once."""
+    if (installed := shutil.which(name)) is not None:
         return Path(installed)
-    program = UNPACKED / "usr/bin/promtool"
+    program = UNPACKED / "usr/bin" / name
     if not program.exists():
         _unpack()
     return program
 
 
 def _unpack() -> None:
-    """Debian's own package of Prometheus, unpacked without installing it; only its promtool is kept."""
+    """Debian's own package of Prometheus, unpacked without installing it; only its programs are kept."""
     draft = UNPACKED / "draft"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
@@ -147,7 +147,8 @@ def _unpack() -> None:
     except (OSError, ValueError, subprocess.CalledProcessError):
         sys.exit("alerts: no promtool: neither on PATH nor from Debian's package prometheus (apt-get download failed)")
     (UNPACKED / "usr/bin").mkdir(parents=True, exist_ok=True)
-    (draft / "usr/bin/promtool").rename(UNPACKED / "usr/bin/promtool")
+    for name in ("promtool", "prometheus"):
+        (draft / "usr/bin" / name).rename(UNPACKED / "usr/bin" / name)
     shutil.rmtree(draft)
 
 

@@ -214,6 +214,16 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "each dependency down, hanging, slow, flapping, full or locked, under a whole stack",
             "tests/drills",
         ),
+        CampaignStep(
+            "runbooks",
+            "faults caused on a stack that Prometheus watches, and the runbook of each alert followed to the letter",
+            (PYTHON, "-m", "tools.runbooks"),
+        ),
+        CampaignStep(
+            "absence",
+            "each process of the stack away for ten minutes while bounties are played: each ends, the index goes on",
+            (PYTHON, "-m", "tools.absence"),
+        ),
         _tests(
             "upgrade", "the release before and this one side by side, there and back, no request fails", "tests/upgrade"
         ),

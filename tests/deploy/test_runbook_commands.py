@@ -18,7 +18,8 @@ PAGE = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
 
 
 def test_parked_job__read_as_the_runbook_says__shows_its_traceback(tmp_path: Path) -> None:
-    (commands,) = re.findall(r"```sh\n(.*?)```", PAGE.split("## Jobs are parked")[1].split("\n## ")[0], re.DOTALL)
+    section = PAGE.split("## Jobs are parked")[1].split("\n## ")[0]
+    commands = "".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL))
     with valkey.start() as server:
         redis = connect(server.url())
         job = open_queue(QueueName.ARTIFACTS, redis).enqueue("os.listdir", str(tmp_path / "missing"))

@@ -1,5 +1,6 @@
 """What an operator sees of the index: lag, reorgs, and how each endpoint behaves."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 from service_common.jobs.metrics import QueueCollector
+from service_common.jobs.once import give_sign
 from service_common.jobs.queues import QueueName, connect, open_queue
 from service_indexer.conduct import conduct_key, conduct_of, note_contradictions
 from service_indexer.metrics import IndexCollector
@@ -102,3 +104,22 @@ def test_metrics__of_a_queue__count_what_waits_and_what_is_parked(redis: Redis) 
         return registry.get_sample_value("service_jobs", {"queue": "settle", "state": state})
 
     assert (count("waiting"), count("started"), count("failed")) == (2, 0, 1)
+
+
+def test_scrape__of_a_machine_whose_clock_is_ahead__ends_no_job_that_is_at_work(redis: Redis) -> None:
+    queue = open_queue(QueueName.INDEX, redis)
+    job = queue.enqueue("builtins.int", "1")
+    started = queue.started_job_registry
+    give_sign(redis, job.id)
+    redis.zadd(started.key, {f"{job.id}:execution": time.time() - 3_600})  # an hour ago, by this machine's clock
+    registry = CollectorRegistry()
+    registry.register(QueueCollector([QueueName.INDEX], redis))
+
+    def count(state: str) -> float | None:
+        return registry.get_sample_value("service_jobs", {"queue": "index", "state": state})
+
+    assert (count("started"), count("failed")) == (1, 0)
+    assert job.get_status(refresh=True) == "queued"
+    redis.flushall()
+    redis.zadd(started.key, {f"{job.id}:execution": time.time() + 60})  # whose worker was killed: no sign of life
+    assert (count("started"), count("failed")) == (0, 0)

@@ -136,7 +136,9 @@ def writing_bytes(pieces: Iterator[bytes]) -> Iterator[int]:
         server.close()
 
 
-def certificate_for(host: str, folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+def certificate_for(
+    host: str, folder: Path, lasts: timedelta = timedelta(days=1)
+) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """A server's context with a certificate of this name, and a client's that trusts it."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "receiver")])
@@ -147,7 +149,7 @@ def certificate_for(host: str, folder: Path) -> tuple[ssl.SSLContext, ssl.SSLCon
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_after(now + lasts)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .sign(key, SHA256())
     )

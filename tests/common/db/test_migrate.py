@@ -4,7 +4,7 @@ import secrets
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -15,8 +15,9 @@ from local_stack.services import MIGRATOR
 from psycopg.errors import LockNotAvailable
 from service_common.db import engine
 from service_common.db import migrate as module
-from service_common.db.migrate import SchemaBehind, await_schema, migrate
+from service_common.db.migrate import REPORT_SECONDS, SchemaBehind, await_database, await_schema, migrate
 from sqlalchemy.exc import OperationalError
+from structlog.testing import capture_logs
 
 from tests.clocks import HandClock
 from tests.servers import NEWEST, DatabaseServer
@@ -146,3 +147,35 @@ _ENDING = (
     " protocol_fee, guardian_fee_each, guardian_fee_count, block_number, block_hash, log_index, tx_hash, time)"
     " VALUES (%(id)s, 1, 1, '', '', 1, 0, 1, 1, 1, 1, '', 9, '', 1)"
 )
+
+
+class Passing(HandClock):
+    """Does something once an hour has been slept through."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        self._then: Callable[[], None] | None = then
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds * 600)
+        if self.time > 3_600 and self._then is not None:
+            self._then()
+            self._then = None
+
+
+def test_database__that_comes_after_an_hour__is_waited_for_with_the_reason_and_the_password_of_that_moment(
+    database_server: DatabaseServer,
+) -> None:
+    server, name = database_server.server, f"late_{secrets.token_hex(6)}"
+    right = server.url(name, user=MIGRATOR, password=database_server.passwords[MIGRATOR])
+    urls = [server.url(name, user=MIGRATOR, password="not this one")]
+
+    def come() -> None:
+        server.create_database(name, owner=MIGRATOR)
+        urls.append(right)
+
+    with capture_logs() as said:
+        assert await_database(lambda: urls[-1], clock=Passing(come)) == right
+    assert 2 <= len(said) <= 3_600 / REPORT_SECONDS + 2  # again and again, and not at each attempt
+    assert all(line["event"].startswith("waiting for the database") for line in said)
+    assert "not this one" not in str(said)
+    server.drop_database(name)

@@ -20,8 +20,7 @@ OPERATIONS = Path(__file__).parents[3] / "docs/operations.md"
 def documented() -> str:
     """The commands of the runbook."""
     section = OPERATIONS.read_text(encoding="utf-8").split("## Jobs are parked")[1].split("\n## ")[0]
-    (found,) = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
-    return str(found)
+    return "".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL))
 
 
 def work(redis: Redis) -> None:

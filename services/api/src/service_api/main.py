@@ -9,7 +9,7 @@ from service_common.bounded import BoundedCollector
 from service_common.common_settings import read_database_url
 from service_common.config import EnvironmentReader
 from service_common.db.engine import check_database, make_engine
-from service_common.db.migrate import migrate
+from service_common.db.migrate import await_database, migrate
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
@@ -21,6 +21,7 @@ from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
 from service_api.backup.commands import FETCH, STORE
+from service_api.certificate import CertificateCollector
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
 from service_api.jobs import PERIODIC
@@ -60,6 +61,7 @@ def _worker(environment: Environment) -> None:
     engine = make_engine(config.database_url, application="api-figures", pool_size=1)
     REGISTRY.register(BoundedCollector(PendingCollector(engine, config.pending_bytes)))
     REGISTRY.register(BoundedCollector(DefectCollector(engine)))
+    REGISTRY.register(BoundedCollector(CertificateCollector(config.web.public_host, SystemClock())))
     serve_internal_port(config.web.internal_port, _checks(config))
     start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (CIPHERTEXTS, CIPHERTEXT_BYTES)
@@ -95,10 +97,14 @@ def _defects(environment: Environment) -> None:
 
 def _migrate(environment: Environment) -> None:
     log.configure("migrate")
-    reader = EnvironmentReader(environment)
-    url = read_database_url(reader)
-    reader.check()
-    print(f"schema at {migrate(url)}")  # noqa: T201
+
+    def read_url() -> str:
+        reader = EnvironmentReader(environment)
+        url = read_database_url(reader)
+        reader.check()
+        return url
+
+    print(f"schema at {migrate(await_database(read_url))}")  # noqa: T201
 
 
 def _configured(environment: Environment) -> ApiConfig:

@@ -16,6 +16,7 @@ from functools import cache
 from threading import Event, Thread
 from typing import Final
 
+from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.types import BlockNumber
 from redis import Redis
@@ -61,7 +62,7 @@ def follow(received: Mapping[str, object]) -> str:
     renewal.start()
     try:
         source = source_of(config, rpc)
-        start = source.header(config.chain.first_block)
+        start = first_header(source, config.chain.first_block, draining)
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
             ahead, pause = _Ahead(config, engine), _pause_between_looks(config.chain.block_time_seconds)
             with Checking(config):
@@ -76,6 +77,25 @@ def follow(received: Mapping[str, object]) -> str:
         ended.set()
         renewal.join()
         engine.dispose()
+
+
+def first_header(source: RpcSource, block: BlockNumber, draining: Event) -> Header:
+    """The header that a copy begins with, asked for until the job's time is up or its worker has to stop.
+
+    A follower that ended at once would forget how often its endpoints have failed, and each successor begin at nothing:
+    what watches the endpoints would never hear of one that is gone. Then it raises ``ChainUnavailable``.
+    """
+    ends, failures = time.monotonic() + LEASE_JOB_SECONDS, 0
+    while True:
+        try:
+            return source.header(block)
+        except ChainUnavailable as error:
+            if time.monotonic() > ends or draining.is_set():
+                raise
+            failures += 1
+            log.warning("cannot begin", reason=str(error))
+            source.distrust()
+            draining.wait(min(MAX_BACKOFF_SECONDS, MIN_PAUSE_SECONDS * 2**failures) * random.uniform(0.5, 1))  # noqa: S311
 
 
 def read_ahead(received: Mapping[str, object]) -> str:

@@ -9,7 +9,6 @@ from prometheus_client import REGISTRY, Counter
 from service_common import log
 from service_common.bounded import BoundedCollector
 from service_common.db.engine import check_database, make_engine, reading
-from service_common.db.hub_reads import read_head
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
@@ -21,6 +20,7 @@ from service_indexer.config import IndexerConfig, read_config
 from service_indexer.metrics import IndexCollector
 from service_indexer.scheduler import FOLLOW, run_scheduler, start_standby
 from service_indexer.solvency import SolvencyCollector
+from service_indexer.status import status_lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "worker": Process("run jobs of the queue index", _worker),
         "settler": Process("run jobs of the queue settle; does nothing without SERVICE_SETTLER_PRIVATE_KEY", _settler),
         "scheduler": Process("keep one follower queued or running", _scheduler),
-        "status": Process("print how far the indexed copy is", _status),
+        "status": Process(
+            "print how far the indexed copy is, how old that is, and whether its endpoints answer", _status
+        ),
         "verify": Process("replay the chain beside the copy and compare every table", _verify),
         "rebuild": Process("replay the chain beside the copy, then put the new one in its place", _rebuild),
         "await-schema": AWAIT_SCHEMA,
@@ -82,18 +84,10 @@ def _scheduler(environment: Environment) -> None:
 
 def _status(environment: Environment) -> None:
     config = read_config(environment)
+    redis = connect(config.redis_url)
     with reading(make_engine(config.database_url, application="indexer-status", pool_size=1)) as connection:
-        head = read_head(connection, config.chain.chain_id)
-    if head is None:
-        print("nothing indexed yet")  # noqa: T201
-        return
-    print(f"block {head.block_number} ({head.block_hash}), final up to {head.finalized_number}")  # noqa: T201
-    print(f"behind by {max(0, head.tip_number - head.block_number)} blocks when it moved last")  # noqa: T201
-    proven = "nothing" if head.proven_number is None else f"block {head.proven_number}"
-    print(f"shown to lack nothing up to {proven}")  # noqa: T201
-    print(f"{head.reorg_count} reorgs repaired, the deepest of {head.deepest_reorg} blocks")  # noqa: T201
-    if head.halted:
-        print(f"HALTED: {head.halted}")  # noqa: T201
+        for line in status_lines(connection, redis, config.chain.chain_id):
+            print(line)  # noqa: T201
 
 
 def _verify(environment: Environment) -> None:

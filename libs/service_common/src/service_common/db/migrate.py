@@ -28,6 +28,8 @@ LOCK_TIMEOUT_MS: Final = 1_000
 """A query that needs a table after a waiting migration waits behind it: this bounds how long."""
 PATIENCE_SECONDS: Final = 300.0
 """How long it tries: a dump or an operator's query may hold a table for minutes."""
+REPORT_SECONDS: Final = 60.0
+"""How often it says again why it waits."""
 _PAUSE_SECONDS: Final = 1.0
 _LOCK: Final = 0x5EC0_DB00
 _VERSION_TABLE: Final = "schema_version"
@@ -43,7 +45,8 @@ class SchemaBehind(Exception):
 def migrate(url: str, *, clock: Clock = _CLOCK, seconds: float = PATIENCE_SECONDS, revision: str = "head") -> str:
     """Apply what is missing up to ``revision``; the revision the schema is at afterwards. A newer one stays.
 
-    Raises SQLAlchemy's ``OperationalError`` when a table, or another migration's end, was not to be had in ``seconds``.
+    Raises SQLAlchemy's ``OperationalError`` when there is no connection, or when a table, or another migration's end,
+    was not to be had in ``seconds``.
     """
     ends = clock.monotonic() + seconds
     while True:
@@ -54,6 +57,26 @@ def migrate(url: str, *, clock: Clock = _CLOCK, seconds: float = PATIENCE_SECOND
                 raise
             log.warning("a migration could not lock what another session holds; it tries again")
             clock.sleep(_PAUSE_SECONDS)
+
+
+def await_database(read_url: Callable[[], str], *, clock: Clock = _CLOCK) -> str:
+    """Wait until somebody can log in, for as long as the platform lets this process live; the URL that worked.
+
+    ``read_url`` is asked at each attempt: a password that is put right in a mounted Secret is seen here. Why it waits
+    is logged when the reason changes, and once a minute.
+    """
+    reported, reported_at = "", float("-inf")
+    while True:
+        url = read_url()
+        try:
+            with engine_of_job(url, application="migrate") as engine, engine.connect():
+                return url
+        except OperationalError as error:
+            reason = str(error.orig).strip()[:300]
+        if reason != reported or clock.monotonic() - reported_at >= REPORT_SECONDS:
+            log.warning("waiting for the database, for as long as it takes", reason=reason)
+            reported, reported_at = reason, clock.monotonic()
+        clock.sleep(_PAUSE_SECONDS)
 
 
 def _apply(url: str, revision: str) -> str:

@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 from redis import Redis
 from redis.exceptions import RedisError
 
+from service_common.jobs.once import count_heard
 from service_common.jobs.queues import QueueName, open_queue
 
 _Series = tuple[str, tuple[tuple[str, str], ...]]
@@ -22,7 +23,8 @@ _MOST: Final = 65_536
 class QueueCollector(Collector):
     """Jobs that wait, run, or failed and are parked, read from Redis at each scrape.
 
-    Every worker of a queue shows the same. A queue that cannot be read shows nothing, rather than zero.
+    Every worker of a queue shows the same. A queue that cannot be read shows nothing, rather than zero. A scrape only
+    looks: the library's own counts would take running jobs for abandoned by the clock of the machine that is scraped.
     """
 
     def __init__(self, names: Sequence[QueueName], redis: Redis) -> None:
@@ -38,8 +40,8 @@ class QueueCollector(Collector):
                 queue = open_queue(name, self._redis)
                 counts = {
                     "waiting": queue.count,
-                    "started": queue.started_job_registry.count,
-                    "failed": queue.failed_job_registry.count,
+                    "started": count_heard(queue.started_job_registry),
+                    "failed": queue.failed_job_registry.get_job_count(cleanup=False),
                 }
             except RedisError:
                 return

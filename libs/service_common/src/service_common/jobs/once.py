@@ -122,6 +122,13 @@ def keep_heard(started: StartedJobRegistry) -> None:
             redis.zadd(started.key, {entry: time.time() + SIGN_SECONDS}, xx=True)
 
 
+def count_heard(started: StartedJobRegistry) -> int:
+    """How many started jobs have a worker that gives signs of life."""
+    entries = cast("list[bytes]", started.connection.zrange(started.key, 0, -1))
+    signs = {_sign(started.parse_job_id(entry.decode())) for entry in entries}
+    return started.connection.exists(*signs) if signs else 0
+
+
 def is_alive(job: Job, dead_after: timedelta) -> bool:
     """Whether the worker of a started job is at it. One of an earlier release gives no sign but its own clock's time,
     which counts only where it is about now: one that died ahead of time would seem alive until then.

@@ -1,0 +1,143 @@
+"""What people see of a stack, looked at once a second: whether it answers, how far the index is, when news arrive."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+import psycopg
+import urllib3
+from local_stack.stack import DATABASE, Stack
+
+from tests.api.webhooks.receiving import Answer, Got, echo
+
+LATE_SECONDS: Final = 20.0
+"""How long one look waits for its answer."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one thing that people look at answered while it was watched."""
+
+    looks: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+    slowest: float = 0.0
+    well: bool = True
+    """Whether the last look was answered."""
+
+    def words(self) -> str:
+        """How many looks failed, and why; empty where none did."""
+        failed = sum(self.failures.values())
+        return f"{failed} of {self.looks} ({', '.join(sorted(self.failures))})" if failed else ""
+
+
+class Looking:
+    """Looks at a stack from several sides, each in a thread of its own, until it is closed."""
+
+    def __init__(self, stack: Stack, bounty_id: str, commitment: str, page: bytes) -> None:
+        api, pages = stack.api_base_url, stack.pages_url or ""
+        one = f"{api}/api/bounties/{bounty_id}"
+        self._asked: dict[str, Callable[[], str]] = {
+            "pages": lambda: _asked(f"{pages}/bounties/{bounty_id}"),
+            "reads": lambda: _asked(one),
+            "delivery's status": lambda: _asked(f"{one}/delivery/status?submission_commitment={commitment}"),
+            "checks of a page": lambda: _asked(
+                f"{api}/api/bounty-challenge-specs/check", page, {"Content-Type": "text/markdown"}
+            ),
+        }
+        self._stack, self._ended = stack, threading.Event()
+        self._lock = threading.Lock()
+        self._seen: dict[str, Seen] = {}
+        self._lag, self._furthest = 0, 0
+        self.reset()
+
+    @contextmanager
+    def going(self) -> Iterator[None]:
+        """Look once a second for the length of a with statement."""
+        threads = [threading.Thread(target=self._keep, args=item, daemon=True) for item in self._asked.items()]
+        threads.append(threading.Thread(target=self._follow, daemon=True))
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            for thread in threads:
+                thread.join(LATE_SECONDS + 5)
+
+    def reset(self) -> None:
+        """Forget what was seen."""
+        with self._lock:
+            self._seen = {name: Seen() for name in self._asked}
+            self._furthest = 0
+
+    def seen(self) -> dict[str, Seen]:
+        """What was seen since the last reset."""
+        with self._lock:
+            return dict(self._seen)
+
+    def furthest(self) -> int:
+        """The most blocks that the index was behind the chain since the last reset."""
+        with self._lock:
+            return self._furthest
+
+    def well(self) -> bool:
+        """Whether everything answered when it was looked at last, and the index is at most three blocks behind."""
+        with self._lock:
+            return all(seen.looks and seen.well for seen in self._seen.values()) and self._lag <= 3
+
+    def _keep(self, name: str, ask: Callable[[], str]) -> None:
+        while not self._ended.wait(1.0):
+            began = time.monotonic()
+            failure = ask()
+            with self._lock:
+                seen = self._seen[name]
+                seen.looks += 1
+                seen.well = not failure
+                seen.slowest = max(seen.slowest, time.monotonic() - began)
+                if failure:
+                    seen.failures[failure] = seen.failures.get(failure, 0) + 1
+
+    def _follow(self) -> None:
+        with psycopg.connect(self._stack.postgres.url(DATABASE), autocommit=True) as connection:
+            while not self._ended.wait(1.0):
+                row = connection.execute("SELECT max(block_number) FROM hub_index.head").fetchone()
+                lag = self._stack.anvil.w3.eth.block_number - int(row[0] if row and row[0] else 0)
+                with self._lock:
+                    self._lag, self._furthest = lag, max(self._furthest, lag)
+
+
+def _asked(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> str:
+    """Empty where it was answered with 200, else what came in its place."""
+    try:
+        answer = urllib3.request(
+            "POST" if body else "GET", url, body=body, headers=headers, retries=False, timeout=LATE_SECONDS
+        )
+    except urllib3.exceptions.HTTPError:
+        return "no answer"
+    if answer.status == 200:
+        return ""
+    try:
+        return str(answer.json()["error"]["code"])
+    except (ValueError, KeyError):
+        return str(answer.status)
+
+
+@dataclass
+class News:
+    """What a receiver of webhooks hears, and how late after its block."""
+
+    facts: set[str] = field(default_factory=set)
+    latest: float = 0.0
+
+    def take(self, got: Got) -> Answer:
+        """Note when it came, and answer as a good receiver does."""
+        if got.message["type"] == "hub.facts":
+            at = datetime.fromisoformat(got.message["timestamp"]).timestamp()
+            self.latest = max(self.latest, time.time() - at)
+            events = (change["event"] for change in got.message["data"]["changes"])
+            self.facts |= {f"{event['block_hash']}/{event['log_index']}" for event in events if event is not None}
+        return echo(got)
