@@ -13,6 +13,7 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, UnixSeconds
 from local_stack import anvil
 from service_api.dependencies import Dependencies
+from service_api.public_reads import PublicReads
 from service_api.usecases.show_bounty import show_bounty
 from service_common.db import app as t
 from service_common.db import hub_index
@@ -54,6 +55,11 @@ class Reading:
     records: Recent[Any, bool]
     rpc: JsonRpc
 
+    @property
+    def public(self) -> PublicReads:
+        """No replica."""
+        return PublicReads(self.facts)
+
 
 @pytest.fixture
 def world(service: Service) -> Iterator[World]:
@@ -68,9 +74,8 @@ def detail(world: World, bounty_id: BountyId, *, late: bool = False, rpc: JsonRp
     """The body of the public read."""
     engine, clock = world.engine("service_api"), ChainClock(world.rpc)
     source = FactSource(engine, world.chain_id, Late(clock) if late else clock, 10)
-    found = to_json(
-        show_bounty(cast("Dependencies", Reading(engine, source, Recent(30.0, 8, clock), rpc or world.rpc)), bounty_id)
-    )
+    reading = cast("Dependencies", Reading(engine, source, Recent(30.0, 8, clock), rpc or world.rpc))
+    found = to_json(show_bounty(reading, bounty_id).value)
     assert len({"verification_record", "verification_record_error"} & set(found)) <= 1
     return found
 

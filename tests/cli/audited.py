@@ -16,6 +16,7 @@ from bounty_protocol.chain.json_rpc import JsonRpc
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId
+from service_api.public_reads import PublicReads
 from service_api.usecases.show_bounty import show_bounty
 from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.audit.report import Report
@@ -86,6 +87,11 @@ class Reading:
     records: Recent[Any, bool]
     rpc: JsonRpc
 
+    @property
+    def public(self) -> PublicReads:
+        """No replica."""
+        return PublicReads(self.facts)
+
 
 @contextmanager
 def played(ledger: Ledger, database: Database, folder: Path) -> Iterator[Audited]:
@@ -153,7 +159,7 @@ def _details(ledger: Ledger, database: Database, ids: list[str]) -> dict[str, by
     reading = cast(
         "Dependencies", Reading(engine, FactSource(engine, chain_id, clock, 10), Recent(30.0, 64, clock), rpc)
     )
-    return {bounty: json.dumps(to_json(show_bounty(reading, BountyId(int(bounty))))).encode() for bounty in ids}
+    return {bounty: json.dumps(to_json(show_bounty(reading, BountyId(int(bounty))).value)).encode() for bounty in ids}
 
 
 def results(ran: Ran, result: str) -> set[str]:

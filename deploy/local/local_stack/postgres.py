@@ -14,7 +14,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, LiteralString
 from urllib.parse import quote
 
 import psycopg
@@ -23,11 +23,11 @@ from psycopg import sql
 from local_stack.ports import HOST
 from local_stack.process import StackError, StopRule, User, minimal_environment
 from local_stack.runtime import Runtime, shared_or_own
-from local_stack.server import LocalServer
+from local_stack.server import RESTART_SECONDS, LocalServer
 
 SUPERUSER: Final = "stack"
 _VERSION_FOLDER: Final = "pginstall18"
-_NEEDED: Final = ("bin/postgres", "bin/initdb", "lib/postgresql", "share/postgresql")
+_NEEDED: Final = ("bin/postgres", "bin/initdb", "bin/pg_basebackup", "lib/postgresql", "share/postgresql")
 _SETTINGS: Final = {
     "listen_addresses": HOST,
     "unix_socket_directories": "",
@@ -77,6 +77,56 @@ class PostgresServer(LocalServer):
         statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
         self._execute(statement.format(sql.Identifier(name), sql.Literal(password)))
         return password
+
+    def replica(self, name: str = "replica", timeout: float = 30.0) -> "PostgresServer":
+        """Start a streaming replica of this server, which its runtime stops: a standby that answers reads."""
+        runtime, user = self._runtime, self._runtime.user
+        directory = runtime.directory(name, user=user)
+        password = runtime.secret(f"{name}/password", f"*:*:*:*:{self._password}\n", user=user)
+        source = f"host={HOST} port={self.port} user={SUPERUSER} passfile={password}"
+        runtime.family.run(
+            f"{name}-backup",
+            [
+                *(self._programs / "bin" / "pg_basebackup", "-d", source, "-D", directory / "data"),
+                *("--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--no-sync"),
+            ],
+            environment=minimal_environment(directory),
+            cwd=Path("/"),
+            user=user,
+        )
+        server = PostgresServer(runtime, directory, self._programs, self._password)
+        server.launch(timeout)
+        return server
+
+    def wait_for_replica(self, replica: "PostgresServer", timeout: float = 30.0) -> None:
+        """Return when a replica has taken in all that is written by now."""
+        written = self.value("SELECT pg_current_wal_lsn()::text")
+        if replica.child is None:
+            raise StackError("the replica does not run")
+        query: LiteralString = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
+        self._runtime.family.wait(replica.child, lambda: replica.value(query, written) is True, timeout)
+
+    def pause_replay(self) -> None:
+        """Have a replica take in nothing more, and return when it has stopped."""
+        self.value("SELECT pg_wal_replay_pause()")
+        if self.child is not None:
+            state: LiteralString = "SELECT pg_get_wal_replay_pause_state()"
+            self._runtime.family.wait(self.child, lambda: self.value(state) == "paused", RESTART_SECONDS)
+
+    def resume_replay(self) -> None:
+        """Have a paused replica go on."""
+        self.value("SELECT pg_wal_replay_resume()")
+
+    def promote(self) -> None:
+        """Make a replica a server of its own, which is written; returns when it is one."""
+        if self.value("SELECT pg_promote()") is not True:
+            raise StackError("the replica was not promoted in time")
+
+    def value(self, query: LiteralString, *values: object) -> object:
+        """The first value of a query's first row, as the superuser."""
+        with psycopg.connect(self.url(), autocommit=True, connect_timeout=10) as connection:
+            row = connection.execute(query, values).fetchone()
+        return None if row is None else row[0]
 
     def _command(self, port: int) -> list[str | Path]:
         return [self._programs / "bin" / "postgres", "-D", self._directory / "data", "-p", str(port)]

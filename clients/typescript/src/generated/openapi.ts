@@ -1421,6 +1421,10 @@ export interface components {
         "WWW-Authenticate": string;
         /** @description Names this request in the operator's log: the request's own where it sent one. */
         "X-Correlation-Id": string;
+        /** @description The newest block of the index that the answer was read of. Answers that follow each other may come from databases of which one is a little behind. */
+        "X-Index-Block": string;
+        /** @description The time of that block, in Unix seconds. */
+        "X-Index-Time": string;
     };
     pathItems: never;
 }
@@ -1448,6 +1452,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1462,6 +1468,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1578,6 +1586,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1592,6 +1602,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1677,6 +1689,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1691,6 +1705,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3085,6 +3101,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3099,6 +3117,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3884,6 +3904,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3898,6 +3920,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4965,6 +4989,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Index-Block": components["headers"]["X-Index-Block"];
+                    "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -9,7 +9,7 @@ from service_common.budgets import Budget, parse_budget
 from service_common.chain.beacon_settings import read_beacon_record
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.common_settings import read_budget_factor, read_database_url, read_log_level, read_redis_url
-from service_common.config import EnvironmentReader, parse_count
+from service_common.config import EnvironmentReader, parse_count, parse_database_url
 from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.web.callers import CallerBudgets
@@ -86,6 +86,7 @@ class ApiConfig:
     storage: StorageSettings
     beacon: BeaconRecord
     database_url: str = field(repr=False)
+    database_read_url: str | None = field(repr=False)
     redis_url: str = field(repr=False)
     delivery_url: str
     reviewer_url: str
@@ -113,6 +114,14 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         storage=read_storage_settings(reader, read_bucket(reader)),
         beacon=read_beacon_record(reader, chain.chain_id),
         database_url=read_database_url(reader),
+        database_read_url=reader.optional(
+            "SERVICE_DATABASE_READ_URL",
+            parse_database_url,
+            None,
+            "a streaming replica of that PostgreSQL, as the same role, for public reads "
+            "([operations.md](operations.md#a-read-replica))",
+            shown="none",
+        ),
         redis_url=read_redis_url(reader),
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
         reviewer_url=reader.optional(

@@ -26,6 +26,7 @@ from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
 from service_api.jobs import PERIODIC
 from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, DefectCollector, PendingCollector
+from service_api.public_reads import FIGURES_MS, FIGURES_SECONDS, Replica, ReplicaCollector
 from service_api.usecases.defects import list_defects
 
 
@@ -62,6 +63,17 @@ def _worker(environment: Environment) -> None:
     REGISTRY.register(BoundedCollector(PendingCollector(engine, config.pending_bytes)))
     REGISTRY.register(BoundedCollector(DefectCollector(engine)))
     REGISTRY.register(BoundedCollector(CertificateCollector(config.web.public_host, SystemClock())))
+    if config.database_read_url is not None:
+        replica = Replica(
+            config.database_read_url,
+            engine,
+            SystemClock(),
+            application="api-figures",
+            pool_size=1,
+            statement_ms=FIGURES_MS,
+        )
+        figures = ReplicaCollector(replica, engine, config.chain.chain_id)
+        REGISTRY.register(BoundedCollector(figures, FIGURES_SECONDS))
     serve_internal_port(config.web.internal_port, _checks(config))
     start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (CIPHERTEXTS, CIPHERTEXT_BYTES)

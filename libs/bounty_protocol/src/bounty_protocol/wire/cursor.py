@@ -23,16 +23,18 @@ class BountySort(StrEnum):
 class Cursor:
     """The last item that was shown: its id, and what it is sorted by.
 
-    ``key`` is its group (0 open, 1 final), its submission deadline or its award.
+    ``key`` is its group (0 open, 1 final), its submission deadline or its award. ``seen`` is the newest change of the
+    index that it was shown of, where the next page may be of another copy: that one has to have it.
     """
 
     sort: BountySort
     key: int
     bounty_id: int
+    seen: int | None = None
 
     def to_text(self) -> str:
         """As ``next_cursor``."""
-        place = [self.key, self.bounty_id]
+        place = [self.key, self.bounty_id, *(() if self.seen is None else (self.seen,))]
         whole = place if self.sort is BountySort.NEWEST else [self.sort.value, *place]
         return base64.urlsafe_b64encode(json.dumps(whole).encode()).decode().rstrip("=")
 
@@ -41,14 +43,15 @@ def parse_cursor(text: str) -> Cursor:
     """Read a ``next_cursor``: exactly a text that ``to_text`` writes, of which each place has one."""
     try:
         read = json.loads(base64.urlsafe_b64decode(text[:_MAX_TEXT] + "=" * (-len(text) % 4)))
-        *sort, key, bounty_id = read
-        cursor = Cursor(BountySort(*sort or ["newest"]), key, bounty_id)
-    except (ValueError, TypeError, RecursionError):
+        sort, place = ("newest", read) if type(read[0]) is int else (read[0], read[1:])
+        key, bounty_id, *seen = place
+        cursor = Cursor(BountySort(sort), key, bounty_id, *seen)
+    except (ValueError, TypeError, LookupError, RecursionError):
         raise _malformed() from None
-    if (type(key), type(bounty_id)) != (int, int) or cursor.to_text() != text:
+    if {type(each) for each in place} != {int} or cursor.to_text() != text:
         raise _malformed()
     most = 1 if cursor.sort is BountySort.NEWEST else MAX_UINT256
-    if not 0 <= key <= most or not 0 < bounty_id <= MAX_INT64:
+    if not 0 <= key <= most or not 0 < bounty_id <= MAX_INT64 or not 0 <= (cursor.seen or 0) <= MAX_INT64:
         raise _malformed()
     return cursor
 

@@ -7,7 +7,7 @@ transaction is one span, without its statements.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, Opera
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from service_common.db.errors import DatabaseUnavailable
+from service_common.db.errors import DatabaseFailure, DatabaseUnavailable
 from service_common.log import get_logger
 from service_common.traces import port as traces
 
@@ -26,6 +26,7 @@ STATEMENT_TIMEOUT_MS: Final = 10_000
 CHECKED_AFTER_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = STATEMENT_TIMEOUT_MS / 1000 + 2
 """How long the client waits by its own clock: a server that hangs cannot keep the statement's limit."""
+_CONFLICTS: Final = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 log = get_logger(__name__)
 
@@ -45,20 +46,36 @@ class _DiscreetConnection(psycopg.Connection[Any]):
 class _PatientConnection(_DiscreetConnection):
     """One that is given up when its server does not answer in time."""
 
+    answer_seconds: float | None = None
+    """Where it is not ``ANSWER_SECONDS``."""
+
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        limit = timeout if timeout is not None else self.answer_seconds or ANSWER_SECONDS
         try:
-            return super().wait(gen, interval, timeout if timeout is not None else ANSWER_SECONDS)
+            return super().wait(gen, interval, limit)
         except psycopg.errors._WaitTimeout:  # noqa: SLF001  # how the library reports that nothing came
             self.close()
             raise psycopg.OperationalError("the server did not answer in time") from None
 
 
-def make_engine(url: str, *, application: str, pool_size: int = 10, limited: bool = True) -> Engine:
+def make_engine(
+    url: str,
+    *,
+    application: str,
+    pool_size: int = 10,
+    limited: bool = True,
+    statement_ms: int | None = None,
+    accept: Callable[[psycopg.Connection[Any]], None] = lambda _: None,
+) -> Engine:
     """An engine for ``postgresql://`` URLs; a connection that was not used for ``CHECKED_AFTER_SECONDS`` is checked.
 
     Not ``limited``: a statement may take as long as it takes, on both sides; a server that is gone is noticed by TCP.
+    ``statement_ms``: another limit than ``STATEMENT_TIMEOUT_MS``, of a server that there is a substitute for: it is
+    given up a second later. ``accept`` looks at each new connection, and raises ``psycopg.OperationalError`` for one
+    that is not to be used.
     """
     connection_type = _PatientConnection if limited else _DiscreetConnection
+    limit_ms = STATEMENT_TIMEOUT_MS if statement_ms is None else statement_ms
     engine = create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_size=pool_size,
@@ -67,15 +84,23 @@ def make_engine(url: str, *, application: str, pool_size: int = 10, limited: boo
         hide_parameters=True,
         connect_args={
             "application_name": application,
-            "connect_timeout": 3,
-            "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS if limited else 0} -c timezone=UTC",
+            "connect_timeout": 3 if statement_ms is None else 2,
+            "options": f"-c statement_timeout={limit_ms if limited else 0} -c timezone=UTC",
             "keepalives_idle": 30,
         },
     )
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: object, _record: object, arguments: Any, options: Any) -> psycopg.Connection[Any]:
-        return connection_type.connect(*arguments, **options)
+        connection = connection_type.connect(*arguments, **options)
+        if statement_ms is not None and isinstance(connection, _PatientConnection):
+            connection.answer_seconds = statement_ms / 1000 + 1
+        try:
+            accept(connection)
+        except psycopg.Error:
+            connection.close()
+            raise
+        return connection
 
     _check_idle_connections(engine)
     return engine
@@ -138,12 +163,18 @@ def _translated(access: str) -> Iterator[None]:
             yield
         except (OperationalError, InterfaceError, PoolTimeoutError) as error:
             _log(error)
-            raise DatabaseUnavailable("the database did not answer") from error
+            raise DatabaseUnavailable("the database did not answer", _failure(error)) from error
         except DBAPIError as error:
             if error.connection_invalidated:
                 _log(error)
                 raise DatabaseUnavailable("the database connection was lost") from error
             raise
+
+
+def _failure(error: DBAPIError | PoolTimeoutError) -> DatabaseFailure:
+    if isinstance(error, PoolTimeoutError) or isinstance(error.orig, psycopg.errors.QueryCanceled):
+        return DatabaseFailure.BUSY
+    return DatabaseFailure.CONFLICT if isinstance(error.orig, _CONFLICTS) else DatabaseFailure.AWAY
 
 
 def _log(error: DBAPIError | PoolTimeoutError) -> None:

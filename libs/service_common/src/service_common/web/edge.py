@@ -65,7 +65,10 @@ _ALL, _WITH_BODY = "all", "with a body"
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9\-]{8,64}")
 _EVERYWHERE: Final = (
     ("Access-Control-Allow-Origin", "*"),
-    ("Access-Control-Expose-Headers", "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Correlation-Id"),
+    (
+        "Access-Control-Expose-Headers",
+        "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Correlation-Id, X-Index-Block, X-Index-Time",
+    ),
     ("X-Content-Type-Options", "nosniff"),
 )
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "OPTIONS"})

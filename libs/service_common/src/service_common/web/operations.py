@@ -42,6 +42,7 @@ _PATH_PARAMETERS: Final = {
 }
 _EVERY_HEADER: Final = ("X-Correlation-Id", "Cache-Control")
 _BUDGET_HEADERS: Final = ("RateLimit", "RateLimit-Policy")
+_INDEX_HEADERS: Final = ("X-Index-Block", "X-Index-Time")
 _HEADERS: Final[Mapping[str, str]] = {
     "X-Correlation-Id": "Names this request in the operator's log: the request's own where it sent one.",
     "ETag": "The version of the answer; If-None-Match with it gets 304 while there is no other.",
@@ -49,6 +50,9 @@ _HEADERS: Final[Mapping[str, str]] = {
     "RateLimit": 'The state of the budgets of this request, such as "reads";r=1180;t=43: what is left, and the seconds '
     "until there is more. Absent from an answer that was kept.",
     "RateLimit-Policy": 'The budgets of this request, such as "reads";q=1200;w=60: an amount in a number of seconds.',
+    "X-Index-Block": "The newest block of the index that the answer was read of. Answers that follow each other may "
+    "come from databases of which one is a little behind.",
+    "X-Index-Time": "The time of that block, in Unix seconds.",
     "Retry-After": "Seconds after which the same request may be answered.",
     "WWW-Authenticate": f"The scheme that this route takes: {SCHEME}.",
     "Allow": "The methods that this route takes.",
@@ -92,17 +96,18 @@ class Routes(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
     """A blueprint whose views describe themselves."""
 
     def response(
-        self, status_code: int, shape: Any = None, *, versioned: bool = False, **more: Any
+        self, status_code: int, shape: Any = None, *, versioned: bool = False, indexed: bool = False, **more: Any
     ) -> Callable[[V], V]:
         """The answer of a status: a shape, or ``content_type`` of one that is no JSON. The view makes it itself.
 
-        ``versioned``: a conditional request gets 304 where nothing has changed.
+        ``versioned``: a conditional request gets 304 where nothing has changed. ``indexed``: it states how far the
+        index was that it shows.
         """
         note = super().response(status_code, _schema(shape), **more)
 
         def decorate(view: V) -> V:
             vars(view)["shown"] = shape
-            vars(view)["answered"] = (*getattr(view, "answered", ()), (status_code, versioned))
+            vars(view)["answered"] = (*getattr(view, "answered", ()), (status_code, versioned, indexed))
             return _noted(view, note(view))
 
         return decorate
@@ -186,7 +191,7 @@ def _operation(view: Callable[..., object], method: str, path: str) -> Json:
 
 def _parameters(view: Callable[..., object], description: Description) -> list[Json]:
     found: list[Json] = [{"in": "query", "schema": schema_of(description.query)}] if description.query else []
-    if any(versioned for _, versioned in getattr(view, "answered", ())):
+    if any(versioned for _, versioned, _ in getattr(view, "answered", ())):
         known = {"description": "The ETag of the answer that the client has.", "schema": {"type": "string"}}
         found.append({"name": "If-None-Match", "in": "header", "required": False, **known})
     return found
@@ -195,10 +200,11 @@ def _parameters(view: Callable[..., object], description: Description) -> list[J
 def _answers(view: Callable[..., object], counted: bool, refusals: Refusals) -> dict[int, Json]:
     answers: dict[int, Json] = {}
     _, *further = refusals
-    answered: tuple[tuple[int, bool], ...] = getattr(view, "answered", ())
-    created = any(status == 201 for status, _ in answered)
-    for status, versioned in answered:
-        names = (*(("ETag",) if versioned else ()), *(_BUDGET_HEADERS if counted else ()))
+    answered: tuple[tuple[int, bool, bool], ...] = getattr(view, "answered", ())
+    created = any(status == 201 for status, *_ in answered)
+    for status, versioned, indexed in answered:
+        of_index = _INDEX_HEADERS if indexed else ()
+        names = (*(("ETag",) if versioned else ()), *of_index, *(_BUDGET_HEADERS if counted else ()))
         text = "Stored for the first time." if status == 201 else "It was there already." if created else "Done."
         answers[status] = {"description": text, "headers": _headers(*names)}
         if further:

@@ -10,37 +10,43 @@ from typing import Final
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.wire.subgraph import GraphqlAnswer
 from graphql import execute_sync
+from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import Head
 
 from service_api.dependencies import Dependencies
 from service_api.graphql.request import GraphQLRequest, read_request, refuse
 from service_api.graphql.rows import Row, TookTooLong, load, plan, wanted_accounts, wanted_block
 from service_api.graphql.schema import make_schema
+from service_api.public_reads import Shown
 
 AT_A_TIME: Final = 4
 WAIT_SECONDS: Final = 2.0
 _places = BoundedSemaphore(AT_A_TIME)
 
 
-def execute_request(deps: Dependencies, body: bytes) -> GraphqlAnswer:
+def execute_request(deps: Dependencies, body: bytes) -> Shown[GraphqlAnswer]:
     """Answer ``{"query": …, "variables": …, "operationName": …}`` in GraphQL's own shape (``data``)."""
     if not _places.acquire(timeout=WAIT_SECONDS):
         raise _overloaded("Too many GraphQL requests run at the moment.")
     try:
         request = read_request(body)
-        head, root = _rows(deps, request)
-        return GraphqlAnswer(_answer(request, head, root))
+        rows = _rows(deps, request)
+        return Shown(GraphqlAnswer(_answer(request, rows.head, rows.value)), rows.head)
     finally:
         _places.release()
 
 
-def _rows(deps: Dependencies, request: GraphQLRequest) -> tuple[Head, Row]:
+def _rows(deps: Dependencies, request: GraphQLRequest) -> Shown[Row]:
     fetches, wanted, accounts = plan(request), wanted_block(request), wanted_accounts(request)
-    try:
-        with deps.facts.open() as facts:
+
+    def read(source: FactSource) -> Shown[Row]:
+        with source.open() as facts:
             if facts.head.block_number < wanted:
                 raise _too_early(facts.head.block_number, wanted)
-            return facts.head, load(facts.connection, fetches, accounts=accounts)
+            return Shown(load(facts.connection, fetches, accounts=accounts), facts.head)
+
+    try:
+        return deps.public.read(read)
     except TookTooLong:
         raise _overloaded("The query took too long.") from None
 

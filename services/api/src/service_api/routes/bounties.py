@@ -19,7 +19,7 @@ _DETAIL = "invalid_bounty_detail_request"
 
 
 @routes.route("", methods=["GET"])
-@routes.response(200, BountyList, versioned=True)
+@routes.response(200, BountyList, versioned=True, indexed=True)
 @described("bounty_projection_unavailable", query=BountyQuery)
 @public
 def get_bounties() -> Response:
@@ -30,12 +30,13 @@ def get_bounties() -> Response:
 
 def _page(query: BountyQuery) -> Version:
     found = list_bounties(dependencies(), query)
-    link = None if found.next_cursor is None else link_to_next("cursor", found.next_cursor)
-    return json_version(to_json(found), link=link)
+    following = found.value.next_cursor
+    link = None if following is None else link_to_next("cursor", following)
+    return json_version(to_json(found.value), link=link, position=found.position)
 
 
 @routes.route("/<bounty_id>", methods=["GET"])
-@routes.response(200, BountyDetail, versioned=True)
+@routes.response(200, BountyDetail, versioned=True, indexed=True)
 @described(_DETAIL, "bounty_not_found", "bounty_projection_unavailable")
 @public
 def get_bounty(bounty_id: str) -> Response:
@@ -48,6 +49,7 @@ def get_bounty(bounty_id: str) -> Response:
 def _detail(bounty_id: BountyId) -> Version:
     """Others may keep a bounty that is shown whole, record and page: all that still changes of it is when its Guardians
     were last active. A page that is missing or altered can be restored at any moment."""
-    shown = show_bounty(dependencies(), bounty_id)
+    found = show_bounty(dependencies(), bounty_id)
+    shown = found.value
     is_whole = shown.verification_record is not None and shown.challenge is not None
-    return json_version(to_json(shown), FINALIZED if is_whole else REVALIDATE)
+    return json_version(to_json(shown), FINALIZED if is_whole else REVALIDATE, position=found.position)

@@ -31,7 +31,7 @@ routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQ
 
 
 @routes.route("/subgraph", methods=["POST"])
-@routes.response(200, GraphqlAnswer)
+@routes.response(200, GraphqlAnswer, indexed=True)
 @described(
     "bounty_projection_unavailable",
     body=GraphqlRequest,
@@ -51,7 +51,9 @@ def post_subgraph(body: bytes) -> Response:
     ):
         read_query(allowed=frozenset())
         # The encoder of the standard library keeps every other thread waiting for 10 ms while it writes 2 MiB.
-        return Response(orjson.dumps(to_json(execute_request(deps, body))), mimetype=negotiated(REFUSALS))
+        found = execute_request(deps, body)
+        text = orjson.dumps(to_json(found.value))
+        return Response(text, headers=found.position.headers(), mimetype=negotiated(REFUSALS))
 
 
 @routes.route("/subgraph/schema.graphql", methods=["GET"])

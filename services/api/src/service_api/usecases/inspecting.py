@@ -191,7 +191,7 @@ def _look_at_records(deps: Dependencies, position: str) -> Iterator[Looked]:
 def _wrong_record(deps: Dependencies, bounty_id: BountyId) -> str | None:
     with single(deps.engine) as connection:
         head, page = read_bounty_page(connection, deps.config.chain.chain_id, bounty_id)
-    record = None if page is None else find_record(deps, deps.facts.require_readable(head), page)
+    record = None if page is None else find_record(deps, deps.facts, deps.facts.require_readable(head), page)
     if isinstance(record, RecordError) and record.code is RecordFailure.DERIVATION_FAILED:
         return "it is not what the facts make, or they contradict one another"
     return None

@@ -13,9 +13,9 @@ from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, UnixSeconds
 from bounty_protocol.wire.bounties import BountyItem, BountyList, BountyQuery
 from bounty_protocol.wire.cursor import BountySort, Cursor
-from bounty_protocol.wire.values import Tag
+from bounty_protocol.wire.values import ChangeNumber, Tag
 from service_common.db import hub_index as t
-from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_facts import FactSource, HubFacts
 from service_common.db.hub_reads import ENDING_COLUMNS, bounty_of_row, by_sorting, read_totals
 from sqlalchemy import (
     ColumnElement,
@@ -35,8 +35,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from service_api.changes import newest_change
 from service_api.dependencies import Dependencies
 from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, SOURCE, TEXTS, has_tag
+from service_api.public_reads import ReplicaLacks, Shown
 from service_api.searching import has_terms
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
 
@@ -44,12 +46,20 @@ MAX_COUNTED: Final = 1_000
 """Matches of a filter that are counted."""
 
 
-def list_bounties(deps: Dependencies, query: BountyQuery) -> BountyList:
-    """The body of ``GET /api/bounties``."""
+def list_bounties(deps: Dependencies, query: BountyQuery) -> Shown[BountyList]:
+    """The body of ``GET /api/bounties``. A Poster's own are the primary's: a client looks among them for a bounty that
+    would be paid for twice."""
     if query.cursor is not None and query.cursor.sort is not query.sort:
         issue = Issue("cursor", "belongs to another order; start again without it")
         raise ServiceError("invalid_request", "The request is malformed.", issues=[issue])
-    with deps.facts.open() as facts:
+    reads = deps.public
+    read = reads.read if query.poster_address is None else reads.read_primary
+    return read(lambda source: _list(source, query, notes_place=reads.replica is not None))
+
+
+def _list(source: FactSource, query: BountyQuery, *, notes_place: bool) -> Shown[BountyList]:
+    with source.open() as facts:
+        _require_seen(source, facts, query.cursor)
         matches = _conditions(query, facts.head.block_time)
         if query.guardian_address is not None:
             matches.append(_pinned(facts, query.guardian_address))
@@ -58,8 +68,17 @@ def list_bounties(deps: Dependencies, query: BountyQuery) -> BountyList:
             matches.append(found)
         rows = facts.connection.execute(_page(query, matches, is_few=found is not None)).mappings().all()
         shown, total = rows[: query.limit], _total(facts, query, matches)
-        following = _cursor(query.sort, shown[-1]).to_text() if len(rows) > query.limit else None
-        return BountyList(tuple(_item(facts, row) for row in shown), following, total)
+        following = None
+        if len(rows) > query.limit:
+            seen = newest_change(facts.connection) if notes_place else None
+            following = _cursor(query.sort, shown[-1], seen).to_text()
+        return Shown(BountyList(tuple(_item(facts, row) for row in shown), following, total), facts.head)
+
+
+def _require_seen(source: FactSource, facts: HubFacts, cursor: Cursor | None) -> None:
+    """A page is of no earlier moment than the one before: else a bounty that ended in between would be on neither."""
+    if source.is_replica and cursor is not None and (cursor.seen or 0) > newest_change(facts.connection):
+        raise ReplicaLacks
 
 
 def _pinned(facts: HubFacts, guardian: Address) -> ColumnElement[bool]:
@@ -158,8 +177,8 @@ def _place(cursor: Cursor) -> ColumnElement[Any]:
     return tuple_(literal(cursor.key, Numeric), literal(cursor.bounty_id))
 
 
-def _cursor(sort: BountySort, row: RowMapping) -> Cursor:
-    return Cursor(sort, int(row["key"]), row["bounty_id"])
+def _cursor(sort: BountySort, row: RowMapping, seen: ChangeNumber | None) -> Cursor:
+    return Cursor(sort, int(row["key"]), row["bounty_id"], seen)
 
 
 def _total(facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]]) -> int | None:

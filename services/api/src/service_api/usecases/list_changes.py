@@ -3,24 +3,33 @@
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.wire.changes import ChangeList, ChangeQuery
 from bounty_protocol.wire.values import ChangeNumber
-from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_facts import FactSource, HubFacts
 
 from service_api.changes import newest_change, read_changes
 from service_api.dependencies import Dependencies
+from service_api.public_reads import ReplicaLacks, Shown
 
 
-def list_changes(deps: Dependencies, query: ChangeQuery) -> ChangeList:
+def list_changes(deps: Dependencies, query: ChangeQuery) -> Shown[ChangeList]:
     """The body of ``GET /api/changes``."""
-    with deps.facts.open() as facts:
+    return deps.public.read(lambda source: _read(source, query))
+
+
+def _read(source: FactSource, query: ChangeQuery) -> Shown[ChangeList]:
+    with source.open() as facts:
         found = read_changes(facts.connection, facts.head, query.after, query.limit + 1)
         if not found:
-            _require_issued(facts, query.after)
+            _require_issued(source, facts, query.after)
     shown = tuple(found[: query.limit])
-    return ChangeList(shown, shown[-1].number if shown else query.after, len(found) > query.limit)
+    following = shown[-1].number if shown else query.after
+    return Shown(ChangeList(shown, following, len(found) > query.limit), facts.head)
 
 
-def _require_issued(facts: HubFacts, after: ChangeNumber) -> None:
-    """A number that was never issued comes from an index that was since restored from a backup."""
+def _require_issued(source: FactSource, facts: HubFacts, after: ChangeNumber) -> None:
+    """A number that was never issued comes from an index that was since restored from a backup; one that a replica does
+    not have yet is the primary's to judge."""
     if after > newest_change(facts.connection):
+        if source.is_replica:
+            raise ReplicaLacks
         issue = Issue("after", "is beyond the newest change of this index; start again at 0")
         raise ServiceError("invalid_request", "The index has not come that far.", issues=[issue])

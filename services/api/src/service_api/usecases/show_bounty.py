@@ -14,21 +14,26 @@ from bounty_protocol.wire.bounties import BountyDetail, ChallengeTerms, RecordEr
 from bounty_protocol.wire.errors import error_body
 from service_common.db.engine import single
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_facts import no_such_bounty, require_pinned, unreadable
+from service_common.db.hub_facts import FactSource, no_such_bounty, require_pinned, unreadable
 from service_common.db.hub_reads import Head
 
 from service_api.bounty_pages import IndexedBounty, read_bounty_page
 from service_api.dependencies import Dependencies
+from service_api.public_reads import Shown
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of, submission_of
 from service_api.usecases.verification_records import find_record
 
 
-def show_bounty(deps: Dependencies, bounty_id: BountyId) -> BountyDetail:
+def show_bounty(deps: Dependencies, bounty_id: BountyId) -> Shown[BountyDetail]:
     """The body of ``GET /api/bounties/{bounty_id}``."""
-    head, found = _read(deps, bounty_id)
+    return deps.public.read(lambda source: _show(deps, source, bounty_id))
+
+
+def _show(deps: Dependencies, source: FactSource, bounty_id: BountyId) -> Shown[BountyDetail]:
+    head, found = _read(source, bounty_id)
     bounty, page = found.bounty, _committed(found)
-    record = find_record(deps, head, found)
-    return BountyDetail(
+    record = find_record(deps, source, head, found)
+    detail = BountyDetail(
         bounty_id=bounty.bounty_id,
         chain_id=head.chain_id,
         hub_address=head.hub_address,
@@ -44,17 +49,18 @@ def show_bounty(deps: Dependencies, bounty_id: BountyId) -> BountyDetail:
         verification_record=None if isinstance(record, RecordError) else record,
         verification_record_error=record if isinstance(record, RecordError) else None,
     )
+    return Shown(detail, head)
 
 
-def _read(deps: Dependencies, bounty_id: BountyId) -> tuple[Head, IndexedBounty]:
+def _read(source: FactSource, bounty_id: BountyId) -> tuple[Head, IndexedBounty]:
     try:
-        with single(deps.engine) as connection:
-            head, found = read_bounty_page(connection, deps.facts.chain_id, bounty_id)
+        with single(source.engine) as connection:
+            head, found = read_bounty_page(connection, source.chain_id, bounty_id)
     except DatabaseUnavailable as error:
         raise unreadable() from error
-    head = deps.facts.require_readable(head)
+    head = source.require_readable(head)
     if found is None:
-        raise no_such_bounty(deps.facts.may_lack(head))
+        raise no_such_bounty(source.may_lack(head))
     return head, found
 
 

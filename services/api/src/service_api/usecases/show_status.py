@@ -1,9 +1,11 @@
 """How this deployment does, for anyone to see: how far its index is, and what all bounties come to."""
 
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Final
 
 from bounty_protocol.domain.hub_notice import HubNotice
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import TokenAmount, UnixSeconds
 from bounty_protocol.wire.deployment import (
     Announcements,
@@ -17,7 +19,7 @@ from bounty_protocol.wire.values import IndexState
 from service_common.db import hub_index as t
 from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_facts import MAX_LAG_SECONDS
+from service_common.db.hub_facts import MAX_LAG_SECONDS, FactSource
 from service_common.db.hub_reads import (
     Head,
     read_announced_roster,
@@ -29,28 +31,45 @@ from service_common.db.hub_reads import (
 from sqlalchemy import Connection, func, select
 
 from service_api.dependencies import Dependencies
+from service_api.public_reads import ReplicaLacks
 from service_api.usecases.hub_notices import read_notices, shown_notices
 
 VERSION: Final = metadata.version("service-api")
 
 
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """What one moment of the database shows."""
+
+    head: Head | None
+    totals: DeploymentTotals | None
+    announced: Announcements | None
+    notices: tuple[HubNotice, ...]
+
+
 def show_status(deps: Dependencies) -> DeploymentStatus:
     """The body of ``GET /api/status``, also while there is no index to read."""
     try:
-        with reading(deps.engine) as connection:
-            head = read_head(connection, deps.config.chain.chain_id)
-            totals = None if head is None else _totals(connection, head.block_time)
-            announced = None if head is None else _announced(connection, head.block_time)
-            kept = read_notices(deps, connection)
-    except DatabaseUnavailable:
+        found = deps.public.read(lambda source: _read(deps, source))
+    except (DatabaseUnavailable, ServiceError):
         return _status(deps, IndexState.UNAVAILABLE, None, None, None)
-    notices = shown_notices(deps, kept)
+    notices, head, totals, announced = shown_notices(deps, found.notices), found.head, found.totals, found.announced
     if head is None:
         return _status(deps, IndexState.STARTING, None, None, None, notices)
     lag = max(0, deps.clock.now() - head.block_time)
     state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
     state = state if head.halted is None else IndexState.HALTED
     return _status(deps, state, _position(head, lag), totals, announced, notices)
+
+
+def _read(deps: Dependencies, source: FactSource) -> _Moment:
+    with reading(source.engine) as connection:
+        head = read_head(connection, source.chain_id)
+        if head is None and source.is_replica:
+            raise ReplicaLacks
+        totals = None if head is None else _totals(connection, head.block_time)
+        announced = None if head is None else _announced(connection, head.block_time)
+        return _Moment(head, totals, announced, read_notices(deps, connection))
 
 
 def _status(

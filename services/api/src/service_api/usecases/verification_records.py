@@ -21,7 +21,7 @@ from bounty_protocol.wire.values import JsonObject, RecordFailure
 from service_common.db import app as t
 from service_common.db.engine import writing
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_facts import INDEX_UNAVAILABLE, FactSource, HubFacts
 from service_common.db.hub_reads import Head, read_bounty_logs, read_latest_verdicts
 from service_common.log import get_logger
 from sqlalchemy import Engine, or_
@@ -38,17 +38,19 @@ class _NotDerivable(Exception):
     """The facts of a final bounty do not make a record."""
 
 
-def find_record(deps: Dependencies, head: Head, page: IndexedBounty) -> JsonObject | RecordError | None:
-    """The record of a bounty as its JSON object; None while it is open."""
+def find_record(
+    deps: Dependencies, source: FactSource, head: Head, page: IndexedBounty
+) -> JsonObject | RecordError | None:
+    """The record of a bounty as its JSON object; None while it is open. ``head`` and ``page`` are of ``source``."""
     bounty = page.bounty
     if bounty.finalized is None:
         return None
     if not head.is_finalized(bounty.finalized.origin.block_number):
-        if deps.facts.is_behind(head):
+        if source.is_behind(head):
             return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
         return RecordError(RecordFailure.NOT_FINALIZED, "The block that finalized this bounty is not final itself yet.")
     try:
-        return _parsed(_kept_or_derived(deps, head, page))
+        return _parsed(_kept_or_derived(deps, source, head, page))
     except (_NotDerivable, ValueError):
         log.exception("record not derived", bounty_id=bounty.bounty_id)
         return RecordError(
@@ -56,27 +58,33 @@ def find_record(deps: Dependencies, head: Head, page: IndexedBounty) -> JsonObje
         )
 
 
-def _kept_or_derived(deps: Dependencies, head: Head, page: IndexedBounty) -> bytes:
+def _kept_or_derived(deps: Dependencies, source: FactSource, head: Head, page: IndexedBounty) -> bytes:
     kept, bounty = page.record, page.bounty
     if kept is not None and _is_of_this_ending(kept, bounty):
         key = (bounty.bounty_id, sha256(kept.content).digest(), head.rebuilds)
-        if deps.records.get(key, lambda: _derived(deps, bounty)[0] == kept.content):
+        if deps.records.get(key, lambda: _derived(source, head, bounty)[0] == kept.content):
             return kept.content
         if kept.rebuilds >= head.rebuilds:
             raise _NotDerivable("the record that is kept is another")
-    content, digest = _derived(deps, bounty)
+    content, digest = _derived(source, head, bounty)
     asked = (bounty.bounty_id, to_bytes(digest), head.rebuilds)
     if deps.records.get(asked, lambda: is_confirmed(deps.rpc, head.hub_address, bounty, digest)):
         try:
-            _keep(deps.engine, bounty, content, head.rebuilds)
+            if not source.is_replica:
+                _keep(deps.engine, bounty, content, head.rebuilds)
+            else:  # which does not have it for a while
+                kept_key = (bounty.bounty_id, b"kept" + to_bytes(digest), head.rebuilds)
+                deps.records.get(kept_key, lambda: _keep_first(deps.engine, bounty, content, head.rebuilds))
         except DatabaseUnavailable:
             log.exception("record not kept", bounty_id=bounty.bounty_id)
     return content
 
 
-def _derived(deps: Dependencies, bounty: Bounty) -> tuple[bytes, Bytes32]:
-    """The record's bytes, and its log digest."""
-    with deps.facts.open() as facts:  # a final ending is the same at any later moment
+def _derived(source: FactSource, head: Head, bounty: Bounty) -> tuple[bytes, Bytes32]:
+    """The record's bytes, and its log digest, of the same copy: a final ending is the same at any later moment."""
+    with source.open() as facts:
+        if facts.head.rebuilds != head.rebuilds or not facts.head.is_finalized(bounty.changed_at.block_number):
+            raise ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state was replaced meanwhile.", retry_after=1)
         try:
             record = _derive(facts, bounty)
             return record.canonical_bytes(), record.log_digest
@@ -110,6 +118,16 @@ def _keep(engine: Engine, bounty: Bounty, content: bytes, rebuilds: int) -> None
     of_another = or_(kept.c.block_hash != row["block_hash"], kept.c.rebuilds < rebuilds)
     with writing(engine) as connection:
         connection.execute(added.on_conflict_do_update(index_elements=[kept.c.bounty_id], set_=row, where=of_another))
+
+
+def _keep_first(engine: Engine, bounty: Bounty, content: bytes, rebuilds: int) -> bool:
+    """Cache what a replica shows where nothing is cached: what is there may be of a later copy."""
+    kept = t.verification_records
+    row = {"content": content, "block_hash": bounty.changed_at.block_hash, "rebuilds": rebuilds}
+    added = insert(kept).values(bounty_id=bounty.bounty_id, **row)
+    with writing(engine) as connection:
+        connection.execute(added.on_conflict_do_nothing())
+    return True
 
 
 def _parsed(content: bytes) -> JsonObject:

@@ -18,7 +18,7 @@ from bounty_protocol.errors import Issue, ServiceError, state_refusal
 from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
-from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_facts import FactSource, HubFacts
 from service_common.db.hub_reads import read_verdicts_of
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
@@ -56,8 +56,12 @@ def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Byte
 
 def read_verdict(deps: Dependencies, commitment: Bytes32) -> bytes:
     """The document behind a commitment."""
+    return deps.public.read(lambda source: _read(source, commitment))
+
+
+def _read(source: FactSource, commitment: Bytes32) -> bytes:
     c = t.written_verdicts.c
-    with reading(deps.engine) as connection:
+    with reading(source.engine) as connection:
         stored = connection.execute(select(c.content).where(c.report_commitment == commitment)).scalar()
     if stored is None or report_commitment(bytes(stored)) != commitment:
         raise ServiceError("written_verdict_not_found", "No written Verdict with that commitment is held here.")
