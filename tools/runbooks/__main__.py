@@ -22,7 +22,7 @@ from local_stack.stack import StackSettings, running_stack
 
 from tools.alerts import find_debian_program, rule_groups
 from tools.generate.derived import with_part
-from tools.runbooks.faults import ALERT_SECONDS, FAULTS, Expected, Fault, Place
+from tools.runbooks.faults import ALERT_SECONDS, FAULTS, ExpectedAlert, Fault, FaultScene
 from tools.runbooks.typing_in import PAGE, Shell, Typed, blocks
 from tools.runbooks.watching import NAMESPACE, Watching, watched
 
@@ -78,7 +78,7 @@ def main() -> int:
         cast, shell = Cast(stack, folder), Shell(stack, folder)
         left.enter_context(shell.serving)
         bounty = cast.fund(submission_seconds=86_400, judging_seconds=3_600, title="To be looked at")
-        place = Place(cast, folder, bounty, cast.submit(bounty, "solver-1"), left)
+        place = FaultScene(cast, folder, bounty, cast.submit(bounty, "solver-1"), left)
         watching = left.enter_context(watched(stack, program, folder))
         with place.asked():
             for fault in FAULTS:
@@ -97,8 +97,8 @@ def main() -> int:
 
 def _follow(
     fault: Fault,
-    wanted: Sequence[Expected],
-    place: Place,
+    wanted: Sequence[ExpectedAlert],
+    place: FaultScene,
     shell: Shell,
     watching: Watching,
     rules: dict[str, dict[str, object]],

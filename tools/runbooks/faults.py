@@ -29,7 +29,7 @@ ALERT_SECONDS = 240.0
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedAlert:
     """One alert of a fault: what the first commands have to print, and the expression that says that it is over."""
 
     alert: str
@@ -42,15 +42,15 @@ class Fault:
     """Something that goes wrong."""
 
     words: str
-    cause: Callable[["Place"], None]
-    repair: Callable[["Place"], None]
-    alerts: tuple[Expected, ...]
+    cause: Callable[["FaultScene"], None]
+    repair: Callable[["FaultScene"], None]
+    alerts: tuple[ExpectedAlert, ...]
     inside: str | None = None
     """The process in whose pod the runbook is typed."""
 
 
 @dataclass
-class Place:
+class FaultScene:
     """A stack with one bounty, the people at it, and requests that go on all the time."""
 
     cast: Cast
@@ -108,7 +108,7 @@ def _key(wallet: Wallet) -> bytes:
     return bytes.fromhex(wallet.private_key.removeprefix("0x"))
 
 
-def _signal_database(place: Place, number: signal.Signals) -> None:
+def _signal_database(place: FaultScene, number: signal.Signals) -> None:
     child = place.stack.postgres.child
     if child is not None:
         process = psutil.Process(child.pid)
@@ -117,37 +117,37 @@ def _signal_database(place: Place, number: signal.Signals) -> None:
                 each.send_signal(number)
 
 
-def _kill(*names: str) -> Callable[[Place], None]:
-    def cause(place: Place) -> None:
+def _kill(*names: str) -> Callable[[FaultScene], None]:
+    def cause(place: FaultScene) -> None:
         for name in names:
             place.stack.services[name].kill()
 
     return cause
 
 
-def _start(*names: str) -> Callable[[Place], None]:
-    def repair(place: Place) -> None:
+def _start(*names: str) -> Callable[[FaultScene], None]:
+    def repair(place: FaultScene) -> None:
         for name in names:
             place.stack.services[name].restart()
 
     return repair
 
 
-def _forget_a_bounty(place: Place) -> None:
+def _forget_a_bounty(place: FaultScene) -> None:
     place.stack.services["settler"].kill()
     silent = place.cast.fund(submission_seconds=12, judging_seconds=10, title="Forgotten")
     place.cast.submit(silent, "solver-2")
 
 
-def _drain_the_settler(place: Place) -> None:
+def _drain_the_settler(place: FaultScene) -> None:
     place.stack.anvil.fund(place.stack.people.settler.address, 1_000)
 
 
-def _fund_the_settler(place: Place) -> None:
+def _fund_the_settler(place: FaultScene) -> None:
     place.stack.anvil.fund(place.stack.people.settler.address)
 
 
-def _refuse_signatures(place: Place) -> None:
+def _refuse_signatures(place: FaultScene) -> None:
     path = f"{place.stack.api_base_url}/api/bounties/{place.bounty.bounty_id}/submissions"
     url = f"{path}/{place.submitted.commitment}/content"
     pool = urllib3.PoolManager()
@@ -155,24 +155,24 @@ def _refuse_signatures(place: Place) -> None:
         pool.request("GET", url, headers={"Authorization": "Bounty nonsense"}, retries=False, timeout=20)
 
 
-def _park_a_job(place: Place) -> None:
+def _park_a_job(place: FaultScene) -> None:
     place.kept["missing"] = str(place.folder / f"missing-{secrets.token_hex(4)}")
     redis = connect(place.stack.valkey.url())
     open_queue(QueueName.ARTIFACTS, redis).enqueue("os.listdir", place.kept["missing"])
     redis.close()
 
 
-def _mend_the_job(place: Place) -> None:
+def _mend_the_job(place: FaultScene) -> None:
     Path(place.kept["missing"]).mkdir()
 
 
-def _change_the_fees(place: Place) -> None:
+def _change_the_fees(place: FaultScene) -> None:
     stack = place.stack
     recipient = stack.people.owner.address
     stack.hub.hub.transact(stack.people.owner.wallet, "setFeePolicy", 100, 300, recipient)
 
 
-def _take_from_the_hub(place: Place) -> None:
+def _take_from_the_hub(place: FaultScene) -> None:
     stack, anvil = place.stack, place.stack.anvil
     hub, thief = to_checksum_address(stack.hub.hub.address), to_checksum_address(stack.people.owner.address)
     held = place.cast.token_balance(hub)
@@ -189,7 +189,7 @@ def _transfer(token: Contract, call: Callable[..., object], sender: str, receive
     call("anvil_mine", "0x1")
 
 
-def _give_back(place: Place) -> None:
+def _give_back(place: FaultScene) -> None:
     stack = place.stack
     stack.hub.token.transact(stack.people.owner.wallet, "transfer", stack.hub.hub.address, int(place.kept["taken"]))
 
@@ -206,8 +206,8 @@ class _Greeted(StreamRequestHandler):
         """Nothing: the handshake is all that is asked for."""
 
 
-def _door(lasts: timedelta) -> Callable[[Place], None]:
-    def open_it(place: Place) -> None:
+def _door(lasts: timedelta) -> Callable[[FaultScene], None]:
+    def open_it(place: FaultScene) -> None:
         context: ssl.SSLContext
         context, _ = certificate_for("localhost", place.folder, lasts)
         server = _Door(("127.0.0.1", 0), _Greeted)
@@ -220,12 +220,12 @@ def _door(lasts: timedelta) -> Callable[[Place], None]:
     return open_it
 
 
-def _rewrite_history(place: Place) -> None:
+def _rewrite_history(place: FaultScene) -> None:
     """Below finality, which is two blocks behind the tip on this node."""
     place.stack.anvil.rpc.call("anvil_reorg", 8, [])
 
 
-def _nothing(_: Place) -> None:
+def _nothing(_: FaultScene) -> None:
     """What the runbook's own commands do."""
 
 
@@ -240,7 +240,7 @@ FAULTS: tuple[Fault, ...] = (
         lambda place: _signal_database(place, signal.SIGSTOP),
         lambda place: _signal_database(place, signal.SIGCONT),
         tuple(
-            Expected(alert, prints, _standing('service_http_requests_total{status=~"5.."}'))
+            ExpectedAlert(alert, prints, _standing('service_http_requests_total{status=~"5.."}'))
             for alert, prints in (
                 ("DependencyAway", r'"failing": ?\[[^]]*database'),
                 ("ErrorsAnswered", "bounty_projection_unavailable"),
@@ -256,7 +256,7 @@ FAULTS: tuple[Fault, ...] = (
         lambda place: place.stack.anvil.stop(),
         lambda place: place.stack.anvil.restart(),
         tuple(
-            Expected(alert, "endpoint", "max(service_index_lag_seconds) < 10")
+            ExpectedAlert(alert, "endpoint", "max(service_index_lag_seconds) < 10")
             for alert in ("EndpointFails", "IndexBehind", "LagBudgetBurns")
         ),
     ),
@@ -264,14 +264,14 @@ FAULTS: tuple[Fault, ...] = (
         "no process of the index is there",
         _kill("indexer-worker", "settler"),
         _start("indexer-worker", "settler"),
-        (Expected("IndexSilent", "no pod of indexer-worker", "service_index_block"),),
+        (ExpectedAlert("IndexSilent", "no pod of indexer-worker", "service_index_block"),),
     ),
     Fault(
         "the api is gone",
         _kill("api"),
         _start("api"),
         (
-            Expected(
+            ExpectedAlert(
                 "PagesGetNoAnswers", 'outcome="failed"', _standing('service_web_api_answers_total{outcome="failed"}')
             ),
         ),
@@ -280,33 +280,37 @@ FAULTS: tuple[Fault, ...] = (
         "the bucket is gone",
         lambda place: place.stack.gcs.kill(),
         lambda place: place.stack.gcs.restart(),
-        (Expected("StorageOut", "storage_unavailable", _standing('service_errors_total{code="storage_unavailable"}')),),
+        (
+            ExpectedAlert(
+                "StorageOut", "storage_unavailable", _standing('service_errors_total{code="storage_unavailable"}')
+            ),
+        ),
     ),
     Fault(
         "a job cannot be done",
         _park_a_job,
         _mend_the_job,
-        (Expected("JobsParked", "FileNotFoundError", 'max(service_jobs{state="failed"}) == 0'),),
+        (ExpectedAlert("JobsParked", "FileNotFoundError", 'max(service_jobs{state="failed"}) == 0'),),
         inside="api-worker",
     ),
     Fault(
         "no settler while a bounty's time runs out",
         _forget_a_bounty,
         _start("settler"),
-        (Expected("SettlementsOverdue", "no pod of settler", 'max(service_bounties{state="overdue"}) == 0'),),
+        (ExpectedAlert("SettlementsOverdue", "no pod of settler", 'max(service_bounties{state="overdue"}) == 0'),),
     ),
     Fault(
         "the settler's key is empty",
         _drain_the_settler,
         _fund_the_settler,
-        (Expected("SettlerPoor", r"service_settler_affordable 0", "max(service_settler_affordable) > 20"),),
+        (ExpectedAlert("SettlerPoor", r"service_settler_affordable 0", "max(service_settler_affordable) > 20"),),
     ),
     Fault(
         "1,500 requests with a signature that is none",
         _refuse_signatures,
         _nothing,
         (
-            Expected(
+            ExpectedAlert(
                 "SignaturesRefused",
                 'reason="malformed"',
                 _standing('service_signature_refusals_total{reason="malformed"}'),
@@ -317,25 +321,29 @@ FAULTS: tuple[Fault, ...] = (
         "the front door's certificate ends tomorrow",
         _door(timedelta(days=1)),
         _door(timedelta(days=90)),
-        (Expected("FrontDoorCertificateEnds", "service_certificate_seconds", "service_certificate_seconds > 604800"),),
+        (
+            ExpectedAlert(
+                "FrontDoorCertificateEnds", "service_certificate_seconds", "service_certificate_seconds > 604800"
+            ),
+        ),
     ),
     Fault(
         "the Hub's owner sends the fees elsewhere",
         _change_the_fees,
         _nothing,
-        (Expected("HubOwnerActed", 'event="FeeRecipientChanged"', "service_index_block"),),
+        (ExpectedAlert("HubOwnerActed", 'event="FeeRecipientChanged"', "service_index_block"),),
     ),
     Fault(
         "half of the Hub's money is gone",
         _take_from_the_hub,
         _give_back,
-        (Expected("HubInsolvent", "service_hub_missing", "max(service_hub_missing) == 0"),),
+        (ExpectedAlert("HubInsolvent", "service_hub_missing", "max(service_hub_missing) == 0"),),
     ),
     Fault(
         "the chain contradicts what was final",
         _rewrite_history,
         _nothing,
-        (Expected("IndexHalted", "HALTED", "max(service_index_halted) == 0"),),
+        (ExpectedAlert("IndexHalted", "HALTED", "max(service_index_halted) == 0"),),
     ),
 )
 """In the order in which they are caused; the last one leaves another chain."""

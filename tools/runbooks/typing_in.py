@@ -70,15 +70,15 @@ class Shell:
         people.chmod(0o755)
         shell = self
 
-        class Handler(StreamRequestHandler):
+        class _Handler(StreamRequestHandler):
             def handle(self) -> None:
                 code, out, err = shell.answer(json.loads(self.rfile.readline()))
                 self.wfile.write(json.dumps({"code": code, "out": out, "err": err}).encode())
 
-        class Server(ThreadingUnixStreamServer):
+        class _Server(ThreadingUnixStreamServer):
             daemon_threads = True
 
-        self.serving = serving(Server(str(self._socket), Handler))
+        self.serving = serving(_Server(str(self._socket), _Handler))
 
     def type_in(self, block: str, inside: str | None = None) -> Typed:
         """Type a block, line by line as a person does, in the pod of a process where one is named."""

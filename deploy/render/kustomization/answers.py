@@ -34,7 +34,7 @@ class AnswersError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OperatorQuestion:
     """A setting that has no value of its own in an overlay."""
 
     about: str
@@ -60,28 +60,29 @@ def _recipients(text: str) -> None:
         parse_recipient(each)
 
 
-QUESTIONS: Final[Mapping[str, Question]] = {
-    "SERVICE_PUBLIC_HOST": Question("The one public host, the audience of every signature: it never changes.",
-                                    parse_public_host),
-    "SERVICE_HUB_ADDRESS": Question("The Hub, as ./noxw -s deploy_hub printed it.", parse_address),
-    "SERVICE_DEPLOY_BLOCK": Question("The block of its deployment, printed beside it.", _block),
-    "SERVICE_STORAGE_BUCKET": Question("The bucket of the ciphertexts (deploy/storage/README.md).", parse_bucket),
-    "SERVICE_BACKUP_BUCKET": Question("The bucket that encrypted dumps are copied to.", parse_bucket),
-    "SERVICE_BACKUP_RECIPIENTS": Question(
+QUESTIONS: Final[Mapping[str, OperatorQuestion]] = {
+    "SERVICE_PUBLIC_HOST": OperatorQuestion(
+        "The one public host, the audience of every signature: it never changes.", parse_public_host
+    ),
+    "SERVICE_HUB_ADDRESS": OperatorQuestion("The Hub, as ./noxw -s deploy_hub printed it.", parse_address),
+    "SERVICE_DEPLOY_BLOCK": OperatorQuestion("The block of its deployment, printed beside it.", _block),
+    "SERVICE_STORAGE_BUCKET": OperatorQuestion("The bucket of the ciphertexts (see deploy/storage).", parse_bucket),
+    "SERVICE_BACKUP_BUCKET": OperatorQuestion("The bucket that encrypted dumps are copied to.", parse_bucket),
+    "SERVICE_BACKUP_RECIPIENTS": OperatorQuestion(
         "The age recipients (age1…) that open the dumps, separated by commas: your own, and the restore test's.",
         _recipients,
     ),
-    "SERVICE_WEBHOOK_PUBLIC_KEY": Question(
+    "SERVICE_WEBHOOK_PUBLIC_KEY": OperatorQuestion(
         "The recipient (age1…) of the key in the Secret webhooks, or none to do without webhooks.",
         parse_recipient,
         is_optional=True,
     ),
-    REGISTRY: Question(
+    REGISTRY: OperatorQuestion(
         "Where your images are, before their names; none where --images names them (by digest).",
         _prefix,
         is_optional=True,
     ),
-}  # fmt: skip
+}
 """What every overlay asks; whatever else stands in one of its ConfigMaps may be answered, too."""
 
 
@@ -132,7 +133,7 @@ def _problem(key: str, value: str, known: Mapping[str, str], found: Mapping[str,
     return _unfit(key, value, QUESTIONS.get(key)) if value else None
 
 
-def _unfit(key: str, value: str, question: Question | None) -> str | None:
+def _unfit(key: str, value: str, question: OperatorQuestion | None) -> str | None:
     if value == NONE:
         is_fit = question is not None and question.is_optional
         return None if is_fit else f"{key} cannot be done without"

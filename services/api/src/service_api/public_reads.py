@@ -86,7 +86,7 @@ class ReplicaLacks(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown(Generic[T]):
+class ReadAnswer(Generic[T]):
     """What one moment of the index shows, and how far the index was."""
 
     value: T

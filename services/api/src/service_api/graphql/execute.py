@@ -17,33 +17,33 @@ from service_api.dependencies import Dependencies
 from service_api.graphql.request import GraphQLRequest, read_request, refuse
 from service_api.graphql.rows import Row, TookTooLong, load, plan, wanted_accounts, wanted_block
 from service_api.graphql.schema import make_schema
-from service_api.public_reads import Shown
+from service_api.public_reads import ReadAnswer
 
 AT_A_TIME: Final = 4
 WAIT_SECONDS: Final = 2.0
 _places = BoundedSemaphore(AT_A_TIME)
 
 
-def execute_request(deps: Dependencies, body: bytes) -> Shown[GraphqlAnswer]:
+def execute_request(deps: Dependencies, body: bytes) -> ReadAnswer[GraphqlAnswer]:
     """Answer ``{"query": …, "variables": …, "operationName": …}`` in GraphQL's own shape (``data``)."""
     if not _places.acquire(timeout=WAIT_SECONDS):
         raise _overloaded("Too many GraphQL requests run at the moment.")
     try:
         request = read_request(body)
         rows = _rows(deps, request)
-        return Shown(GraphqlAnswer(_answer(request, rows.head, rows.value)), rows.head)
+        return ReadAnswer(GraphqlAnswer(_answer(request, rows.head, rows.value)), rows.head)
     finally:
         _places.release()
 
 
-def _rows(deps: Dependencies, request: GraphQLRequest) -> Shown[Row]:
+def _rows(deps: Dependencies, request: GraphQLRequest) -> ReadAnswer[Row]:
     fetches, wanted, accounts = plan(request), wanted_block(request), wanted_accounts(request)
 
-    def read(source: FactSource) -> Shown[Row]:
+    def read(source: FactSource) -> ReadAnswer[Row]:
         with source.open() as facts:
             if facts.head.block_number < wanted:
                 raise _too_early(facts.head.block_number, wanted)
-            return Shown(load(facts.connection, fetches, accounts=accounts), facts.head)
+            return ReadAnswer(load(facts.connection, fetches, accounts=accounts), facts.head)
 
     try:
         return deps.public.read(read)

@@ -38,7 +38,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from service_api.changes import newest_change
 from service_api.dependencies import Dependencies
 from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, SOURCE, TEXTS, has_tag
-from service_api.public_reads import ReplicaLacks, Shown
+from service_api.public_reads import ReadAnswer, ReplicaLacks
 from service_api.searching import has_terms
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
 
@@ -46,7 +46,7 @@ MAX_COUNTED: Final = 1_000
 """Matches of a filter that are counted."""
 
 
-def list_bounties(deps: Dependencies, query: BountyQuery) -> Shown[BountyList]:
+def list_bounties(deps: Dependencies, query: BountyQuery) -> ReadAnswer[BountyList]:
     """The body of ``GET /api/bounties``. A Poster's own are the primary's: a client looks among them for a bounty that
     would be paid for twice."""
     if query.cursor is not None and query.cursor.sort is not query.sort:
@@ -57,7 +57,7 @@ def list_bounties(deps: Dependencies, query: BountyQuery) -> Shown[BountyList]:
     return read(lambda source: _list(source, query, notes_place=reads.replica is not None))
 
 
-def _list(source: FactSource, query: BountyQuery, *, notes_place: bool) -> Shown[BountyList]:
+def _list(source: FactSource, query: BountyQuery, *, notes_place: bool) -> ReadAnswer[BountyList]:
     with source.open() as facts:
         _require_seen(source, facts, query.cursor)
         matches = _conditions(query, facts.head.block_time)
@@ -72,7 +72,7 @@ def _list(source: FactSource, query: BountyQuery, *, notes_place: bool) -> Shown
         if len(rows) > query.limit:
             seen = newest_change(facts.connection) if notes_place else None
             following = _cursor(query.sort, shown[-1], seen).to_text()
-        return Shown(BountyList(tuple(_item(facts, row) for row in shown), following, total), facts.head)
+        return ReadAnswer(BountyList(tuple(_item(facts, row) for row in shown), following, total), facts.head)
 
 
 def _require_seen(source: FactSource, facts: HubFacts, cursor: Cursor | None) -> None:

@@ -7,22 +7,22 @@ from service_common.db.hub_facts import FactSource, HubFacts
 
 from service_api.changes import newest_change, read_changes
 from service_api.dependencies import Dependencies
-from service_api.public_reads import ReplicaLacks, Shown
+from service_api.public_reads import ReadAnswer, ReplicaLacks
 
 
-def list_changes(deps: Dependencies, query: ChangeQuery) -> Shown[ChangeList]:
+def list_changes(deps: Dependencies, query: ChangeQuery) -> ReadAnswer[ChangeList]:
     """The body of ``GET /api/changes``."""
     return deps.public.read(lambda source: _read(source, query))
 
 
-def _read(source: FactSource, query: ChangeQuery) -> Shown[ChangeList]:
+def _read(source: FactSource, query: ChangeQuery) -> ReadAnswer[ChangeList]:
     with source.open() as facts:
         found = read_changes(facts.connection, facts.head, query.after, query.limit + 1)
         if not found:
             _require_issued(source, facts, query.after)
     shown = tuple(found[: query.limit])
     following = shown[-1].number if shown else query.after
-    return Shown(ChangeList(shown, following, len(found) > query.limit), facts.head)
+    return ReadAnswer(ChangeList(shown, following, len(found) > query.limit), facts.head)
 
 
 def _require_issued(source: FactSource, facts: HubFacts, after: ChangeNumber) -> None:

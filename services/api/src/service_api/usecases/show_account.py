@@ -9,18 +9,18 @@ from sqlalchemy import ColumnElement, Connection, Subquery, and_, func, select
 
 from service_api.dependencies import Dependencies
 from service_api.matching import AWARD
-from service_api.public_reads import Shown
+from service_api.public_reads import ReadAnswer
 
 _B, _F, _S, _V = t.bounties.c, t.finalizations.c, t.submissions.c, t.verdicts.c
 _UNJUDGED = (SettlementReason.GUARDIANS_SILENT.number, SettlementReason.QUORUM_NOT_REACHED.number)
 
 
-def show_account(deps: Dependencies, account: Address) -> Shown[AccountRecord]:
+def show_account(deps: Dependencies, account: Address) -> ReadAnswer[AccountRecord]:
     """The body of ``GET /api/accounts/{account_address}``; one that the log has nothing of is a record of zeros."""
 
-    def read(source: FactSource) -> Shown[AccountRecord]:
+    def read(source: FactSource) -> ReadAnswer[AccountRecord]:
         with source.open() as facts:
-            return Shown(account_record(facts.connection, account), facts.head)
+            return ReadAnswer(account_record(facts.connection, account), facts.head)
 
     return deps.public.read(read)
 

@@ -19,17 +19,17 @@ from service_common.db.hub_reads import Head
 
 from service_api.bounty_pages import IndexedBounty, read_bounty_page
 from service_api.dependencies import Dependencies
-from service_api.public_reads import Shown
+from service_api.public_reads import ReadAnswer
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of, submission_of
 from service_api.usecases.verification_records import find_record
 
 
-def show_bounty(deps: Dependencies, bounty_id: BountyId) -> Shown[BountyDetail]:
+def show_bounty(deps: Dependencies, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
     """The body of ``GET /api/bounties/{bounty_id}``."""
     return deps.public.read(lambda source: _show(deps, source, bounty_id))
 
 
-def _show(deps: Dependencies, source: FactSource, bounty_id: BountyId) -> Shown[BountyDetail]:
+def _show(deps: Dependencies, source: FactSource, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
     head, found = _read(source, bounty_id)
     bounty, page = found.bounty, _committed(found)
     record = find_record(deps, source, head, found)
@@ -49,7 +49,7 @@ def _show(deps: Dependencies, source: FactSource, bounty_id: BountyId) -> Shown[
         verification_record=None if isinstance(record, RecordError) else record,
         verification_record_error=record if isinstance(record, RecordError) else None,
     )
-    return Shown(detail, head)
+    return ReadAnswer(detail, head)
 
 
 def _read(source: FactSource, bounty_id: BountyId) -> tuple[Head, IndexedBounty]:
