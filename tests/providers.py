@@ -33,6 +33,7 @@ NO_TAG: Error = (-39001, "Unknown block")
 PRUNED: Error = (4444, "Pruned history unavailable")
 NO_PROOF: Error = (-32602, "distance to target block exceeds maximum proof window")
 TOO_OFTEN: Error = (429, "Your app has exceeded its compute units per second capacity.")
+NO_CREDITS: Error = (-32012, "credits limited to 6000/sec")
 SMALL_BATCH: Error = (31, "Batch of more than 3 requests are not allowed on free tier")
 
 
@@ -118,7 +119,7 @@ class ProviderTwin:
         """After ``most`` requests within so many seconds refuse all until they are over."""
         began, count = float("-inf"), 0
 
-        def refuse(_calls: int) -> Reply | None:
+        def refuse(calls: int) -> Reply | None:
             nonlocal began, count
             now = self.monotonic()
             if now >= began + seconds:
@@ -128,7 +129,10 @@ class ProviderTwin:
                 return None
             self.early += count > most + 1
             headers = {} if retry_after is None else {"Retry-After": retry_after}
-            return _one_error(TOO_OFTEN, 429 if by_status else 200, **headers)
+            if by_status:
+                return _one_error(TOO_OFTEN, 429, **headers)
+            errors = [{"jsonrpc": "2.0", "id": place, **_refused(NO_CREDITS)} for place in range(calls)]
+            return as_json(errors if calls > 1 else errors[0])
 
         self._refusals.append(refuse)
 
