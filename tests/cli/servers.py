@@ -121,13 +121,15 @@ class RpcProxy:
     """A node seen through somebody else's endpoint.
 
     ``before`` may answer in the node's place (an object with ``result`` or ``error``) or raise ``Lost``; ``after`` may
-    alter a result, or raise ``Lost`` when the node has done its work already.
+    alter a result, or raise ``Lost`` when the node has done its work already. ``refuse`` may answer a whole request,
+    given how many calls it has.
     """
 
     node_url: str
     calls: list[str] = field(default_factory=list)
     before: Callable[[str, Params], dict[str, object] | None] = lambda _method, _params: None
     after: Callable[[str, Params, object], object] = lambda _method, _params, result: result
+    refuse: Callable[[int], Reply | None] = lambda _calls: None
 
     def __post_init__(self) -> None:
         self._http = urllib3.PoolManager(retries=False)
@@ -179,6 +181,8 @@ class RpcProxy:
 
     def _answer(self, request: Request) -> Reply:
         asked = json.loads(request.body)
+        if (refusal := self.refuse(len(asked) if isinstance(asked, list) else 1)) is not None:
+            return refusal
         answers = [self._one(one) for one in (asked if isinstance(asked, list) else [asked])]
         return as_json(answers if isinstance(asked, list) else answers[0])
 

@@ -56,6 +56,15 @@ def test_redis_url__of_another_kind__is_refused(wrong: str) -> None:
         parse_redis_url(wrong)
 
 
+@pytest.mark.parametrize(
+    "wrong", ["http://[secret", "http://a:secret/", "http://a:0/secret", "ftp://a/secret", "secret"]
+)
+def test_rpc_urls__of_another_kind__are_refused_unquoted(wrong: str) -> None:
+    with pytest.raises(ConfigurationError, match="SERVICE_RPC_URLS is malformed") as refused:
+        read_config(INDEXER | {"SERVICE_RPC_URLS": wrong})
+    assert wrong not in str(refused.value)
+
+
 @pytest.mark.parametrize("wrong", ["abc", "0", "-1", "1.5", ""])
 def test_count__that_is_none__is_refused(wrong: str) -> None:
     assert parse_count("7") == 7

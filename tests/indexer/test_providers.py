@@ -9,12 +9,14 @@ from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.chain.rpc_answers import RANGE_BYTES
 from bounty_protocol.types import Address, BlockNumber, Bytes32
+from service_indexer.chain import LONGER_AFTER
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource, bloom_admits, bloom_tells
 
 from tests.endpoints import Change, endpoint_before
 from tests.indexer.lying import LimitedRpc, LyingSource
 from tests.indexer.replay import contents, fresh_copy
+from tests.providers import SMALL_BATCH, provider_before
 from tests.servers import DatabaseServer
 from tests.world import World
 
@@ -129,3 +131,47 @@ def test_bloom__of_a_block_with_the_hubs_log__admits_the_hub_and_hardly_anyone_e
     assert bloom_admits(b"", bytes(20))
     assert bloom_tells(bloom)
     assert [bloom_tells(b"\x0f" * 256), bloom_tells(b"\x0f" * 255 + b"\x1f")] == [True, False]  # half full, and more
+
+
+@pytest.mark.parametrize("error", [SMALL_BATCH, (429, "batch too large")])
+def test_provider__that_limits_batches__is_asked_in_parts_of_what_it_takes(
+    world: World, error: tuple[int, str]
+) -> None:
+    world.node.mine(40)
+    last = BlockNumber(header_at(world.rpc, "latest").number)
+    first = BlockNumber(last - 39)
+    with provider_before(world.node.url) as twin:
+        twin.limit_batches(12, error)
+        source = RpcSource(JsonRpc([twin.url]), world.hub_address)
+        assert source.headers(first, last) == world.source.headers(first, last)
+        assert twin.largest_batch == 40
+        twin.largest_batch = 0
+        assert source.headers(first, last) == world.source.headers(first, last)
+        assert twin.largest_batch == 10, "what it refuses is not sent again"
+        twin.limit_batches(1)
+        with pytest.raises(ChainUnavailable):
+            source.headers(first, last)
+
+
+def test_provider__that_was_away_for_one_request__is_sent_as_many_calls_again(world: World) -> None:
+    world.node.mine(40)
+    last = BlockNumber(header_at(world.rpc, "latest").number)
+    first = BlockNumber(last - 39)
+    with provider_before(world.node.url) as twin:
+        twin.lose(40)
+        source = RpcSource(JsonRpc([twin.url]), world.hub_address)
+        for _ in range(LONGER_AFTER):
+            source.headers(first, last)
+        twin.largest_batch = 0
+        source.headers(first, last)
+        assert twin.largest_batch == 40
+
+
+def test_provider__that_is_queried_too_often__is_not_queried_for_less(world: World) -> None:
+    world.node.mine(40)
+    last = BlockNumber(header_at(world.rpc, "latest").number)
+    with provider_before(world.node.url) as twin:
+        twin.limit_rate(0, 60, retry_after="60")
+        with pytest.raises(ChainUnavailable):
+            RpcSource(JsonRpc([twin.url]), world.hub_address).headers(BlockNumber(last - 39), last)
+        assert twin.requests == 1

@@ -223,3 +223,23 @@ def test_quantity_is_bounded_by_what_it_counts() -> None:
     for read, much in ((block_number, 2**63), (block_time, 253_402_300_800)):
         with pytest.raises(ChainUnavailable):
             read(hex(much))
+
+
+@pytest.mark.parametrize(
+    ("head", "limited", "retry_after"),
+    [
+        ("429 Too Many Requests\r\nRetry-After: 7", True, 7),
+        ("429 Too Many Requests", True, None),
+        ("429 Too Many Requests\r\nRetry-After: tomorrow", True, None),
+        ("503 Service Unavailable\r\nRetry-After: 30", True, 30),
+        ("503 Service Unavailable", False, None),
+        ("200 OK", False, None),
+    ],
+)
+def test_endpoint__that_is_queried_too_often__is_known_by_it(
+    head: str, *, limited: bool, retry_after: int | None
+) -> None:
+    with raw_server(lambda: [whole(b"slow down", head)]) as server, pytest.raises(ChainUnavailable) as caught:
+        JsonRpc([server.url]).call("eth_blockNumber")
+    assert (caught.value.limited, caught.value.retry_after) == (limited, retry_after)
+    assert "secret-key" not in str(caught.value)

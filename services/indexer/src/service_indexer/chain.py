@@ -15,7 +15,7 @@ from typing import Final, TypeVar, cast
 from bounty_protocol.chain.blocks import Header, parse_header
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.events import Log, parse_log
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.types import Address, BlockNumber, Bytes32
 from service_common.log import get_logger
 from service_common.web3_provider import make_web3
@@ -33,6 +33,10 @@ T = TypeVar("T")
 _NO_METHOD: Final = frozenset({-32601, -32004})
 WITHOUT_METHOD_SECONDS: Final = 600.0
 """How long an endpoint without a method that proves is not queried for it."""
+LEAST_BATCH: Final = 2
+"""Calls that are sent together whatever an endpoint takes: its tip and its newest final block are of one moment."""
+LONGER_AFTER: Final = 32
+"""Requests in a row that are answered before twice as many calls are sent in one again."""
 Tag = str
 """``latest``, ``finalized`` or a number in hexadecimal digits."""
 
@@ -68,6 +72,25 @@ def parse_logs(answer: object) -> list[Log]:
     return logs
 
 
+class _MostCalls:
+    """How many calls an endpoint takes in one request, as far as it is known."""
+
+    def __init__(self) -> None:
+        self.calls: int | None = None
+        self._answered = 0
+
+    def halve(self, refused: int) -> None:
+        """So many were refused."""
+        self.calls, self._answered = max(LEAST_BATCH, refused // 2), 0
+
+    def note(self, answered: int) -> None:
+        """So many were answered."""
+        if self.calls is not None and answered == self.calls:
+            self._answered += 1
+            if self._answered >= LONGER_AFTER:
+                self.calls, self._answered = 2 * self.calls, 0
+
+
 class ChainModule(Module):
     """The indexer's queries, as a module of web3."""
 
@@ -80,19 +103,16 @@ class ChainModule(Module):
         super().__init__(w3)
         self._parse = parse
         self._missing = dict[str, float]()
+        self._most = dict[str, _MostCalls]()
 
     def header(self, tag: Tag) -> Header:
         """One block's header."""
         return self._parse(self._block(tag, False))
 
     def headers(self, tags: Collection[Tag]) -> list[Header]:
-        """Several in one request."""
-        if len(tags) < 2:
-            return [self.header(tag) for tag in tags]
-        with self.w3.batch_requests() as batch:
-            for tag in tags:
-                batch.add(self._block(tag, False))
-            return [self._parse(answer) for answer in cast("list[object]", batch.execute())]
+        """Several, in one request where the endpoint takes as many."""
+        answers = self._together("eth_getBlockByNumber", lambda tag: self._block(tag, False), list(tags))
+        return [self._parse(answer) for answer in answers]
 
     def logs(self, place: Mapping[str, str]) -> list[Log]:
         """The logs that a filter names."""
@@ -103,17 +123,43 @@ class ChainModule(Module):
         return self._optional("eth_getProof", lambda: self._proof(account, [], hex(number)))
 
     def receipts(self, blocks: Sequence[Bytes32]) -> list[object] | None:
-        """``eth_getBlockReceipts`` of each block, in one request; None where the endpoint shows none."""
+        """``eth_getBlockReceipts`` of each block, as ``headers``; None where the endpoint shows none."""
+        method = "eth_getBlockReceipts"
+        return self._optional(method, lambda: self._together(method, lambda block: self._receipts(block), blocks))  # noqa: PLW0108  # as _answered says
 
-        def ask() -> list[object]:
-            if len(blocks) == 1:
-                return [self._receipts(blocks[0])]
-            with self.w3.batch_requests() as batch:
-                for block in blocks:
-                    batch.add(self._receipts(block))
-                return cast("list[object]", batch.execute())
+    def _together(self, method: str, call: Callable[[T], object], asked: Sequence[T]) -> list[object]:
+        """The answers to a call for each of these, in requests of as many as the endpoint takes.
 
-        return self._optional("eth_getBlockReceipts", ask)
+        Providers limit the calls of a batch, and few say so in a way that can be told from an outage: where several are
+        not answered and one alone is, half as many are sent from then on, and after a while twice as many are tried.
+        Two are always sent together.
+        """
+        answers = list[object]()
+        most = self._most.setdefault(method, _MostCalls())
+        while len(answers) < len(asked):
+            part = asked[len(answers) :][: most.calls]
+            try:
+                answers += self._answered(call, part)
+            except AnswerTooLarge:  # the caller requests less
+                raise
+            except (ChainUnavailable, RpcRefused) as error:
+                is_limited = isinstance(error, ChainUnavailable) and error.limited
+                if len(part) <= LEAST_BATCH or is_limited:
+                    raise
+                self._answered(call, part[:1])  # raises where it is not their number
+                most.halve(len(part))
+            else:
+                most.note(len(part))
+        return answers
+
+    def _answered(self, call: Callable[[T], object], asked: Sequence[T]) -> list[object]:
+        """``call`` names the method anew each time: what that is to web3 depends on whether it collects a batch."""
+        if len(asked) == 1:
+            return [call(asked[0])]
+        with self.w3.batch_requests() as batch:
+            for one in asked:
+                batch.add(call(one))
+            return cast("list[object]", batch.execute())
 
     def _optional(self, method: str, ask: Callable[[], T]) -> T | None:
         """None where the endpoint refuses; one that does not have the method is not queried for it for a while."""

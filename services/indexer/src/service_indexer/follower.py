@@ -6,12 +6,12 @@ finalized log that this release does not know: the Hub is of another release.
 """
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, Protocol
 
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import UnknownLog
 from bounty_protocol.chain.json_rpc import ChainUnavailable
-from bounty_protocol.types import BlockNumber
+from bounty_protocol.types import BlockNumber, Bytes32
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
 from service_common.traces import port as traces
@@ -20,8 +20,10 @@ from service_indexer.backfill import Backfill
 from service_indexer.proving import NEAR, Begun, Proofs, StorageProof
 from service_indexer.source import Source, Tip
 from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, read_stretch
-from service_indexer.writer import CopyStep, ProvenHead, Writer
+from service_indexer.writer import CopyStep, ProvenHead
 
+MIN_PAUSE_SECONDS: Final = 0.1
+MAX_PAUSE_SECONDS: Final = 1.0
 _ANCESTOR_STRIDE: Final = 64
 
 log = get_logger(__name__)
@@ -31,7 +33,29 @@ class Halted(Exception):
     """The chain contradicts what was finalized, or is of another release; an operator has to decide."""
 
 
-def advance(source: Source, writer: Writer, backfill: Backfill | None = None) -> bool:
+class Copy(Protocol):
+    """The copy as a step needs it: ``Writer``'s, or one that only remembers."""
+
+    def head(self) -> Head | None:
+        """How far the copy is."""
+
+    def hashes(self, first: BlockNumber, last: BlockNumber) -> dict[BlockNumber, Bytes32]:
+        """Hashes of the kept blocks of a range."""
+
+    def known(self, until: BlockNumber) -> ProvenHead | None:
+        """The newest proof of a block up to this one."""
+
+    def first_proof_above(self, number: BlockNumber) -> StorageProof | None:
+        """The oldest proof of a block above this one."""
+
+    def apply(self, step: CopyStep) -> None:
+        """Move the copy."""
+
+    def halt(self, reason: str) -> None:
+        """Keep why the copy no longer moves."""
+
+
+def advance(source: Source, writer: Copy, backfill: Backfill | None = None) -> bool:
     """Take one step; True when there was something to do. ``backfill`` may have read the next stretch already."""
     head = writer.head()
     if head is None:
@@ -48,7 +72,12 @@ def advance(source: Source, writer: Writer, backfill: Backfill | None = None) ->
         return _move(source, writer, head, tip, final, backfill)
 
 
-def _move(source: Source, writer: Writer, head: Head, tip: Tip, final: BlockNumber, backfill: Backfill | None) -> bool:
+def pause_between_looks(block_time_seconds: float) -> float:
+    """Eight looks a block: soon enough for those who wait, and bearable for an endpoint that counts requests."""
+    return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, block_time_seconds / 8))
+
+
+def _move(source: Source, writer: Copy, head: Head, tip: Tip, final: BlockNumber, backfill: Backfill | None) -> bool:
     """The step itself; False where an endpoint that is behind left nothing to do."""
     # 1. Where the copy and the chain still agree.
     ancestor = _common_ancestor(source, writer, head, tip)
@@ -88,7 +117,7 @@ def _move(source: Source, writer: Writer, head: Head, tip: Tip, final: BlockNumb
     return True
 
 
-def _common_ancestor(source: Source, writer: Writer, head: Head, tip: Tip) -> Header:
+def _common_ancestor(source: Source, writer: Copy, head: Head, tip: Tip) -> Header:
     """The newest block that the copy and the chain share; usually the copy's own head."""
     high = BlockNumber(min(head.block_number, tip.latest.number))
     stride = 1
@@ -119,7 +148,7 @@ def _already_read(source: Source, backfill: Backfill | None, ancestor: Header, f
 
 
 def _proven(
-    source: Source, writer: Writer, ancestor: Header, stretch: Stretch, tip: Tip, *, retract: bool
+    source: Source, writer: Copy, ancestor: Header, stretch: Stretch, tip: Tip, *, retract: bool
 ) -> tuple[Stretch, StorageProof | None]:
     """The stretch with the logs that were missing in it, and the Hub's storage root after it where that is proven."""
     if source.proofs is None or not stretch.headers or tip.latest.number - stretch.headers[-1].number > NEAR:
@@ -138,7 +167,7 @@ def _proven(
     return replace(stretch, logs=logs), proof
 
 
-def _begun(proofs: Proofs, writer: Writer, known: ProvenHead | None, ancestor: Header) -> Begun | None:
+def _begun(proofs: Proofs, writer: Copy, known: ProvenHead | None, ancestor: Header) -> Begun | None:
     """The proven state of the block at which a stretch begins."""
     if known is not None and known.proof.hash == ancestor.hash:
         return Begun(known.proof.since, known.proof.storage_root)
@@ -148,7 +177,7 @@ def _begun(proofs: Proofs, writer: Writer, known: ProvenHead | None, ancestor: H
     return Begun(above.since, proofs.storage_root(ancestor))
 
 
-def _newest_final(writer: Writer, head: Head, tip: Tip, covered: list[Header]) -> Header | None:
+def _newest_final(writer: Copy, head: Head, tip: Tip, covered: list[Header]) -> Header | None:
     """The newest block of the copy that is known to be final; None where the endpoints agree on none.
 
     Raises ``ChainUnavailable`` where it is not the block that they agree on: what is final is acted upon.

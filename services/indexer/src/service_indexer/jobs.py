@@ -34,7 +34,7 @@ from service_indexer.backfill import Backfill, enqueue_ahead
 from service_indexer.checking import Checking
 from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, note_contradictions
 from service_indexer.config import IndexerConfig, read_config
-from service_indexer.follower import Halted, advance
+from service_indexer.follower import Halted, advance, pause_between_looks
 from service_indexer.scheduler import LEASE_JOB_SECONDS, lease_key
 from service_indexer.source import RpcSource, source_of
 from service_indexer.stretch import BLOCKS_PER_STEP, read_stretch
@@ -42,8 +42,6 @@ from service_indexer.writer import AnotherWriter, FencedOut, Writer, only_writer
 
 LEASE_SECONDS: Final = 5
 RENEW_SECONDS: Final = 0.5
-MIN_PAUSE_SECONDS: Final = 0.1
-MAX_PAUSE_SECONDS: Final = 1.0
 MAX_BACKOFF_SECONDS: Final = 5.0
 AHEAD_SECONDS: Final = 1.0
 
@@ -64,7 +62,7 @@ def follow(received: Mapping[str, object]) -> str:
         source = source_of(config, rpc)
         start = first_header(source, config.chain.first_block, draining)
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
-            ahead, pause = _Ahead(config, engine), _pause_between_looks(config.chain.block_time_seconds)
+            ahead, pause = _Ahead(config, engine), pause_between_looks(config.chain.block_time_seconds)
             with Checking(config):
                 reason = _follow(source, writer, ahead, draining, pause)
             log.info("follower ended", reason=reason)
@@ -170,11 +168,6 @@ def _follow(source: RpcSource, writer: Writer, ahead: _Ahead, draining: Event, p
         if not busy:
             draining.wait(pause)
     return "draining" if draining.is_set() else "lease ended"
-
-
-def _pause_between_looks(block_time_seconds: float) -> float:
-    """Eight looks a block: soon enough for those who wait, and bearable for an endpoint that counts requests."""
-    return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, block_time_seconds / 8))
 
 
 def _keep_lease(config: IndexerConfig, rpc: JsonRpc, worker: str | None, ended: Event, draining: Event) -> None:

@@ -1,5 +1,6 @@
 """``service-indexer``: the processes of the indexer."""
 
+import logging
 import sys
 from collections.abc import Sequence
 
@@ -34,6 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ),
         "verify": Process("replay the chain beside the copy and compare every table", _verify),
         "rebuild": Process("replay the chain beside the copy, then put the new one in its place", _rebuild),
+        "check-rpc": Process(
+            "check whether an RPC provider is fit for this Hub; exit code 1 where it is not",
+            _check_rpc,
+            {
+                "url": "its address, `-` to read it from stdin, where no list of processes shows it; "
+                "without it every endpoint of SERVICE_RPC_URLS"
+            },
+            may_lack={"url"},
+            switches={"--json": "one JSON object for each endpoint, in a line"},
+        ),
         "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-indexer", "The indexed copy of the Hub event log.", processes, arguments)
@@ -105,6 +116,19 @@ def _rebuild(environment: Environment) -> None:
 
     block = rebuild_copy(read_config(environment), _say)
     print(f"the new copy is in place, at block {block}")  # noqa: T201
+
+
+def _check_rpc(environment: Environment, url: str | None, *, json: bool) -> None:
+    from service_indexer.check_rpc import check_rpc
+
+    log.configure("indexer", logging.ERROR)  # what the endpoint does is in the findings
+    address = sys.stdin.readline().strip() if url == "-" else url
+    fit = True
+    for text, one_fit in check_rpc(environment, address, as_json=json):
+        print(text, flush=True)  # noqa: T201
+        fit = fit and one_fit
+    if not fit:
+        sys.exit(1)
 
 
 def _say(text: str) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import urllib3
 
 from bounty_protocol.chain.endpoints import Endpoint, Endpoints
-from bounty_protocol.timely import AnswerRefused, AnswerTooLong, TimelyHttp
+from bounty_protocol.timely import AnswerRefused, AnswerTooLong, HttpAnswer, TimelyHttp
 from bounty_protocol.types import Address, BlockNumber, Bytes32, UnixSeconds, parse_address, parse_bytes32
 
 if TYPE_CHECKING:  # loaded with the first client: much that imports this reads no chain
@@ -27,7 +27,8 @@ TIMEOUT: Final = urllib3.Timeout(connect=3.0, read=15.0)
 """For connecting, and for each wait until something more comes."""
 ANSWER_SECONDS: Final = 60.0
 
-_NOT_NOW: Final = frozenset({429, 502, 503, 504})
+_TOO_OFTEN: Final = 429
+_NOT_NOW: Final = frozenset({_TOO_OFTEN, 502, 503, 504})
 """Statuses of an endpoint that is limited or down: the next one is tried, as for one that redirects."""
 
 _QUANTITY: Final = re.compile(r"0x[0-9a-fA-F]{1,64}")
@@ -48,18 +49,31 @@ class ChainUnavailable(Exception):
     """No endpoint gave a usable answer.
 
     ``host`` and ``cause`` are of the last one queried, where it is known: never a path or a credential of its address.
-    They are no part of the text, which services log.
+    They are no part of the text, which services log. ``limited``: it answered that it was queried too often, and
+    ``retry_after`` is in how many seconds it wants to be queried again, where it said so.
     """
 
-    def __init__(self, problem: str = "", *, host: str | None = None, cause: str | None = None) -> None:
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        host: str | None = None,
+        cause: str | None = None,
+        limited: bool = False,
+        retry_after: int | None = None,
+    ) -> None:
         super().__init__(problem)
         self.host = host
         self.cause = cause
+        self.limited = limited
+        self.retry_after = retry_after
 
     def bare(self) -> "ChainUnavailable":
         """The same without a traceback, whose frames hold what the endpoint answered: to be kept while others are
         queried."""
-        return type(self)(str(self), host=self.host, cause=self.cause)
+        return type(self)(
+            str(self), host=self.host, cause=self.cause, limited=self.limited, retry_after=self.retry_after
+        )
 
 
 class AnswerTooLarge(ChainUnavailable):
@@ -132,7 +146,8 @@ class JsonRpc:
             return answers
         kind = AnswerTooLarge if any(isinstance(each, AnswerTooLarge) for each in failures) else ChainUnavailable
         problem = f"none of {len(self.endpoints.all)} RPC endpoints gave a usable answer"
-        raise kind(problem, host=failures[-1].host, cause=failures[-1].cause)
+        last = failures[-1]
+        raise kind(problem, host=last.host, cause=last.cause, limited=last.limited, retry_after=last.retry_after)
 
     def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
         """The same of one endpoint; what becomes of one that fails is left to the caller."""
@@ -143,8 +158,10 @@ class JsonRpc:
             cause = unreachable(error) if isinstance(error, urllib3.exceptions.HTTPError) else str(error)
             known = cause if isinstance(error, urllib3.exceptions.HTTPError | _Unusable) else "no JSON-RPC answer"
             kind = AnswerTooLarge if isinstance(error, AnswerTooLong) else ChainUnavailable
+            limited, retry_after = (error.limited, error.retry_after) if isinstance(error, _Unusable) else (False, None)
         # Raised here, for those errors name the address, and their frames hold the answer.
-        raise kind(f"RPC endpoint {endpoint.place} gave no usable answer", host=host_of(endpoint.url), cause=known)
+        problem = f"RPC endpoint {endpoint.place} gave no usable answer"
+        raise kind(problem, host=host_of(endpoint.url), cause=known, limited=limited, retry_after=retry_after)
 
     def distrust(self) -> None:
         """The caller cannot use the last answer: query another endpoint first."""
@@ -161,7 +178,7 @@ class JsonRpc:
         headers = {"Content-Type": "application/json"}
         answer = self._http.exchange("POST", url, most_bytes=self._most_bytes(wanted), body=body, headers=headers)
         if answer.status in _NOT_NOW or 300 <= answer.status < 400:
-            raise _Unusable(f"status {answer.status}")
+            raise _Unusable(f"status {answer.status}", answer)
         try:
             by_id = {each.id: each for each in read_envelopes(answer.body, len(calls))}
             return [_result(by_id[i], each) for i, each in enumerate(wanted)]
@@ -185,6 +202,11 @@ class JsonRpc:
 
 class _Unusable(ValueError):
     """Why an answer is none; the text names nothing of the address."""
+
+    def __init__(self, why: str, answer: HttpAnswer | None = None) -> None:
+        super().__init__(why)
+        self.retry_after = None if answer is None else answer.retry_after
+        self.limited = answer is not None and (answer.status == _TOO_OFTEN or self.retry_after is not None)
 
 
 def host_of(url: str) -> str:
