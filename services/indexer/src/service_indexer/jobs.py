@@ -34,7 +34,7 @@ from service_indexer.backfill import Backfill, enqueue_ahead
 from service_indexer.checking import Checking
 from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, note_contradictions
 from service_indexer.config import IndexerConfig, read_config
-from service_indexer.follower import Halted, advance, pause_between_looks
+from service_indexer.follower import MIN_PAUSE_SECONDS, Halted, advance, pause_between_looks
 from service_indexer.scheduler import LEASE_JOB_SECONDS, lease_key
 from service_indexer.source import RpcSource, source_of
 from service_indexer.stretch import BLOCKS_PER_STEP, read_stretch
