@@ -136,6 +136,10 @@ class ProviderTwin:
 
         self._refusals.append(refuse)
 
+    def refuse_each(self, number: int) -> None:
+        """Refuse each request of this number for having been queried too often."""
+        self._refusals.append(lambda _calls: None if self.requests % number else _one_error(TOO_OFTEN, 429))
+
     def answer(self, status: int, body: bytes) -> None:
         """Answer everything with this."""
         self._refusals.append(lambda _calls: (status, body, {}))

@@ -9,6 +9,7 @@ from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.chain.rpc_answers import RANGE_BYTES
 from bounty_protocol.types import Address, BlockNumber, Bytes32
+from service_indexer import chain
 from service_indexer.chain import LONGER_AFTER
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource, bloom_admits, bloom_tells
@@ -175,3 +176,21 @@ def test_provider__that_is_queried_too_often__is_not_queried_for_less(world: Wor
         with pytest.raises(ChainUnavailable):
             RpcSource(JsonRpc([twin.url]), world.hub_address).headers(BlockNumber(last - 39), last)
         assert twin.requests == 1
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_provider__that_refuses_requests_now_and_then__is_asked_again_and_the_step_ends(
+    world: World, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(chain.time, "sleep", waited.append)
+    world.node.mine(40)
+    last = BlockNumber(header_at(world.rpc, "latest").number)
+    with provider_before(world.node.url) as twin:
+        twin.limit_batches(4)
+        twin.refuse_each(number)
+        source = RpcSource(JsonRpc([twin.url]), world.hub_address)
+        found = source.headers(BlockNumber(last - 39), last)
+        assert found == world.source.headers(BlockNumber(last - 39), last)
+    assert waited
+    assert set(waited) <= set(chain.LIMIT_WAITS)

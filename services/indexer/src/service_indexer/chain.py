@@ -15,7 +15,7 @@ from typing import Final, TypeVar, cast
 from bounty_protocol.chain.blocks import Header, parse_header
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.events import Log, parse_log
-from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.json_rpc import AnswerTooLarge, Call, ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.types import Address, BlockNumber, Bytes32
 from service_common.log import get_logger
 from service_common.web3_provider import make_web3
@@ -35,6 +35,8 @@ WITHOUT_METHOD_SECONDS: Final = 600.0
 """How long an endpoint without a method that proves is not queried for it."""
 LEAST_BATCH: Final = 2
 """Calls that are sent together whatever an endpoint takes: its tip and its newest final block are of one moment."""
+LIMIT_WAITS: Final = (0.5, 1.0, 2.0, 4.0)
+"""Seconds before a request that was one too many is sent again; an endpoint may wish for up to the last of them."""
 LONGER_AFTER: Final = 32
 """Requests in a row that are answered before twice as many calls are sent in one again."""
 Tag = str
@@ -181,7 +183,8 @@ class ChainReader:
         self.rpc = rpc
         parse = parse_proven_header if proven else parse_header
         self._each: Final = {
-            endpoint.place: ChainModule(make_web3(partial(rpc.ask, endpoint)), parse) for endpoint in rpc.endpoints.all
+            endpoint.place: ChainModule(make_web3(partial(self._send, endpoint)), parse)
+            for endpoint in rpc.endpoints.all
         }
 
     def answers(self, question: Callable[[ChainModule], T]) -> Iterator[tuple[Endpoint, T]]:
@@ -218,6 +221,19 @@ class ChainReader:
         except ChainUnavailable as error:
             self.rpc.endpoints.failed(endpoint)
             return error.bare()
+
+    def _send(self, endpoint: Endpoint, calls: Sequence[Call]) -> Sequence[object]:
+        """One request. The only endpoint gets it again where it was queried too often: a step of the copy takes many,
+        and one that began anew with each refusal would never come to its end."""
+        for wait in LIMIT_WAITS if len(self.rpc.endpoints.all) == 1 else ():
+            try:
+                return self.rpc.ask(endpoint, calls)
+            except ChainUnavailable as error:
+                wished = wait if error.retry_after is None else error.retry_after
+                if not error.limited or wished > LIMIT_WAITS[-1]:
+                    raise
+            time.sleep(wished)
+        return self.rpc.ask(endpoint, calls)
 
     def contradicted(self, endpoint: Endpoint, why: str) -> None:
         """Report an answer that is not true of the chain."""
