@@ -29,6 +29,7 @@ RANGE_LIMITS: dict[str, tuple[int, Error]] = {
     "by results": (1, (-32005, "query returned more than 10000 results")),
 }
 """By provider: the most blocks of a range, and what is answered to more; the figures are of a short chain."""
+NO_METHOD: Error = (-32601, "the method does not exist")
 NO_TAG: Error = (-39001, "Unknown block")
 PRUNED: Error = (4444, "Pruned history unavailable")
 NO_PROOF: Error = (-32602, "distance to target block exceeds maximum proof window")
@@ -144,11 +145,11 @@ class ProviderTwin:
         """Answer everything with this."""
         self._refusals.append(lambda _calls: (status, body, {}))
 
-    def answer_by_two_nodes(self, behind: int) -> None:
-        """Have each second request answered by a node that is so many blocks behind."""
+    def answer_by_two_nodes(self, behind: int, is_behind: Callable[[int], bool] = lambda place: place % 2 == 0) -> None:
+        """Have each second request, or those of these places, answered by a node that is so many blocks behind."""
 
         def before(method: str, params: Params) -> dict[str, object] | None:
-            if self.requests % 2:
+            if not is_behind(self.requests):
                 return None
             head = BlockNumber(max(0, self._tip() - behind))
             if method == "eth_getBlockByNumber" and params[0] in {"latest", "finalized", "safe"}:
@@ -169,6 +170,16 @@ class ProviderTwin:
             return None
 
         self._befores.append(before)
+
+    def hang_every(self, nth: int) -> None:
+        """Never answer each request whose number this divides."""
+
+        def refuse(_calls: int) -> Reply | None:
+            if self.requests % nth == 0:
+                self._free.wait()
+            return None
+
+        self._refusals.append(refuse)
 
     def change(self, after: Callable[[str, Params, object], object]) -> None:
         """Alter what the node answers."""

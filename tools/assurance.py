@@ -122,6 +122,11 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "each wrong answer of an RPC endpoint at each call, of a history, a block, a reorg: none becomes a fact",
             "tests/indexer/test_wrong_answers.py",
         ),
+        _tests(
+            "provider-quirks",
+            "120 histories behind an RPC provider with up to three quirks of real ones: the index is what the node has",
+            "tests/indexer/test_provider_quirks.py",
+        ),
         _tests("kills", "50 times kill -9 of a process, a database or the node", "tests/indexer/test_kills.py"),
         _tests(
             "client-kills",

@@ -22,6 +22,7 @@ from service_indexer.trial import DAY_SECONDS
 
 from tests.cli.servers import Params
 from tests.providers import (
+    NO_METHOD,
     NO_PROOF,
     NO_TAG,
     RANGE_LIMITS,
@@ -36,7 +37,6 @@ from tests.world import World, make_world
 BLOCK_TIME = 2.0
 SPAN, BLOCKS, BATCH = 300, 400, 16
 """In place of ``MAX_SPAN`` blocks and ``BLOCKS_PER_STEP`` calls: a chain as long as that takes half a minute."""
-NO_METHOD = (-32601, "the method does not exist")
 PROVES_NOTHING = {"receipts": "note", "archive": "note"}
 SECRETS = ("key-of-a-customer", "another-secret")
 
