@@ -8,6 +8,7 @@ import pytest
 import urllib3
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from service_indexer import chain
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer
@@ -75,12 +76,17 @@ class Patience:
     def monotonic(self) -> float:
         return self.seconds
 
+    def sleep(self, seconds: float) -> None:
+        """As the index waits before it asks again."""
+        self.seconds += seconds
+
 
 @pytest.mark.parametrize("play", range(PLAYS))
 def test_index__behind_a_provider_with_quirks__is_what_the_node_has(
-    world: World, database_server: DatabaseServer, play: int
+    world: World, database_server: DatabaseServer, monkeypatch: pytest.MonkeyPatch, play: int
 ) -> None:
     random, patience = source(f"provider quirks/{play}"), Patience()
+    monkeypatch.setattr(chain.time, "sleep", patience.sleep)
     chosen = _draw(random)
     with (
         provider_before(world.node.url, patience.monotonic) as twin,
