@@ -1,5 +1,6 @@
 """The index behind a provider with quirks, one to three at once: in the end it is what the node itself has."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -8,7 +9,6 @@ import pytest
 import urllib3
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
-from service_indexer import chain
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer
@@ -86,7 +86,7 @@ def test_index__behind_a_provider_with_quirks__is_what_the_node_has(
     world: World, database_server: DatabaseServer, monkeypatch: pytest.MonkeyPatch, play: int
 ) -> None:
     random, patience = source(f"provider quirks/{play}"), Patience()
-    monkeypatch.setattr(chain.time, "sleep", patience.sleep)
+    monkeypatch.setattr(time, "sleep", patience.sleep)
     chosen = _draw(random)
     with (
         provider_before(world.node.url, patience.monotonic) as twin,

@@ -1,5 +1,6 @@
 """Endpoints that leave out, invent, lag and refuse: nothing wrong is ever written."""
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -183,7 +184,7 @@ def test_provider__that_refuses_requests_now_and_then__is_asked_again_and_the_st
     world: World, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(chain.time, "sleep", waited.append)
+    monkeypatch.setattr(time, "sleep", waited.append)
     world.node.mine(40)
     last = BlockNumber(header_at(world.rpc, "latest").number)
     with provider_before(world.node.url) as twin:
