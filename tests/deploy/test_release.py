@@ -24,7 +24,7 @@ DIGEST = "sha256:" + "ab" * 32
 def release(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(REPOSITORY / "tools/release.py"), *arguments],
-        cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=120,
+        cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
 
 
