@@ -348,6 +348,7 @@ def test_clock_a_day_off_is_named_where_the_reveal_point_is(
     settings = Settings(Environment({**api.variables(), "SERVICE_LOCAL_TIME": ""}, {}), ChainId(31337), None, None)
     now = int(time.time())
     late = NotYet(round=7, due_at=UnixSeconds(now + 3_600), retry_after=3_600)
+    monkeypatch.setattr("service_cli.submissions.SystemClock.now", lambda _self: UnixSeconds(now))
     monkeypatch.setattr("service_cli.submissions.BeaconClient.round", lambda _self, _number: late)
     with pytest.raises(CommandRefused) as refused:
         submissions.round_signature(settings, ledger.beacon.info, 7, now - ahead)

@@ -786,7 +786,7 @@ def test_clock_that_is_far_from_a_public_chain_s_is_named_once(
     monkeypatch.setattr(ChainClient, "is_local", False)
     for named in (1, 0):
         chain.latest()
-        assert capsys.readouterr().err.count("ahead of the newest block; set it, or use") == named
+        assert capsys.readouterr().err.count("ahead of the newest block; if the clock is right") == named
 
 
 class Typed(io.StringIO):
