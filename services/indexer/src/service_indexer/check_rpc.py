@@ -10,7 +10,7 @@ from service_common.config import EnvironmentReader
 
 from service_indexer.config import read_reading_settings
 from service_indexer.patient_rpc import PatientRpc
-from service_indexer.provider import Finding, Provider, Verdict, check_provider
+from service_indexer.provider import Fitness, RpcFinding, RpcProvider, check_provider
 
 
 def check_rpc(
@@ -27,18 +27,18 @@ def check_rpc(
     reader.check()
     clock = clock or SystemClock()
     for each in reading.chain.rpc_urls:
-        findings = list(check_provider(Provider(PatientRpc(each, clock), reading, each, clock)))
-        unfit = [finding.check for finding in findings if finding.verdict is Verdict.UNFIT]
+        findings = list(check_provider(RpcProvider(PatientRpc(each, clock), reading, each, clock)))
+        unfit = [finding.check for finding in findings if finding.verdict is Fitness.UNFIT]
         show = as_one_line if as_json else as_table
         yield show(host_of(each), findings, unfit), not unfit
 
 
-def as_one_line(host: str, findings: Sequence[Finding], unfit: Sequence[str]) -> str:
+def as_one_line(host: str, findings: Sequence[RpcFinding], unfit: Sequence[str]) -> str:
     """An object for programs."""
     return json.dumps({"endpoint": host, "fit": not unfit, "checks": [asdict(finding) for finding in findings]})
 
 
-def as_table(host: str, findings: Sequence[Finding], unfit: Sequence[str]) -> str:
+def as_table(host: str, findings: Sequence[RpcFinding], unfit: Sequence[str]) -> str:
     """Lines for people."""
     lines = [host]
     for finding in findings:

@@ -54,7 +54,7 @@ _MOST_TEXT: Final = 160
 _SHORTEST_SECRET: Final = 4
 
 
-class Verdict(StrEnum):
+class Fitness(StrEnum):
     """What a finding means."""
 
     OK = "ok"
@@ -64,12 +64,12 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RpcFinding:
     """One line: what was found, what follows from it, and the setting to change where there is one; ``figures`` are
     those of the text, for programs."""
 
     check: str
-    verdict: Verdict
+    verdict: Fitness
     found: str
     follows: str = ""
     setting: str | None = None
@@ -77,7 +77,7 @@ class Finding:
 
 
 @dataclass
-class Provider:
+class RpcProvider:
     """One endpoint, and what is known of it so far."""
 
     rpc: PatientRpc
@@ -110,78 +110,80 @@ class Provider:
         return self.shown(cause or str(error))
 
 
-Check = Callable[[Provider], Finding]
+Check = Callable[[RpcProvider], RpcFinding]
 
 
-def check_provider(provider: Provider) -> Iterator[Finding]:
+def check_provider(provider: RpcProvider) -> Iterator[RpcFinding]:
     """Every finding, in the order in which they are found; few where the provider answers nothing or another chain."""
     first = ("chain", "head", "finality")
     for name, check in _CHECKS.items():
         try:
             finding = check(provider)
         except OutOfTime as error:
-            yield Finding(name, Verdict.UNFIT, provider.why(error), "what is not listed was not checked")
+            yield RpcFinding(name, Fitness.UNFIT, provider.why(error), "what is not listed was not checked")
             return
         except (ChainUnavailable, RpcRefused, ValueError) as error:
-            finding = Finding(name, Verdict.UNFIT, provider.why(error), "the index cannot do without it")
+            finding = RpcFinding(name, Fitness.UNFIT, provider.why(error), "the index cannot do without it")
         yield finding
-        if name in first and finding.verdict is Verdict.UNFIT:
+        if name in first and finding.verdict is Fitness.UNFIT:
             return
 
 
 # ------------------------------------------------------------------------------------------------ what it is
 
 
-def _chain(provider: Provider) -> Finding:
+def _chain(provider: RpcProvider) -> RpcFinding:
     chain = provider.reading.chain
     found = quantity(provider.rpc.call("eth_chainId"))
     if found != chain.chain_id:
         follows = f"it serves another chain than {chain.chain_id}: take its address for that chain"
-        return Finding("chain", Verdict.UNFIT, f"chain {found}", follows, "SERVICE_CHAIN_ID")
+        return RpcFinding("chain", Fitness.UNFIT, f"chain {found}", follows, "SERVICE_CHAIN_ID")
     if provider.rpc.call("eth_getCode", chain.hub_address, "latest") in {"0x", None}:
         follows = "the address is wrong, or the provider is far behind the chain"
-        return Finding("chain", Verdict.UNFIT, f"chain {found}, no contract at the Hub's address", follows, _HUB)
-    return Finding("chain", Verdict.OK, f"chain {found}, with the Hub's code")
+        return RpcFinding("chain", Fitness.UNFIT, f"chain {found}, no contract at the Hub's address", follows, _HUB)
+    return RpcFinding("chain", Fitness.OK, f"chain {found}, with the Hub's code")
 
 
-def _head(provider: Provider) -> Finding:
+def _head(provider: RpcProvider) -> RpcFinding:
     answer = provider.rpc.call("eth_getBlockByNumber", "latest", False)
     provider.latest = parse_header(answer)
     age = provider.clock.now() - provider.latest.time
     found = f"block {provider.latest.number}, {max(0, age)} s old"
     if age > provider.reading.chain.freshness_window * provider.reading.chain.block_time_seconds:
-        return Finding("head", Verdict.UNFIT, found, "its nodes do not follow the chain: signatures would be refused")
+        return RpcFinding(
+            "head", Fitness.UNFIT, found, "its nodes do not follow the chain: signatures would be refused"
+        )
     if provider.reading.proofs:
         try:
             provider.latest = parse_proven_header(answer)
         except Contradiction:
             follows = "the index would refuse every block; `off` where the chain's headers are new to this release"
-            return Finding("head", Verdict.UNFIT, f"{found}; its hash is not that of its fields", follows, _PROOFS)
+            return RpcFinding("head", Fitness.UNFIT, f"{found}; its hash is not that of its fields", follows, _PROOFS)
     if age > provider.reading.chain.unknown_after_seconds:
-        return Finding("head", Verdict.NOTE, found, "while it is so late, what is new counts as unknown")
-    return Finding("head", Verdict.OK, found)
+        return RpcFinding("head", Fitness.NOTE, found, "while it is so late, what is new counts as unknown")
+    return RpcFinding("head", Fitness.OK, found)
 
 
-def _finality(provider: Provider) -> Finding:
+def _finality(provider: RpcProvider) -> RpcFinding:
     depth = provider.reading.chain.finality_depth
     tags = {tag: _tag(provider, tag) for tag in ("finalized", "safe")}
     has_safe = "" if isinstance(tags["safe"], Header) else "; no `safe`, which nothing here reads"
     found = tags["finalized"]
     if depth is not None:
         provider.final = BlockNumber(max(0, provider.newest.number - depth))
-        return Finding("finality", Verdict.OK, f"{depth} blocks by SERVICE_FINALITY_DEPTH{has_safe}")
+        return RpcFinding("finality", Fitness.OK, f"{depth} blocks by SERVICE_FINALITY_DEPTH{has_safe}")
     if not isinstance(found, Header):
         follows = "nothing would become final: another provider, or a depth where the chain itself has no such tag"
-        return Finding("finality", Verdict.UNFIT, f"no `finalized`: {found}", follows, "SERVICE_FINALITY_DEPTH")
+        return RpcFinding("finality", Fitness.UNFIT, f"no `finalized`: {found}", follows, "SERVICE_FINALITY_DEPTH")
     if found.number > provider.newest.number + TOLERATED_LAG:
         follows = "the index would refuse its answers"
-        return Finding("finality", Verdict.UNFIT, f"it calls block {found.number} final before it exists", follows)
+        return RpcFinding("finality", Fitness.UNFIT, f"it calls block {found.number} final before it exists", follows)
     provider.final = BlockNumber(min(found.number, provider.newest.number))
     behind = provider.newest.number - provider.final
-    return Finding("finality", Verdict.OK, f"`finalized` is {behind} blocks behind{has_safe}")
+    return RpcFinding("finality", Fitness.OK, f"`finalized` is {behind} blocks behind{has_safe}")
 
 
-def _tag(provider: Provider, tag: str) -> Header | str:
+def _tag(provider: RpcProvider, tag: str) -> Header | str:
     try:
         return parse_header(provider.rpc.call("eth_getBlockByNumber", tag, False))
     except OutOfTime:
@@ -193,7 +195,7 @@ def _tag(provider: Provider, tag: str) -> Header | str:
 # ------------------------------------------------------------------------------------------------ how often
 
 
-def _pace(provider: Provider) -> Finding:
+def _pace(provider: RpcProvider) -> RpcFinding:
     """The follower's pace; before the checks that request much, which a provider may count."""
     pause = pause_between_looks(provider.reading.chain.block_time_seconds)
     looks = max(2, math.ceil(PACE_SECONDS / pause))
@@ -209,16 +211,16 @@ def _pace(provider: Provider) -> Finding:
             except ChainUnavailable as error:
                 if not error.limited:
                     follows = "see batches: the index reads its tip by one request"
-                    return Finding("pace", Verdict.NOTE, f"not tried: {provider.why(error)}", follows)
+                    return RpcFinding("pace", Fitness.NOTE, f"not tried: {provider.why(error)}", follows)
                 wish = "without Retry-After" if error.retry_after is None else f"Retry-After: {error.retry_after}"
                 found = f"{rate}: number {place + 1} refused, {wish} ({provider.why(error)})"
                 follows = "the index would be late: a larger plan, or a further endpoint beside it"
-                return Finding("pace", Verdict.UNFIT, found, follows, _URLS)
+                return RpcFinding("pace", Fitness.UNFIT, found, follows, _URLS)
             provider.clock.sleep(pause)
-    return Finding("pace", Verdict.OK, f"{rate}: none refused")
+    return RpcFinding("pace", Fitness.OK, f"{rate}: none refused")
 
 
-def _heads(provider: Provider) -> Finding:
+def _heads(provider: RpcProvider) -> RpcFinding:
     shown = list[BlockNumber]()
     hashes = defaultdict[BlockNumber, set[Bytes32]](set)
     for _ in range(HEADS):
@@ -229,9 +231,9 @@ def _heads(provider: Provider) -> Finding:
     back = max((before - after for before, after in pairwise(shown)), default=0)
     if any(len(each) > 1 for each in hashes.values()):
         follows = "a reorg meanwhile, or nodes on different branches: run the check again"
-        return Finding("nodes", Verdict.NOTE, "two blocks of one number", follows)
+        return RpcFinding("nodes", Fitness.NOTE, "two blocks of one number", follows)
     if back <= 0:
-        return Finding("nodes", Verdict.OK, f"{HEADS} requests in a row, none answered with an older block")
+        return RpcFinding("nodes", Fitness.OK, f"{HEADS} requests in a row, none answered with an older block")
     found = f"answers go back by up to {back} blocks: nodes at different heights"
     if back > TOLERATED_LAG:
         chain = provider.reading.chain
@@ -239,14 +241,14 @@ def _heads(provider: Provider) -> Finding:
         follows = (
             "what is new is unknown to the services whenever a node behind answers: another provider, or a second one"
         )
-        return Finding("nodes", Verdict.UNFIT if is_unknown else Verdict.NOTE, found, follows, _URLS)
-    return Finding("nodes", Verdict.NOTE, found, "the index waits for the node behind, a block or so")
+        return RpcFinding("nodes", Fitness.UNFIT if is_unknown else Fitness.NOTE, found, follows, _URLS)
+    return RpcFinding("nodes", Fitness.NOTE, found, "the index waits for the node behind, a block or so")
 
 
 # ------------------------------------------------------------------------------------------------ logs
 
 
-def _ranges(provider: Provider) -> Finding:
+def _ranges(provider: RpcProvider) -> RpcFinding:
     most, hub = min(MAX_SPAN, provider.final + 1), provider.reading.chain.hub_address
 
     def refusal(span: int) -> str | None:
@@ -263,9 +265,9 @@ def _ranges(provider: Provider) -> Finding:
     figures = {"blocks": widest}
     if widest == most:
         short = "" if most == MAX_SPAN else ", all that are final"
-        return Finding("ranges", Verdict.OK, f"eth_getLogs of {most:,} blocks{short}", figures=figures)
+        return RpcFinding("ranges", Fitness.OK, f"eth_getLogs of {most:,} blocks{short}", figures=figures)
     if widest == 0:
-        return Finding("ranges", Verdict.UNFIT, f"no eth_getLogs, not of one block: {why}", "no index without it")
+        return RpcFinding("ranges", Fitness.UNFIT, f"no eth_getLogs, not of one block: {why}", "no index without it")
     found = f"eth_getLogs of {widest:,} blocks at most: {why}"
     asks = DAY_SECONDS / provider.reading.chain.block_time_seconds / widest
     asks += _blocks_of_hub(provider, provider.newest) / widest / ROUND.days
@@ -274,23 +276,23 @@ def _ranges(provider: Provider) -> Finding:
     if 0 < provider.reading.compare_calls < wanted:
         follows += f", more than it may have: set {wanted}"
         figures["compare_calls"] = wanted
-        return Finding("ranges", Verdict.NOTE, found, follows, "SERVICE_INDEX_COMPARE_CALLS", figures)
-    return Finding("ranges", Verdict.NOTE, found, follows, figures=figures)
+        return RpcFinding("ranges", Fitness.NOTE, found, follows, "SERVICE_INDEX_COMPARE_CALLS", figures)
+    return RpcFinding("ranges", Fitness.NOTE, found, follows, figures=figures)
 
 
-def _block_logs(provider: Provider) -> Finding:
+def _block_logs(provider: RpcProvider) -> RpcFinding:
     block = parse_header(provider.rpc.call("eth_getBlockByNumber", hex(provider.final), False))
     parse_logs(
         provider.rpc.call("eth_getLogs", {"address": provider.reading.chain.hub_address, "blockHash": block.hash})
     )
-    return Finding("block logs", Verdict.OK, "eth_getLogs of one block by its hash")
+    return RpcFinding("block logs", Fitness.OK, "eth_getLogs of one block by its hash")
 
 
-def _history(provider: Provider) -> Finding:
+def _history(provider: RpcProvider) -> RpcFinding:
     chain = provider.reading.chain
     if not 0 < chain.deploy_block <= provider.final:
         follows = "name the Hub's block, and run the check again"
-        return Finding("old logs", Verdict.NOTE, "not checked", follows, "SERVICE_DEPLOY_BLOCK")
+        return RpcFinding("old logs", Fitness.NOTE, "not checked", follows, "SERVICE_DEPLOY_BLOCK")
     place = hex(chain.deploy_block)
     try:
         logs = parse_logs(
@@ -298,20 +300,22 @@ def _history(provider: Provider) -> Finding:
         )
     except RpcRefused as error:
         follows = "no index can be built from it: a plan with history, or another provider for the first build"
-        return Finding("old logs", Verdict.UNFIT, f"none of block {chain.deploy_block}: {provider.why(error)}", follows)
+        return RpcFinding(
+            "old logs", Fitness.UNFIT, f"none of block {chain.deploy_block}: {provider.why(error)}", follows
+        )
     if not logs:
         follows = "it hides old logs, or this is not the Hub's block"
-        return Finding(
-            "old logs", Verdict.UNFIT, f"none in the Hub's block {chain.deploy_block}", follows, "SERVICE_DEPLOY_BLOCK"
+        return RpcFinding(
+            "old logs", Fitness.UNFIT, f"none in the Hub's block {chain.deploy_block}", follows, "SERVICE_DEPLOY_BLOCK"
         )
     provider.old_transaction = logs[0].tx_hash
-    return Finding("old logs", Verdict.OK, f"{len(logs)} of the Hub's own block {chain.deploy_block}")
+    return RpcFinding("old logs", Fitness.OK, f"{len(logs)} of the Hub's own block {chain.deploy_block}")
 
 
 # ------------------------------------------------------------------------------------------------ proofs
 
 
-def _receipts(provider: Provider) -> Finding:
+def _receipts(provider: RpcProvider) -> RpcFinding:
     places = {"new": provider.final, "old": BlockNumber(max(1, provider.reading.chain.deploy_block))}
     missing = {name: why for name, place in places.items() if (why := _no_receipts(provider, place)) is not None}
     one = ""
@@ -323,14 +327,14 @@ def _receipts(provider: Provider) -> Finding:
     if not missing:
         follows = "links to old transactions stay empty" if one else ""
         found = f"eth_getBlockReceipts of a new and of an old block{one}"
-        return Finding("receipts", Verdict.NOTE if one else Verdict.OK, found, follows)
+        return RpcFinding("receipts", Fitness.NOTE if one else Fitness.OK, found, follows)
     if not provider.reading.proofs:
-        return Finding("receipts", Verdict.NOTE, f"none: {_listed(missing)}", f"{_PROOFS}=off does without them")
+        return RpcFinding("receipts", Fitness.NOTE, f"none: {_listed(missing)}", f"{_PROOFS}=off does without them")
     follows = _UNPROVEN if "new" in missing else "an index that is built from it is not shown to be whole: " + _SECOND
-    return Finding("receipts", Verdict.NOTE, f"none of {_listed(missing)}{one}", follows, _QUORUM)
+    return RpcFinding("receipts", Fitness.NOTE, f"none of {_listed(missing)}{one}", follows, _QUORUM)
 
 
-def _no_receipts(provider: Provider, place: BlockNumber) -> str | None:
+def _no_receipts(provider: RpcProvider, place: BlockNumber) -> str | None:
     """Why a block's receipts are not shown; ``Contradiction`` where they are not its own."""
     parse = parse_proven_header if provider.reading.proofs else parse_header
     try:
@@ -347,7 +351,7 @@ def _no_receipts(provider: Provider, place: BlockNumber) -> str | None:
     return None
 
 
-def _archive(provider: Provider) -> Finding:
+def _archive(provider: RpcProvider) -> RpcFinding:
     hub = provider.reading.chain.hub_address
     known = BlockNumber(max(0, provider.newest.number - TOLERATED_LAG))  # each of its nodes has it
     parse = parse_proven_header if provider.reading.proofs else parse_header
@@ -363,14 +367,14 @@ def _archive(provider: Provider) -> Finding:
         texts.append(f"{method} {_depth(deepest[method])}{f' ({why})' if why else ''}")
     found, proven = "; ".join(texts), deepest["eth_getProof"]
     if not provider.reading.proofs or (proven is not None and proven >= min(NEAR, _blocks_of_hub(provider, newest))):
-        return Finding("archive", Verdict.OK, found, "nothing here reads state that is older than that")
+        return RpcFinding("archive", Fitness.OK, found, "nothing here reads state that is older than that")
     if proven is None:
-        return Finding("archive", Verdict.NOTE, found, _UNPROVEN, _QUORUM)
+        return RpcFinding("archive", Fitness.NOTE, found, _UNPROVEN, _QUORUM)
     follows = f"logs are proven as they come; an index more than {proven} blocks behind, only once it has caught up"
-    return Finding("archive", Verdict.NOTE, found, follows)
+    return RpcFinding("archive", Fitness.NOTE, found, follows)
 
 
-def _deepest(provider: Provider, newest: Header, method: str, call: Callable[[str], Call]) -> tuple[int | None, str]:
+def _deepest(provider: RpcProvider, newest: Header, method: str, call: Callable[[str], Call]) -> tuple[int | None, str]:
     """How many blocks before this one it answers, None for not even the newest one, and why not further."""
     reached = None
     whole = _blocks_of_hub(provider, newest)
@@ -394,7 +398,7 @@ def _deepest(provider: Provider, newest: Header, method: str, call: Callable[[st
     return reached, ""
 
 
-def _false_proof(provider: Provider, header: Header, answer: object) -> str:
+def _false_proof(provider: RpcProvider, header: Header, answer: object) -> str:
     if header.state_root is None:
         return ""
     nodes = mapping(answer).get("accountProof")
@@ -409,7 +413,7 @@ def _false_proof(provider: Provider, header: Header, answer: object) -> str:
 # ------------------------------------------------------------------------------------------------ batches, calls
 
 
-def _batches(provider: Provider) -> Finding:
+def _batches(provider: RpcProvider) -> RpcFinding:
     newest = provider.final  # each of its nodes has it
 
     def refusal(count: int) -> str | None:
@@ -430,22 +434,24 @@ def _batches(provider: Provider) -> Finding:
 
     widest, why = _widest(BLOCKS_PER_STEP, refusal)
     if widest == BLOCKS_PER_STEP:
-        return Finding("batches", Verdict.OK, f"{widest} calls in one request", figures={"calls": widest})
+        return RpcFinding("batches", Fitness.OK, f"{widest} calls in one request", figures={"calls": widest})
     if widest < LEAST_BATCH:
-        return Finding("batches", Verdict.UNFIT, f"none: {why}", "the index reads its tip by two calls in one request")
+        return RpcFinding(
+            "batches", Fitness.UNFIT, f"none: {why}", "the index reads its tip by two calls in one request"
+        )
     times = math.ceil(BLOCKS_PER_STEP / widest)
     follows = f"the index sends fewer at once on its own; building it takes {times} requests in place of one"
     found = f"{widest} calls in one request at most: {why}"
-    return Finding("batches", Verdict.NOTE, found, follows, figures={"calls": widest})
+    return RpcFinding("batches", Fitness.NOTE, found, follows, figures={"calls": widest})
 
 
-def _calls(provider: Provider) -> Finding:
+def _calls(provider: RpcProvider) -> RpcFinding:
     found = estimate(provider.rpc, provider.reading)
     parts = ", ".join(f"{part.calls:,} {part.name}" for part in found.parts)
     follows = "compare with the plan; each pod's probes and each scrape of metrics read the chain, too"
     limits = f"; {provider.rpc.limited} requests of this check were refused for now" if provider.rpc.limited else ""
     shown = f"at most {found.calls:,} a day: {parts}{limits}"
-    return Finding("calls", Verdict.OK, shown, follows, figures={"calls_a_day": found.calls})
+    return RpcFinding("calls", Fitness.OK, shown, follows, figures={"calls_a_day": found.calls})
 
 
 def _widest(most: int, refusal: Callable[[int], str | None]) -> tuple[int, str]:
@@ -463,7 +469,7 @@ def _widest(most: int, refusal: Callable[[int], str | None]) -> tuple[int, str]:
     return low, why
 
 
-def _blocks_of_hub(provider: Provider, until: Header) -> int:
+def _blocks_of_hub(provider: RpcProvider, until: Header) -> int:
     """How long the Hub's history is up to this block."""
     return max(0, until.number - provider.reading.chain.first_block)
 

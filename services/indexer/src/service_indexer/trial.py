@@ -24,7 +24,7 @@ BLOCKS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TrialPart:
     """What one task of the index takes of a day."""
 
     name: str
@@ -35,7 +35,7 @@ class Part:
 class Estimate:
     """Calls of a day at most: the time that answers take is not counted."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[TrialPart, ...]
 
     @property
     def calls(self) -> int:
@@ -131,10 +131,12 @@ def estimate(rpc: PatientRpc, reading: ReadingSettings) -> Estimate:
     followed = steps[1:] or steps or [look]
     blocks = DAY_SECONDS / reading.chain.block_time_seconds
     parts = [
-        Part("looking for blocks", round(DAY_SECONDS / pause_between_looks(reading.chain.block_time_seconds) * look)),
-        Part("reading them", round(blocks * max(0.0, sum(followed) / len(followed) - look))),
-        Part("comparing the index", reading.compare_calls),
+        TrialPart(
+            "looking for blocks", round(DAY_SECONDS / pause_between_looks(reading.chain.block_time_seconds) * look)
+        ),
+        TrialPart("reading them", round(blocks * max(0.0, sum(followed) / len(followed) - look))),
+        TrialPart("comparing the index", reading.compare_calls),
     ]
     if reading.rpc_quorum > 1:
-        parts.append(Part("comparing endpoints", round(DAY_SECONDS / COMPARE_SECONDS * look)))
+        parts.append(TrialPart("comparing endpoints", round(DAY_SECONDS / COMPARE_SECONDS * look)))
     return Estimate(tuple(parts))
