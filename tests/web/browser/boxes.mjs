@@ -65,14 +65,24 @@ for (const each of cases) {
     for (let tries = 0; tries < 5 && taken !== former; tries += 1) [former, taken] = [taken, await take()];
     return taken;
   };
-  const visible = await picture();
-  await page.evaluate((titles) => {
+  const draw = (isVisible) => page.evaluate((titles, colour) => {
     for (const title of document.querySelectorAll(titles)) {
-      Object.assign(title.style, { color: 'transparent', textDecorationColor: 'transparent' });
-      if (title.parentElement.matches('a')) title.parentElement.style.textDecorationColor = 'transparent';
+      Object.assign(title.style, { color: colour, textDecorationColor: colour });
+      if (title.parentElement.matches('a')) title.parentElement.style.textDecorationColor = colour;
     }
-  }, TITLES);
-  process.stdout.write(`${JSON.stringify({ name: each.name, ...seen, inkOutside: visible !== await picture() })}\n`);
+  }, TITLES, isVisible ? '' : 'transparent');
+  // Ink is outside where it goes with the titles and is the same when they are back: whatever else is painted late is none.
+  let [visible, inkOutside] = [await picture(), undefined];
+  for (let tries = 0; tries < 5 && inkOutside === undefined; tries += 1) {
+    await draw(false);
+    const hidden = await picture();
+    await draw(true);
+    const again = await picture();
+    if (hidden === visible || hidden === again) inkOutside = false;
+    else if (again === visible) inkOutside = true;
+    visible = again;
+  }
+  process.stdout.write(`${JSON.stringify({ name: each.name, ...seen, inkOutside })}\n`);
   await page.close();
 }
 await browser.close();
