@@ -60,7 +60,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
             "tests/protocol/chain/test_tls.py",
         ),
     ),
-    "pods": ("A pod is away", ("tests/drills/test_first_start.py",)),
+    "pods": ("A pod is away", ("tests/drills/test_first_start.py", "tests/drills/test_vanished.py")),
     "load": ("Answers are slow", ("tests/api/test_running_server.py",)),
     "pages": ("The pages cannot read the API", ("tests/web/test_client.py",)),
     "certificate": ("A certificate ends", ("tests/api/test_certificate.py", "tests/protocol/chain/test_tls.py")),

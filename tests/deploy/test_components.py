@@ -127,3 +127,14 @@ def test_overlay__with_what_is_to_be_set__is_reported_by_name() -> None:
         "the host of the Certificate is still host.to.be.set.example",
         "the destinationPath of the ObjectStore is still gs://bucket.to.be.set.example/database",
     ]
+
+
+def test_kinds__that_a_cluster_gets_from_elsewhere__are_named_with_what_brings_them() -> None:
+    section = (REPOSITORY / "docs/deploying.md").read_text(encoding="utf-8")
+    section = section.split("## What a cluster must have")[1].split("\n## ")[0]
+    files = (REPOSITORY / "deploy/k8s/components").rglob("*.yaml")
+    pattern = re.compile(r"^apiVersion: ([\w.-]+\.[\w.-]+)/", re.MULTILINE)
+    groups = {found for file in files for found in pattern.findall(file.read_text(encoding="utf-8"))}
+    foreign = {each for each in groups if not each.endswith(".k8s.io")} | {"gateway.networking.k8s.io"}
+    assert foreign <= groups
+    assert {each for each in foreign if f"`{each}`" not in section} == set()

@@ -3,7 +3,7 @@
 import pytest
 from kustomization.render import Object, pod_labels
 
-from .manifests import OVERLAYS, by_name, workloads
+from .manifests import OVERLAYS, by_name, own_containers, workloads
 
 NODE, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 WAITS_FOR_ROOM = {"backup", "restore", "restore-test"}
@@ -95,3 +95,11 @@ def test_disruption__of_what_has_several_pods__takes_one_at_a_time_and_those_tha
 def several_pods(deployment: Object) -> bool:
     """What an autoscaler scales has no number of its own, and two pods at least."""
     return int(deployment["spec"].get("replicas", 2)) > 1
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_names__of_a_resolver_that_is_silent__are_asked_for_again_soon(overlay: str) -> None:
+    """A resolver's pod goes with a drained node, too; the usual ten seconds would be a page's."""
+    options = [{"name": "timeout", "value": "1"}, {"name": "attempts", "value": "3"}]
+    for container_of, pod, _ in own_containers(overlay):
+        assert pod["dnsConfig"] == {"options": options}, container_of

@@ -541,6 +541,9 @@ class FakeApi:
         headers |= {"ETag": etag} if method == "GET" else {}
         return HttpAnswer(status, headers, body)
 
+    def clear(self) -> None:
+        """It has no connections to close."""
+
     def _answer(self, method: str, path: str, query: str, options: Mapping[str, Any]) -> tuple[int, bytes]:
         if (method, path) == ("POST", "/subgraph"):
             return self._query(json.loads(options["body"])["query"])

@@ -26,6 +26,7 @@ class Scripted:
     def __init__(self, *answers: object) -> None:
         self.answers = list(answers)
         self.headers: list[dict[str, str]] = []
+        self.cleared = 0
 
     def exchange(self, method: str, url: str, **options: Any) -> HttpAnswer:
         self.headers.append(options["headers"])
@@ -33,6 +34,9 @@ class Scripted:
         if isinstance(found, BaseException):
             raise found
         return cast("HttpAnswer", found)
+
+    def clear(self) -> None:
+        self.cleared += 1
 
 
 def answer(status: int = 200, body: bytes = b"{}", **headers: str) -> HttpAnswer:
@@ -82,9 +86,30 @@ def test_answer__kept_for_a_moment__is_not_asked_for_again() -> None:
     ids=str,
 )
 def test_answer__that_cannot_be_used__has_its_error(given: object, raised: type[Exception]) -> None:
-    client, _ = client_of(given)
+    client, _ = client_of(given, given)
     with pytest.raises(raised):
         client.ask(QUESTION, read_object)
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        urllib3.exceptions.NewConnectionError(cast("Any", None), "refused"),
+        urllib3.exceptions.ProtocolError("the other end is gone"),
+    ],
+    ids=["new connection", "kept connection"],
+)
+def test_question__over_a_connection_whose_other_end_is_gone__is_asked_again_over_a_new_one(gone: Exception) -> None:
+    client, scripted = client_of(gone, answer(body=b'{"x": 1}'))
+    assert (client.ask(QUESTION, read_object).value, scripted.cleared) == ({"x": 1}, 1)
+
+
+def test_question__that_the_api_is_silent_about__is_not_asked_again() -> None:
+    """It may be too much for it, and each reader waits as long once more."""
+    client, scripted = client_of(urllib3.exceptions.ReadTimeoutError(cast("Any", None), "", "silent"))
+    with pytest.raises(ApiUnavailable):
+        client.ask(QUESTION, read_object)
+    assert (len(scripted.headers), scripted.cleared) == (1, 0)
 
 
 @pytest.mark.parametrize("at_once", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"], ids=["head", "body"])

@@ -1,12 +1,15 @@
 """Servers that keep their connections and say nothing are given up by the client's own clock, and used again later."""
 
+import os
 import signal
+import socket
 from collections.abc import Iterator
 
 import psutil
 import psycopg
 import pytest
 import structlog
+from bounty_protocol.vanished import STORE_SECONDS
 from local_stack import postgres, valkey
 from local_stack.postgres import PostgresServer
 from local_stack.process import Child
@@ -109,3 +112,31 @@ def test_queue_server__that_stops_answering__is_given_up() -> None:
         finally:
             send(server.child, signal.SIGCONT)
         assert redis.ping()
+
+
+def test_connections__of_stores__end_where_the_other_machine_is_gone(server: PostgresServer) -> None:
+    """Which the system sees by what nobody acknowledges; a server that is busy with a statement acknowledges."""
+    engines = [make_engine(server.url(), application="test", limited=limited) for limited in (True, False)]
+    found = []
+    for engine in engines:
+        with engine.connect() as connection:
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, psycopg.Connection)
+            found.append(_unacknowledged(driver.fileno()))
+        engine.dispose()
+    with valkey.start() as queue_server:
+        redis = connect(queue_server.url())
+        redis.ping()
+        kept = redis.connection_pool.get_connection()
+        end = kept._get_socket()
+        assert end is not None
+        found.append(_unacknowledged(end.fileno()))
+        redis.connection_pool.release(kept)
+    assert found == [STORE_SECONDS, module.UNLIMITED_SECONDS, STORE_SECONDS]
+
+
+def _unacknowledged(descriptor: int) -> float:
+    """For how many seconds bytes may be unacknowledged before the connection ends."""
+    with socket.socket(fileno=os.dup(descriptor)) as same:
+        assert same.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        return same.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) / 1000

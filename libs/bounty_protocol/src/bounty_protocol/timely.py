@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from errno import ETIMEDOUT
 from http.client import HTTPException, HTTPResponse
 from io import BufferedReader, RawIOBase
 from socket import socket
@@ -20,6 +21,8 @@ from typing import Any, Final
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util.response import assert_header_parsing
+
+from bounty_protocol.vanished import FAR_SECONDS, socket_options
 
 HEAD_BYTES: Final = 64 * 1024
 """Of everything before the body, and once more of what frames its chunks."""
@@ -112,7 +115,9 @@ class TimelyHttp:
     def __init__(self, answer_seconds: float, *, least_rate: int | None = None, **options: Any) -> None:
         self._seconds, self._least_rate = answer_seconds, least_rate
         self._allowances = ThreadLimits()
-        self._pools = urllib3.PoolManager(**{"retries": False, **options})
+        self._pools = urllib3.PoolManager(
+            **{"retries": False, "socket_options": socket_options(FAR_SECONDS), **options}
+        )
         self._pools.pool_classes_by_scheme = self._allowances.pool_classes
 
     def exchange(
@@ -249,7 +254,12 @@ class _Received(RawIOBase):
         if left <= 0:
             raise TimeoutError("the answer takes too long")
         self._connection.settimeout(left if self._patience is None else min(left, self._patience))
-        count = self._received.readinto(memoryview(buffer)[: self._allowance.bytes_left])
+        try:
+            count = self._received.readinto(memoryview(buffer)[: self._allowance.bytes_left])
+        except TimeoutError as error:
+            if error.errno == ETIMEDOUT:  # of TCP, and not of this wait
+                raise ConnectionAbortedError(ETIMEDOUT, "the other end is gone") from error
+            raise
         self._allowance.take(count or 0)
         return count
 

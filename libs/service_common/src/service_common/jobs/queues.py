@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from bounty_protocol.vanished import STORE_SECONDS, tcp_options
 from redis import Redis
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -51,6 +52,8 @@ def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries:
         url,
         socket_connect_timeout=3,
         socket_timeout=answer_seconds,
+        socket_keepalive=True,
+        socket_keepalive_options=tcp_options(STORE_SECONDS),
         health_check_interval=15,
         retry=Retry(ExponentialBackoff(cap=1, base=0.05), retries),
         retry_on_error=[RedisConnectionError, RedisTimeoutError],

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import BoundedSemaphore, Lock
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -20,6 +21,7 @@ from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.timely import HttpAnswer, TimelyHttp
 from bounty_protocol.types import UnixSeconds
+from bounty_protocol.vanished import NEAR_SECONDS, socket_options
 from service_common.log import correlation_id, get_logger
 from service_common.recent import Recent
 from service_common.traces import port as traces
@@ -91,6 +93,7 @@ class ApiReader:
             ANSWER_SECONDS,
             maxsize=MAX_AT_ONCE,
             timeout=urllib3.Timeout(connect=CONNECT_SECONDS, read=ANSWER_SECONDS),
+            socket_options=socket_options(NEAR_SECONDS),
         )
         self._places = BoundedSemaphore(MAX_AT_ONCE)
         self._large = BoundedSemaphore(MAX_LARGE_AT_ONCE)
@@ -168,13 +171,21 @@ class ApiReader:
         headers |= {"X-Forwarded-For": caller} if (caller := forwarded_for.get()) else {}
         with traces.client(f"api {method}", {"http.request.method": method}) as span:
             headers |= traces.carrier()
-            answer = self._http.exchange(
+            exchange = partial(
+                self._http.exchange,
                 method,
                 self._origin + question.path,
                 most_bytes=MAX_ANSWER_BYTES,
                 body=question.body,
                 headers=headers,
             )
+            try:
+                answer = exchange()
+            except (urllib3.exceptions.ProtocolError, urllib3.exceptions.ConnectTimeoutError):
+                # The pod of a kept connection is gone, and the others of that pod are no better: a new connection
+                # reaches one that is there. Every question only reads, so that it may be asked twice.
+                self._http.clear()
+                answer = exchange()
             span.note({"http.response.status_code": answer.status})
         return answer
 
