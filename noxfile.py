@@ -232,10 +232,10 @@ def stack(session: nox.Session) -> None:
 
 @nox.session
 def assurance(session: nox.Session) -> None:
-    """The long campaigns, resumable; -- STEP for one of them. Writes docs/assurance.md."""
+    """The long campaigns, resumable; -- STEP for one, -- --stale for what is out of date. Writes docs/assurance.md."""
     make(session, TESTS)
     make(session, ASSURANCE)
-    run(session, TESTS, "python", "tools/assurance.py", *session.posargs)
+    run(session, TESTS, "python", "-m", "tools.assurance", *session.posargs)
 
 
 @nox.session

@@ -1,36 +1,14 @@
-"""The long campaigns: run each step, keep what it printed, and write docs/assurance.md from the results.
+"""Every campaign: its command, what it shows, and of which files its evidence is."""
 
-Resumable: a step that passed for this commit is not run again unless named. A step that fails is reported as failed and
-the others go on; the exit code is 1 when any failed. Nothing here decides what passes: the steps do. A step that cannot
-run on this machine exits with 77 and is reported as not run.
-
-What is shown of the Hub is shown of its sources: a step of HUB_SOURCES is done when it passed for the present ones,
-whatever the commit, and its row names their digest, which the session `architecture` compares with the tree.
-"""
-
-import argparse
-import hashlib
-import json
-import os
-import platform
-import re
-import subprocess
 import sys
-import time
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from local_stack.toolbox import ensure_npm_package, native_program
-
-TOP: Final = Path(__file__).parent.parent
+TOP: Final = Path(__file__).parents[2]
 CONTRACTS: Final = TOP / "contracts"
-RESULTS: Final = TOP / ".local" / "assurance"
 TOOLS: Final = TOP / ".local" / "venv-assurance" / "bin"
 PYTHON: Final = sys.executable
-PAGE: Final = TOP / "docs" / "assurance.md"
-NOT_RUN: Final = 77
 HUB: Final = ("contracts/src/*.sol", "contracts/src/parts/*.sol", "contracts/artifacts/Hub.json")
 """The Hub, and what the compiler makes of it with the settings of contracts/foundry.toml."""
 HUB_SOURCES: Final[dict[str, tuple[str, ...]]] = {
@@ -48,10 +26,68 @@ HUB_SOURCES: Final[dict[str, tuple[str, ...]]] = {
 }
 """The sources of each step's evidence: the Hub, and what the step claims of it. Other tests are not among them:
 one more makes no evidence worse."""
+PROTOCOL: Final = "libs/bounty_protocol/src"
+COMMON: Final = "libs/service_common/src"
+AUTHENTICATION: Final = "libs/bounty_protocol/src/bounty_protocol/auth"
+CRYPTO: Final = "libs/bounty_protocol/src/bounty_protocol/crypto"
+INDEX: Final = ("services/indexer/src", PROTOCOL, COMMON)
+API: Final = ("services/api/src", PROTOCOL, COMMON)
+REVIEWER: Final = ("services/reviewer/src", PROTOCOL, COMMON)
+PAGES: Final = ("services/web/src", "clients/typescript/src", PROTOCOL)
+CLIENT: Final = ("cli/src", PROTOCOL)
+SERVICES: Final = ("services", "libs")
+PRODUCT: Final = (*SERVICES, "cli/src", "clients", "contracts/src")
+IMAGES: Final = ("deploy/images", "requirements", "services/*/pyproject.toml")
+EVERYTHING: Final = (".", ":!docs", ":!*.md")
+COVERS: Final[dict[str, tuple[str, ...]]] = {
+    **HUB_SOURCES,
+    "bare-bookworm": EVERYTHING,
+    "bare-trixie": EVERYTHING,
+    "bare-forky": EVERYTHING,
+    "steady": EVERYTHING,
+    "reorg-storm": INDEX,
+    "wrong-answers": INDEX,
+    "provider-quirks": INDEX,
+    "kills": INDEX,
+    "client-kills": CLIENT,
+    "client-lies": CLIENT,
+    "client-plays": CLIENT,
+    "webhook-histories": (*API, *INDEX),
+    "guides": PRODUCT,
+    "service-gone": PRODUCT,
+    "wallet-lies": PAGES,
+    "wallet-plays": (*PAGES, *API),
+    "wallet-transactions": PAGES,
+    "smart-accounts": (*PAGES, *CLIENT),
+    "audit-fuzz": CLIENT,
+    "publications": (*API, *REVIEWER),
+    "hostile-parsers": PRODUCT,
+    "hostile-stack": SERVICES,
+    "attacks": PRODUCT,
+    "outages": SERVICES,
+    "runbooks": (*SERVICES, "deploy/k8s/components/monitoring", "tools/runbooks"),
+    "absence": (*SERVICES, "tools/absence"),
+    "upgrade": SERVICES,
+    "request-fuzz": (AUTHENTICATION,),
+    "auth-mutants": (AUTHENTICATION, "tests/protocol/auth"),
+    "sealing-sizes": (CRYPTO,),
+    "typescript": ("clients/typescript", PROTOCOL),
+    "typescript-package": ("clients/typescript",),
+    "pages": PAGES,
+    "shells": ("cli/src/service_cli/shell", "tools/shells.py"),
+    "inspector": ("clients/mcp", *CLIENT),
+    "firefox": PAGES,
+    "webkit": PAGES,
+    "by-hand": (CRYPTO, "docs/formats.md"),
+    "images": IMAGES,
+    "image-contents": IMAGES,
+    "compose": (*IMAGES, "deploy/compose"),
+    "cluster": ("deploy/k8s", "deploy/render"),
+    "alerts": ("deploy/k8s/components/monitoring", "tests/deploy/alerts.yaml"),
+}
+"""What each step's evidence is of, as git's patterns of paths: a change of one of them makes it stale."""
 PLAYED_APART: Final = ("tests/cli/plays", "tests/e2e/test_wallet_plays.py", "tests/indexer/test_wrong_answers.py")
 """Tests of attacks that are steps of their own, each of half an hour."""
-STOP_SECONDS: Final = 120.0
-"""How long an interrupted step may take to stop what it started; the longest of them gives its own 90."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +101,10 @@ class CampaignStep:
     environment: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """How a step ended."""
-
-    name: str
-    state: str
-    """``passed``, ``failed`` or ``not run``."""
-    seconds: float
-    commit: str
-    date: str
-    summary: str
-    sources: str = ""
-    """The digest of what it is evidence of, where HUB_SOURCES names it."""
-
-
-def sources_digest(name: str, top: Path = TOP) -> str:
-    """Changes with every source that a step is evidence of; empty for a step that names none."""
-    patterns = HUB_SOURCES.get(name, ())
-    files = sorted({file for pattern in patterns for file in top.glob(pattern)})
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file.relative_to(top)}\0{file.stat().st_size}\0".encode())
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:16] if patterns else ""
-
-
-def shown_digests(page: str) -> dict[str, str]:
-    """The digest of each step that the page reports as passed, empty where its row has none."""
-    rows = re.findall(r"(?m)^\| `([\w-]+)` \| [^|]* \| passed \| ([^|]*) \|", page)
-    return {name: "".join(re.findall(r"sources `(\w+)`", when)) for name, when in rows}
-
-
 def steps(since: str | None = None) -> list[CampaignStep]:
     """Every campaign, the short ones first; of the mutants of the Hub only those of lines changed since a commit."""
+    from local_stack.toolbox import ensure_npm_package, native_program
+
     forge = str(native_program(ensure_npm_package(CONTRACTS), "forge"))
     halmos = (str(TOOLS / "halmos"), "--match-contract", "Proofs", "--forge-build-out", "out/proofs", "--loop", "5")
     mutate = (PYTHON, "tools/mutate.py", "--forge", forge, *(("--since", since) if since else ()))
@@ -337,132 +343,3 @@ def _tests(name: str, shows: str, *paths: str) -> CampaignStep:
 
 def _hub(name: str, shows: str, profile: str, command: tuple[str, ...]) -> CampaignStep:
     return CampaignStep(name, shows, command, CONTRACTS, (("FOUNDRY_PROFILE", profile),))
-
-
-def main() -> int:
-    """Run what is not done yet, or what is named."""
-    names = ", ".join(step.name for step in steps())
-    parser = argparse.ArgumentParser(prog="assurance", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="STEP", help=f"one or more of {names}")
-    parser.add_argument(
-        "--since", metavar="COMMIT", help="hub-mutants: only lines that COMMIT, of which it passed, does not have"
-    )
-    options = parser.parse_args()
-    known = steps(options.since)
-    unknown = set(options.names) - {step.name for step in known}
-    if unknown:
-        parser.error(f"no such step: {', '.join(sorted(unknown))}")
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    commit, failed = _commit(), False
-    for step in known:
-        done = _load(step)
-        is_done = done is not None and done.state == "passed" and _is_of(done, commit)
-        wanted = step.name in options.names if options.names else not is_done
-        if wanted:
-            done = _run(step, commit)
-        if done is not None:
-            failed |= done.state == "failed"
-            print(f"{done.state:<7} {done.name} ({done.seconds:.0f} s) {done.summary}", flush=True)
-    _write_page(known)
-    return 1 if failed else 0
-
-
-def _is_of(done: StepResult, commit: str) -> bool:
-    """Whether a result is about the present tree."""
-    return done.sources == sources_digest(done.name) if done.name in HUB_SOURCES else done.commit == commit
-
-
-def _run(step: CampaignStep, commit: str) -> StepResult:
-    print(f"assurance: {step.name}: {step.shows}", file=sys.stderr, flush=True)
-    forge = Path(str(native_program(ensure_npm_package(CONTRACTS), "forge"))).parent
-    path = os.pathsep.join((str(forge), str(TOOLS), os.environ["PATH"]))  # halmos looks for its solver there
-    environment = {**os.environ, **dict(step.environment), "PATH": path}
-    sources = sources_digest(step.name)
-    started, log = time.monotonic(), RESULTS / f"{step.name}.log"
-    with log.open("wb") as file:
-        process = subprocess.Popen(step.command, cwd=step.cwd, env=environment, stdout=file, stderr=subprocess.STDOUT)
-        try:
-            code = process.wait()
-        except KeyboardInterrupt:  # the terminal's reached the step, too, which stops what it started
-            _end(process)
-            raise
-    result = StepResult(
-        step.name,
-        {0: "passed", NOT_RUN: "not run"}.get(code, "failed"),
-        time.monotonic() - started,
-        commit,
-        datetime.now(UTC).strftime("%Y-%m-%d"),
-        _summary(log.read_text(errors="replace")),
-        sources,
-    )
-    (RESULTS / f"{step.name}.json").write_text(json.dumps(asdict(result)), encoding="utf-8")
-    return result
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(timeout=STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.terminate()
-        process.wait()
-
-
-def _summary(log: str) -> str:
-    """The line of a log that shows how it ended."""
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", log)
-    endings = r"passed|killed|green|result\(s\) found|^not run|^FAILED"
-    found = [line.strip(" =") for line in plain.splitlines() if re.search(endings, line)]
-    proven = [line for line in found if line.startswith("Symbolic test result")]  # one for each contract of lemmas
-    return "; ".join(proven or found[-1:])[:600]
-
-
-def _load(step: CampaignStep) -> StepResult | None:
-    try:
-        return StepResult(**json.loads((RESULTS / f"{step.name}.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
-
-
-def _write_page(known: list[CampaignStep]) -> None:
-    """docs/assurance.md, from every result there is; a step that was not run on this machine keeps its former row."""
-    former = {line.split("`")[1]: line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:3] == "| `"}
-    rows = []
-    for step in known:
-        result = _load(step)
-        if result is None:
-            rows.append(former.get(step.name, f"| `{step.name}` | {step.shows} | not run | | |"))
-            continue
-        state = f"**{result.state}**" if result.state == "failed" else result.state
-        found = f"{result.date}, {result.seconds:.0f} s, `{result.commit[:10]}`"
-        found += f", sources `{result.sources}`" if result.sources else ""
-        rows.append(f"| `{step.name}` | {step.shows} | {state} | {found} | {result.summary} |")
-    page = (
-        "# Assurance\n\n"
-        "Campaigns that are too long for every change: `./noxw -s assurance` runs what has not passed for the present\n"
-        "commit, `./noxw -s assurance -- STEP` one of them. This page is written by that session.\n\n"
-        "A row about the Hub names the digest of the sources that it is evidence of: `./noxw -s architecture` fails\n"
-        "where they have changed since.\n\n"
-        f"Last written on {platform.system()} {platform.machine()}, Python {platform.python_version()}, "
-        f"{os.cpu_count()} cores.\n\n"
-        "| step | shows | result | when | last line |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
-        f"\n## The runs of `steady`\n\n{_steady_runs()}\n"
-    )
-    PAGE.write_text(page, encoding="utf-8")
-
-
-def _steady_runs() -> str:
-    """The table that the newest run of ``steady`` printed, here or, as the page has it, elsewhere."""
-    for text in ((RESULTS / "steady.log"), PAGE):
-        lines = text.read_text(encoding="utf-8", errors="replace").splitlines() if text.exists() else []
-        if table := [line for line in lines if re.match(r"\| (run|\d+) \|", line)]:
-            return "\n".join([table[0], "|---" * (table[0].count("|") - 1) + "|", *table[1:]])
-    return "Not run."
-
-
-def _commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=TOP, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
