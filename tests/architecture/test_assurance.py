@@ -142,7 +142,7 @@ def test_stale_ones__are_listed_with_what_never_ran_and_the_oldest_first(capsys:
 def test_refresh__runs_the_oldest_first_and_only_what_still_fits(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(main_module, "RESULTS", tmp_path)
+    monkeypatch.setattr(main_module, "RESULTS", tmp_path / "made by the first step")
     ran = []
     monkeypatch.setattr(main_module, "write_page", lambda known: ran.append(len(known)))
     known = [

@@ -138,6 +138,7 @@ def _run(step: CampaignStep, commit: str, seconds: float | None = None) -> StepR
     path = os.pathsep.join((str(forge), str(TOOLS), os.environ["PATH"]))  # halmos looks for its solver there
     environment = {**os.environ, **dict(step.environment), "PATH": path}
     sources = sources_digest(step.name)
+    RESULTS.mkdir(parents=True, exist_ok=True)
     started, log = time.monotonic(), RESULTS / f"{step.name}.log"
     with log.open("wb") as file:
         process = subprocess.Popen(step.command, cwd=step.cwd, env=environment, stdout=file, stderr=subprocess.STDOUT)
@@ -159,7 +160,6 @@ def _run(step: CampaignStep, commit: str, seconds: float | None = None) -> StepR
         _summary(log.read_text(errors="replace")),
         sources,
     )
-    RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{step.name}.json").write_text(json.dumps(asdict(result)), encoding="utf-8")
     return result
 
