@@ -111,6 +111,7 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, NEVER | LATE, ["claim", "--all"]),
     (1, NEVER | LATE, ["audit", "1"]),
     (1, NEVER | LATE, ["keep", "1", "kept"]),
+    (1, NEVER | LATE, ["conformance"]),
     (1, NEVER | LATE, ["poster:publish-fund", "page.md"]),
     (1, NEVER | LATE, ["poster:publish-fund", "--check", "page.md"]),
     (1, NEVER | LATE, ["poster:open-winning-submission", "1"]),

@@ -159,9 +159,10 @@ def test_installed_wheel__alone__has_version_help_and_hashes(python: Path, tmp_p
     ):
         done = subprocess.run([client, *words], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
         assert expected in done.stdout
-    audit = str(python.parent / "service-audit")
-    done = subprocess.run([audit, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == f"service-audit, version {version}\n"
+    for program in ("service-audit", "service-conformance"):
+        command = [str(python.parent / program), "--version"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+        assert done.stdout == f"{program}, version {version}\n"
     (tmp_path / "page.md").write_bytes(b"x")
     hashed = subprocess.run([client, "spec-commitment", "page.md"], cwd=tmp_path, capture_output=True, check=True)
     assert json.loads(hashed.stdout)["byte_length"] == 1

@@ -12,7 +12,7 @@ from click.shell_completion import get_completion_class
 
 from service_cli.shell.command import command
 
-PROGRAMS: Final = ("service-cli", "service-audit")
+PROGRAMS: Final = ("service-cli", "service-audit", "service-conformance")
 
 _BASH: Final = """\
 %(complete_func)s() {
@@ -63,7 +63,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @command("completion", "completion", network=False)
-@click.option("--program", type=click.Choice(["service-cli", "service-audit"]), default="service-cli")
+@click.option("--program", type=click.Choice(PROGRAMS), default="service-cli")
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str, program: str) -> None:
     """Print the script that completes commands, options, paths, networks and known bounties in your shell.
@@ -77,7 +77,7 @@ def completion(shell: str, program: str) -> None:
           service-cli completion fish \\
             > ~/.config/fish/completions/service-cli.fish
 
-    With --program service-audit it is that program's script, for a file of that name.
+    With --program it is another program's script, for a file of that name.
 
     \b
     Reads:   nothing

@@ -1,0 +1,1 @@
+"""Whether a deployment's API is the one that is specified, seen from outside."""
