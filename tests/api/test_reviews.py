@@ -2,7 +2,8 @@
 
 import secrets
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -336,6 +337,12 @@ def test_paid_reviews__of_the_day_used_up__are_429_with_the_moment_and_not_charg
     assert reviewing.twin.requests == []
 
 
+def admitted(answers: Sequence[TestResponse]) -> list[int]:
+    """The statuses of those that were not turned away at the door: of very many at once the api takes only so many."""
+    assert all("Retry-After" in answer.headers for answer in answers if answer.status_code == 503)
+    return [answer.status_code for answer in answers if answer.status_code != 503]
+
+
 @pytest.mark.spec(134, 365)
 def test_publications__identical_and_all_at_once__are_one_review_and_409_for_the_rest(
     reviewing: Reviewing, poster: Key
@@ -345,8 +352,8 @@ def test_publications__identical_and_all_at_once__are_one_review_and_409_for_the
     authorization = reviewing.sign(page, poster)
     with ThreadPoolExecutor(THREADS) as pool:
         answers = list(pool.map(lambda _: reviewing.send(page, poster, authorization), range(AT_ONCE)))
-    statuses = [answer.status_code for answer in answers]
-    assert (statuses.count(200), statuses.count(409)) == (1, AT_ONCE - 1)
+    statuses = admitted(answers)
+    assert Counter(statuses) == {200: 1, 409: len(statuses) - 1}
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
@@ -361,9 +368,8 @@ def test_publications__different_and_all_at_once__are_as_many_as_the_quota_permi
         answers = list(
             pool.map(lambda pair: reviewing.send(pair[0], poster, pair[1]), zip(pages, authorizations, strict=True))
         )
-    statuses = [answer.status_code for answer in answers]
-    assert statuses.count(429) == AT_ONCE // 2 - quota
-    assert statuses.count(200) == quota
+    statuses = admitted(answers)
+    assert Counter(statuses) == {200: quota, 429: len(statuses) - quota}
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (quota, quota)
 
 
