@@ -255,6 +255,7 @@ class InProcess(ApiReader):
         lambda api: api.person(large.GUARDIANS[0]),
         lambda api: api.awarded(),
         lambda api: api.bounty_rows(frozenset({OPEN, FINAL})),
+        lambda api: api.replacements(frozenset({OPEN, FINAL})),
         lambda api: api.rosters(),
         lambda api: api.decided(),
         lambda api: api.verdicts(),

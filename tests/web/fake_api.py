@@ -423,6 +423,7 @@ class Ledger:
             "submissions": [row for each in self.bounties.values() for row in self._submission_rows(each)],
             "verdicts": [row for each in self.bounties.values() for row in self._verdict_rows(each)],
             "claims": [row for each in self.bounties.values() for row in self._claim_rows(each)],
+            "verdict_replacements": [row for each in self.bounties.values() for row in self._replacement_rows(each)],
             "roster_members": members,
             "guardian_rosters": versions,
         }
@@ -475,8 +476,27 @@ class Ledger:
                 "submission_commitment": bounty.work(each.solver) if each.solver else None,
                 "report_commitment": report_commitment(each.written or b""), **_origin(each.at),
             }
-            for each in bounty.verdicts
+            for each in {each.guardian: each for each in bounty.verdicts}.values()
         ]  # fmt: skip
+
+    def _replacement_rows(self, bounty: Bounty) -> list[Json]:
+        latest: dict[Address, Verdict] = {}
+        rows = []
+        for each in bounty.verdicts:
+            if (former := latest.get(each.guardian)) is not None:
+                rows.append(
+                    {
+                        "bounty_id": str(bounty.id),
+                        "guardian_address": each.guardian,
+                        "kind": each.kind.value,
+                        "solver_address": each.solver,
+                        "replaced_kind": former.kind.value,
+                        "replaced_solver_address": former.solver,
+                        **_origin(each.at),
+                    }
+                )
+            latest[each.guardian] = each
+        return rows[::-1]
 
     def _claim_rows(self, bounty: Bounty) -> list[Json]:
         return [

@@ -191,6 +191,34 @@ def test_verdict__whose_document_names_another_bounty__is_marked(pages: Pages) -
     assert "They do not name this bounty and this Verdict in the required form." in pages.text("/bounties/1")
 
 
+def test_verdict__that_was_replaced__is_shown_with_what_it_was_and_when(pages: Pages) -> None:
+    bounty = pages.ledger.add()
+    judging(bounty)
+    bounty.judge(0, VerdictKind.AWARDED, SOLVERS[0], "Good.\n", at=NOW - 90)
+    assert "Replaced" not in pages.text("/bounties/1")
+    bounty.judge(0, VerdictKind.NO_VALID_SUBMISSION, None, "Nothing.\n", at=NOW - 60)
+    shown = Pages(pages.ledger).text("/bounties/1")
+    before, _, now = shown.partition("before, awards the Submission of")[2].partition("; now,")
+    assert SOLVERS[0][:6] in before
+    assert now.strip().startswith("no valid Submission")
+    assert "record yours again" in shown
+    entries = json.loads(Pages(pages.ledger).get("/bounties/1/feed.json").data)["items"]
+    (entry,) = [each for each in entries if ":replaced:" in each["id"]]
+    assert f"an award to {SOLVERS[0]}; now, no valid Submission" in entry["content_text"]
+
+
+def test_verdicts__of_an_api_of_the_release_before__are_shown_without_what_they_replaced(pages: Pages) -> None:
+    bounty = pages.ledger.add()
+    judging(bounty)
+    bounty.judge(0, VerdictKind.AWARDED, SOLVERS[0], "Good.\n", at=NOW - 90)
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        return (400, b"{}") if b"verdict_replacements" in body else (status, body)
+
+    pages.api.alter = alter
+    assert "awards the Submission of" in pages.text("/bounties/1")
+
+
 def test_roster__that_is_not_the_pinned_one__is_not_shown(pages: Pages) -> None:
     pages.ledger.add()
 

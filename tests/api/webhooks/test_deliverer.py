@@ -718,3 +718,25 @@ def halted(engine: Any) -> Iterator[None]:
     write("by a test")
     yield
     write(None)
+
+
+def test_verdict__that_replaces_one__is_marked_for_every_guardian_of_the_roster(
+    service: Service, worker: Worker, receiver: Receiving, subscriber: Subscriber
+) -> None:
+    world = service.world
+    thief, other = world.guardian(1), world.guardian(2)
+    confirmed(subscriber, worker, receiver, account_address=other.address)
+    bounty_id = world.create()
+    solver = world.solver(1)
+    commitment = bytes.fromhex(world.submit(bounty_id, solver)[2:])
+    world.advance_to(world.reveal_at(bounty_id))
+    world.contract.transact(thief, "recordVerdict", bounty_id, 1, solver.address, commitment, b"\x01" * 32)
+    world.contract.transact(thief, "recordVerdict", bounty_id, 2, "0x" + "00" * 20, bytes(32), b"\x02" * 32)
+    world.finalize()
+    worker.run()
+    heard = [fact["event"] for fact in receiver.facts() if fact["event"] and fact["event"]["name"] == "VerdictRecorded"]
+    first, second = heard
+    assert "replaces" not in first
+    assert (second["fields"]["guardian"], second["replaces"]["kind"]) == (thief.address, "awarded")
+    assert second["replaces"]["solver_address"] == solver.address
+    assert second["replaces"]["tx_hash"] == first["tx_hash"]

@@ -793,6 +793,8 @@ export interface components {
             log_index: number;
             /** @description The event's name in the contract's ABI. */
             name: string;
+            /** @description Only of a VerdictRecorded: the Guardian's Verdict before it, which no longer counts. */
+            replaces?: components["schemas"]["ReplacedVerdict"];
             time: components["schemas"]["UnixSeconds"];
             tx_hash: components["schemas"]["Bytes32"];
         };
@@ -1157,6 +1159,15 @@ export interface components {
         RemovedWebhook: {
             removed: boolean;
             webhook_id: components["schemas"]["WebhookId"];
+        };
+        /** @description A Verdict that the same Guardian replaced; without an award nobody is named. */
+        ReplacedVerdict: {
+            kind: components["schemas"]["Outcome"];
+            report_commitment: components["schemas"]["Bytes32"];
+            solver_address: components["schemas"]["Address"] | null;
+            submission_commitment: components["schemas"]["Bytes32"] | null;
+            time: components["schemas"]["UnixSeconds"];
+            tx_hash: components["schemas"]["Bytes32"];
         };
         /** @description The Poster's fresh key. */
         RetrieveRequest: {

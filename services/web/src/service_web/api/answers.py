@@ -20,7 +20,7 @@ from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
 from bounty_protocol.wire.reading import read
 
 from service_web.api import rows
-from service_web.api.client import ApiReader, ApiUnavailable, KeptAnswer, Question
+from service_web.api.client import ApiReader, ApiRefused, ApiUnavailable, KeptAnswer, Question
 from service_web.api.rows import HEAD, IndexHead, read_rows
 
 T = TypeVar("T")
@@ -106,6 +106,21 @@ class Api:
         """Submissions, Verdicts and claims of one bounty."""
         question = rows.question(bounty=(f"(id: {rows.text(str(bounty_id))})", rows.BountyActivity))
         return self._ask_rows(question, lambda data: read(rows.BountyActivity, data["bounty"]))
+
+    def replacements(self, ids: frozenset[BountyId]) -> tuple[rows.ReplacementRow, ...]:
+        """Verdicts of these bounties that replaced earlier ones, the newest first, at most a hundred; none of an API of
+        an earlier release, which has no such list."""
+        if not ids:
+            return ()
+        listed = ", ".join(rows.text(str(each)) for each in sorted(ids, reverse=True)[:500])
+        arguments = f"(where: {{bounty_id_in: [{listed}]}}, orderBy: block_number, orderDirection: desc, first: 100)"
+        question = rows.question(verdict_replacements=(arguments, rows.ReplacementRow))
+        try:
+            return self._ask_rows(
+                question, lambda data: read_rows(data, "verdict_replacements", rows.ReplacementRow)
+            ).value
+        except ApiRefused:
+            return ()
 
     def person(self, account: Address) -> KeptAnswer[PersonRows]:
         """Everything of one account, of each kind at most a thousand rows."""

@@ -48,6 +48,20 @@ class VerdictRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplacementRow:
+    """A Verdict in the place of an earlier one of the same Guardian."""
+
+    bounty_id: BountyId
+    guardian_address: Address
+    kind: VerdictKind
+    solver_address: Address | None
+    replaced_kind: VerdictKind
+    replaced_solver_address: Address | None
+    tx_hash: Bytes32
+    time: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimRow:
     """An amount that was pulled."""
 
