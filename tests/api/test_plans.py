@@ -256,6 +256,8 @@ class InProcess(ApiReader):
         lambda api: api.awarded(),
         lambda api: api.bounty_rows(frozenset({OPEN, FINAL})),
         lambda api: api.replacements(frozenset({OPEN, FINAL})),
+        lambda api: api.lost_of(OPEN),
+        lambda api: api.lost_by(large.SOLVER),
         lambda api: api.rosters(),
         lambda api: api.decided(),
         lambda api: api.verdicts(),

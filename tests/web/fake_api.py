@@ -177,6 +177,7 @@ class Bounty:
     created_at: int = NOW - 7_200
     block: int = 4_000
     submitted: list[Address] = field(default_factory=list)
+    lost: set[Address] = field(default_factory=set)
     verdicts: list[Verdict] = field(default_factory=list)
     outcome: Outcome | None = None
     reason: SettlementReason | None = None
@@ -463,7 +464,7 @@ class Ledger:
         return [
             {
                 "bounty_id": str(bounty.id), "solver_address": each, "submission_commitment": bounty.work(each),
-                **_origin(bounty.created_at + 60),
+                "lost_since": NOW - 30 if each in bounty.lost else 0, **_origin(bounty.created_at + 60),
             }
             for each in bounty.submitted
         ]  # fmt: skip
@@ -518,7 +519,9 @@ def _listing(rows: list[Json]) -> Callable[..., list[Json]]:
     def resolve(_info: object, where: Json | None = None, first: int = 100, **order: object) -> list[Json]:
         found = rows
         for name, value in (where or {}).items():
-            if name.endswith("_in"):
+            if name.endswith("_gt"):
+                found = [row for row in found if row[name.removesuffix("_gt")] > value]
+            elif name.endswith("_in"):
                 found = [row for row in found if row[name.removesuffix("_in")] in value]
             else:
                 found = [row for row in found if row[name] == value]

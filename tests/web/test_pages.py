@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountKind
-from bounty_protocol.types import TokenAmount, UnixSeconds
+from bounty_protocol.types import BountyId, TokenAmount, UnixSeconds
 
 from tests.web.conftest import Pages, text_of
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, account, page_of
@@ -217,6 +217,20 @@ def test_verdicts__of_an_api_of_the_release_before__are_shown_without_what_they_
 
     pages.api.alter = alter
     assert "awards the Submission of" in pages.text("/bounties/1")
+
+
+def test_lost_work__is_marked_with_the_next_step_until_it_is_put_back(pages: Pages) -> None:
+    pages.ledger.add(submitted=[SOLVERS[0], SOLVERS[1]], lost={SOLVERS[1]})
+    shown = pages.text("/bounties/1")
+    assert shown.count("Sealed bytes lost") == 1
+    assert "solver:submit 1 --put-back" in shown
+    assert "put it back from the copy that you kept" in pages.text(f"/people/{SOLVERS[1]}")
+    assert "put it back" not in pages.text(f"/people/{SOLVERS[0]}")
+    for path, count in (("/bounties/1", 1), (f"/people/{SOLVERS[1]}", 1), (f"/people/{SOLVERS[0]}", 0)):
+        items = json.loads(pages.get(f"{path}/feed.json").data)["items"]
+        assert sum(":lost:" in each["id"] for each in items) == count
+    pages.ledger.bounties[BountyId(1)].lost.clear()
+    assert "Sealed bytes lost" not in Pages(pages.ledger).text("/bounties/1")
 
 
 def test_roster__that_is_not_the_pinned_one__is_not_shown(pages: Pages) -> None:

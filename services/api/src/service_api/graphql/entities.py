@@ -13,10 +13,11 @@ from typing import Any, Final
 from bounty_protocol.domain.lifecycle import BountyStatus, HubEnum, Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountKind
 from service_common.db import hub_index as t
-from service_common.db.app import challenge_summaries
+from service_common.db.app import challenge_summaries, defects
 from service_common.db.hub_reads import former_verdicts
 from sqlalchemy import (
     ARRAY,
+    BigInteger,
     Case,
     Column,
     ColumnElement,
@@ -39,6 +40,8 @@ from sqlalchemy import (
     tuple_,
 )
 from sqlalchemy.sql.functions import FunctionElement, coalesce
+
+from service_api.usecases.defects import Walk
 
 AMOUNT, NUMBER, TEXT, TEXTS = "BigInt", "Integer", "String", "[String!]"
 _NO_FIELDS: Final = {"id", "log_index", "open_id", "final_id", "outcome_number", "reason_number"}
@@ -76,6 +79,7 @@ NOTES: Final[Mapping[str, str]] = {
     "tags": "The page's; null where no page is here that hashes to the commitment.",
     "solver_address": "The Solver's account.",
     "submission_commitment": "The commitment of the Submission.",
+    "lost_since": "Since when the storage is known to have lost the sealed bytes, in seconds; null where it has them.",
     "guardian_address": "The Guardian's account.",
     "kind": "One of few values.",
     "report_commitment": "The keccak256 digest of the written Verdict.",
@@ -233,12 +237,16 @@ def _bounties() -> Select[tuple[object, ...]]:
 
 
 def _submissions() -> Select[tuple[object, ...]]:
-    s = t.submissions.c
+    s, d = t.submissions.c, defects.c
+    of_work = d.inspection.in_([Walk.OBJECTS, Walk.BYTES])
+    lost = of_work & (d.subject == s.submission_commitment) & (d.bounty_id == s.bounty_id) & (d.lost_by == s.solver)
+    since = select(func.min(func.date_part("epoch", d.found_at))).where(lost).scalar_subquery()
     return select(
         _id(s.bounty_id, s.solver),
         s.bounty_id,
         s.solver.label("solver_address"),
         s.submission_commitment,
+        func.floor(since, type_=BigInteger).cast(BigInteger).label("lost_since"),
         s.block_number,
         s.block_hash,
         s.tx_hash,

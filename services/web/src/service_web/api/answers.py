@@ -122,6 +122,22 @@ class Api:
         except ApiRefused:
             return ()
 
+    def lost_of(self, bounty_id: BountyId) -> tuple[rows.LostRow, ...]:
+        """Submissions to a bounty whose sealed bytes the storage has no longer, at most a hundred."""
+        return self._lost(f"bounty_id: {rows.text(str(bounty_id))}")
+
+    def lost_by(self, account: Address) -> tuple[rows.LostRow, ...]:
+        """The same of a Solver."""
+        return self._lost(f"solver_address: {rows.text(account)}")
+
+    def _lost(self, condition: str) -> tuple[rows.LostRow, ...]:
+        """None of an API of an earlier release, which does not state it."""
+        question = rows.question(submissions=(f"(where: {{{condition}, lost_since_gt: 0}}, first: 100)", rows.LostRow))
+        try:
+            return self._ask_rows(question, lambda data: read_rows(data, "submissions", rows.LostRow)).value
+        except ApiRefused:
+            return ()
+
     def person(self, account: Address) -> KeptAnswer[PersonRows]:
         """Everything of one account, of each kind at most a thousand rows."""
 

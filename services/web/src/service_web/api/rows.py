@@ -33,6 +33,16 @@ class SubmissionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LostRow:
+    """An active Submission whose sealed bytes the storage has no longer."""
+
+    bounty_id: BountyId
+    solver_address: Address
+    submission_commitment: Bytes32
+    lost_since: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
 class VerdictRow:
     """A Guardian's latest Verdict."""
 

@@ -92,6 +92,7 @@ def get_bounty_feed(bounty_id: str, name: str) -> Response:
         chronicle = Chronicle(deployment, titles_of(deps, known))
         entries = [chronicle.created(known[number])]
         entries += [chronicle.submitted(each) for each in history.submissions]
+        entries += [chronicle.lost(each) for each in deps.api.lost_of(number)]
         entries += judged(deps, chronicle, history.verdicts)
         entries += [chronicle.claimed(each) for each in history.claims]
         entries += endings(chronicle, known.values(), history.verdicts)
@@ -114,6 +115,7 @@ def get_person_feed(account: str, name: str) -> Response:
         chronicle = Chronicle(deps.api.deployment().value, titles_of(deps, known))
         entries = [chronicle.created(each) for each in found.posted]
         entries += [chronicle.submitted(each) for each in found.submitted]
+        entries += [chronicle.lost(each) for each in deps.api.lost_by(address)]
         entries += judged(deps, chronicle, found.judged)
         entries += [chronicle.claimed(each) for each in found.claimed]
         entries += endings(chronicle, known.values(), found.judged)

@@ -14,7 +14,7 @@ from bounty_protocol.wire.deployment import Deployment
 from bounty_protocol.wire.reading import read
 from markupsafe import Markup
 
-from service_web.api.rows import BountyActivity, ReplacementRow, SubmissionRow, VerdictRow
+from service_web.api.rows import BountyActivity, LostRow, ReplacementRow, SubmissionRow, VerdictRow
 from service_web.challenge import Challenge, Title
 from service_web.dependencies import Dependencies
 from service_web.texts import gettext, marked
@@ -64,6 +64,8 @@ class ShownWork:
     submission: ActiveSubmission
     row: SubmissionRow | None
     is_winner: bool
+    lost_since: UnixSeconds | None = None
+    """Since when the service's storage has its sealed bytes no longer, as far as it knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> B
         guardian_share=guardian_share(facts, len(roster.members)),
         payments=made,
         judges=tuple(_judge(deps, member, detail, history, replaced) for member in roster.members),
-        works=_works(detail, history),
+        works=_works(detail, history, deps.api.lost_of(detail.bounty_id)),
         record=record,
         created_tx=history.tx_hash,
     )
@@ -229,11 +231,17 @@ def _is_about(written: Written, member: RosterMember, verdict: VerdictRow, detai
     )  # fmt: skip
 
 
-def _works(detail: BountyDetail, history: BountyActivity) -> tuple[ShownWork, ...]:
+def _works(detail: BountyDetail, history: BountyActivity, lost: tuple[LostRow, ...]) -> tuple[ShownWork, ...]:
+    since = {row.submission_commitment: row.lost_since for row in lost}
     rows = {row.solver_address: row for row in history.submissions}
     winner = detail.facts.winner
     named = None if winner is None else (winner.solver_address, winner.submission_commitment)
     return tuple(
-        ShownWork(each, rows.get(each.solver_address), (each.solver_address, each.submission_commitment) == named)
+        ShownWork(
+            each,
+            rows.get(each.solver_address),
+            (each.solver_address, each.submission_commitment) == named,
+            since.get(each.submission_commitment),
+        )
         for each in sorted(detail.active_submissions, key=lambda each: each.submitted_at)[:SHOWN_SUBMISSIONS]
     )

@@ -14,7 +14,7 @@ from bounty_protocol.types import Address, BountyId, UnixSeconds
 from bounty_protocol.wire.deployment import Deployment
 
 from service_web import formatting
-from service_web.api.rows import BountyRow, ClaimRow, ReplacementRow, SubmissionRow, VerdictRow
+from service_web.api.rows import BountyRow, ClaimRow, LostRow, ReplacementRow, SubmissionRow, VerdictRow
 from service_web.challenge import Title
 from service_web.texts import gettext
 from service_web.views.money import KINDS
@@ -85,6 +85,19 @@ class Chronicle:
         )
         title = gettext("Verdict replaced: %(bounty)s", bounty=self._name(row.bounty_id))
         return self._entry(row.bounty_id, f"replaced:{row.guardian_address}:{row.tx_hash}", title, text, row.time)
+
+    def lost(self, row: LostRow) -> Entry:
+        """The storage has no longer the sealed bytes of a Submission; the entry goes once they are put back."""
+        text = gettext(
+            "The service no longer has the sealed bytes of the Submission %(commitment)s by %(solver)s, so no Guardian "
+            "can open it. Its Solver can put them back from a kept copy: service-cli solver:submit %(bounty)s "
+            "--put-back DIRECTORY.",
+            commitment=row.submission_commitment,
+            solver=row.solver_address,
+            bounty=row.bounty_id,
+        )
+        title = gettext("Sealed work lost: %(bounty)s", bounty=self._name(row.bounty_id))
+        return self._entry(row.bounty_id, f"lost:{row.submission_commitment}", title, text, row.lost_since)
 
     def claimed(self, row: ClaimRow) -> Entry:
         """An amount was paid."""
