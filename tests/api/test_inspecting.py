@@ -126,9 +126,58 @@ def test_sealed_object__whose_bytes_alone_changed__is_found_by_hashing_them_agai
     assert damaged.bounty_id in walk(deps, Walk.BYTES)
     lose(damaged)
     put(service, info.locator, damaged.file.read_bytes())  # from a backup
-    assert damaged.bounty_id in walk(deps, Walk.OBJECTS)
+    assert damaged.bounty_id not in walk(deps, Walk.OBJECTS)  # what was lost is hashed as soon as it is there
     assert damaged.bounty_id not in walk(deps, Walk.BYTES)
-    assert damaged.bounty_id not in walk(deps, Walk.OBJECTS)
+
+
+def test_object__from_a_backup_before_anybody_missed_it__is_no_lost_work_and_reported_until_hashed(
+    service: Service, tmp_path: Path
+) -> None:
+    deps, moved = service.dependencies, recorded(service, tmp_path)
+    info = info_of(moved)
+    lose(moved)
+    put(service, info.locator, moved.file.read_bytes())
+    assert moved.bounty_id in walk(deps, Walk.OBJECTS)
+    assert (notices(moved), lost_since(moved)) == ([], None)
+    assert moved.bounty_id not in walk(deps, Walk.BYTES)
+    assert moved.bounty_id not in walk(deps, Walk.OBJECTS)
+
+
+def notices(sealed: Sealed) -> list[str]:
+    """What webhooks are sent about this work."""
+    c = t.work_notices.c
+    named = (c.solver == sealed.solver.address) & (c.submission_commitment == sealed.envelope.commitment())
+    with sealed.service.dependencies.engine.connect() as connection:
+        return list(connection.execute(select(c.kind).where(named).order_by(c.number)).scalars())
+
+
+def lost_since(sealed: Sealed) -> int | None:
+    """What everybody reads of it."""
+    query = f'{{ submissions(where: {{bounty_id: "{sealed.bounty_id}"}}) {{ lost_since }} }}'
+    answer = sealed.service.client.post("/subgraph", json={"query": query}).get_json()
+    found: int | None = answer["data"]["submissions"][0]["lost_since"]
+    return found
+
+
+def test_lost_work__is_announced_once_and_once_more_when_it_was_put_back(service: Service, tmp_path: Path) -> None:
+    deps, sealed = service.dependencies, recorded(service, tmp_path)
+    assert (notices(sealed), lost_since(sealed)) == ([], None)
+    lose(sealed)
+    for _ in range(2):
+        walk(deps, Walk.OBJECTS)
+        walk(deps, Walk.BYTES)
+        assert notices(sealed) == ["lost"]
+        assert lost_since(sealed) is not None
+    info = sealed.envelope.ciphertext
+    put(service, info.storage_locator, b"\1" * info.byte_length)
+    inspect_kept(deps)
+    assert stored(sealed) is None, "other bytes would keep the right ones away"
+    assert notices(sealed) == ["lost"]
+    assert sealed.upload() == 200
+    inspect_kept(deps)  # in the next run, not in the next walk
+    assert (notices(sealed), lost_since(sealed)) == (["lost", "restored"], None)
+    walk(deps, Walk.OBJECTS)
+    assert notices(sealed) == ["lost", "restored"]
 
 
 def test_bytes__of_a_day__are_bounded_and_the_walk_goes_on_where_it_was(service: Service, tmp_path: Path) -> None:

@@ -313,6 +313,39 @@ def test_verdict__of_the_subgraph__has_its_report_commitment(service: Service) -
     assert bounty["verdicts"] == [{"report_commitment": "0x" + report.hex()}]
 
 
+def test_verdict_replacements__of_a_guardian_that_changed_its_mind__name_both_verdicts(service: Service) -> None:
+    world = service.world
+    bounty_id = world.create()
+    solver = world.solver(1)
+    commitment = world.submit(bounty_id, solver)
+    world.advance_to(world.reveal_at(bounty_id))
+    zero = "0x" + "00" * 20
+    award = (bounty_id, 1, solver.address, bytes.fromhex(commitment[2:]))
+    world.contract.transact(world.guardian(1), "recordVerdict", *award, b"\x01" * 32)
+    world.contract.transact(world.guardian(2), "recordVerdict", bounty_id, 2, zero, bytes(32), b"\x02" * 32)
+    world.contract.transact(world.guardian(1), "recordVerdict", bounty_id, 2, zero, bytes(32), b"\x03" * 32)
+    world.finalize()
+    query = """query ($id: String!) { verdict_replacements(where: {bounty_id: $id}) {
+        guardian_address kind solver_address report_commitment
+        replaced_kind replaced_solver_address replaced_report_commitment time replaced_time } }"""
+    (found,) = data(ask(service, query, id=str(bounty_id)))["verdict_replacements"]
+    assert int(str(found.pop("time"))) >= int(str(found.pop("replaced_time")))
+    assert found == {
+        "guardian_address": world.guardian(1).address,
+        "kind": "no_valid_submission",
+        "solver_address": None,
+        "report_commitment": "0x" + "03" * 32,
+        "replaced_kind": "awarded",
+        "replaced_solver_address": solver.address,
+        "replaced_report_commitment": "0x" + "01" * 32,
+    }
+    changes = service.get("/api/changes?after=0&limit=500").get_json()["items"]
+    of_this = [each["event"] for each in changes if each["event"] and each["event"]["bounty_id"] == str(bounty_id)]
+    replaced = [each["replaces"] for each in of_this if "replaces" in each]
+    assert [(each["kind"], each["solver_address"]) for each in replaced] == [("awarded", solver.address)]
+    assert replaced[0]["report_commitment"] == "0x" + "01" * 32
+
+
 QUERY = {"query": "{ bounties { id } }"}
 WRONG = {"query": "{ nothing }"}
 GRAPHQL = "application/graphql-response+json"

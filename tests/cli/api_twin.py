@@ -102,6 +102,8 @@ class ApiTwin:
         self.verdicts: dict[str, bytes] = {}
         self.wraps: dict[str, str] = {}
         self.subgraph: Json = {}
+        self.lost: list[Json] = []
+        """Submissions whose sealed bytes the storage has no longer."""
         self.listed: Json = {"items": [], "next_cursor": None}
         self.lies: dict[str, Lie] = {}
         self.scripts: dict[str, Callable[[Request], Reply | None]] = {}
@@ -416,6 +418,8 @@ class ApiTwin:
 
     def _subgraph(self, request: Request) -> Json:
         asked = read(dict[str, object], request.json())
+        if "query Lost(" in str(asked["query"]):
+            return {"data": {"submissions": self.lost}}
         if "query Funded(" not in str(asked["query"]):
             return {"data": self.subgraph}
         wanted = read(dict[str, object], asked["variables"])

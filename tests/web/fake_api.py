@@ -177,6 +177,7 @@ class Bounty:
     created_at: int = NOW - 7_200
     block: int = 4_000
     submitted: list[Address] = field(default_factory=list)
+    lost: set[Address] = field(default_factory=set)
     verdicts: list[Verdict] = field(default_factory=list)
     outcome: Outcome | None = None
     reason: SettlementReason | None = None
@@ -423,6 +424,7 @@ class Ledger:
             "submissions": [row for each in self.bounties.values() for row in self._submission_rows(each)],
             "verdicts": [row for each in self.bounties.values() for row in self._verdict_rows(each)],
             "claims": [row for each in self.bounties.values() for row in self._claim_rows(each)],
+            "verdict_replacements": [row for each in self.bounties.values() for row in self._replacement_rows(each)],
             "roster_members": members,
             "guardian_rosters": versions,
         }
@@ -462,7 +464,7 @@ class Ledger:
         return [
             {
                 "bounty_id": str(bounty.id), "solver_address": each, "submission_commitment": bounty.work(each),
-                **_origin(bounty.created_at + 60),
+                "lost_since": NOW - 30 if each in bounty.lost else 0, **_origin(bounty.created_at + 60),
             }
             for each in bounty.submitted
         ]  # fmt: skip
@@ -475,8 +477,27 @@ class Ledger:
                 "submission_commitment": bounty.work(each.solver) if each.solver else None,
                 "report_commitment": report_commitment(each.written or b""), **_origin(each.at),
             }
-            for each in bounty.verdicts
+            for each in {each.guardian: each for each in bounty.verdicts}.values()
         ]  # fmt: skip
+
+    def _replacement_rows(self, bounty: Bounty) -> list[Json]:
+        latest: dict[Address, Verdict] = {}
+        rows = []
+        for each in bounty.verdicts:
+            if (former := latest.get(each.guardian)) is not None:
+                rows.append(
+                    {
+                        "bounty_id": str(bounty.id),
+                        "guardian_address": each.guardian,
+                        "kind": each.kind.value,
+                        "solver_address": each.solver,
+                        "replaced_kind": former.kind.value,
+                        "replaced_solver_address": former.solver,
+                        **_origin(each.at),
+                    }
+                )
+            latest[each.guardian] = each
+        return rows[::-1]
 
     def _claim_rows(self, bounty: Bounty) -> list[Json]:
         return [
@@ -498,7 +519,9 @@ def _listing(rows: list[Json]) -> Callable[..., list[Json]]:
     def resolve(_info: object, where: Json | None = None, first: int = 100, **order: object) -> list[Json]:
         found = rows
         for name, value in (where or {}).items():
-            if name.endswith("_in"):
+            if name.endswith("_gt"):
+                found = [row for row in found if row[name.removesuffix("_gt")] > value]
+            elif name.endswith("_in"):
                 found = [row for row in found if row[name.removesuffix("_in")] in value]
             else:
                 found = [row for row in found if row[name] == value]

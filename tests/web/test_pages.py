@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountKind
-from bounty_protocol.types import TokenAmount, UnixSeconds
+from bounty_protocol.types import BountyId, TokenAmount, UnixSeconds
 
 from tests.web.conftest import Pages, text_of
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, account, page_of
@@ -189,6 +189,48 @@ def test_verdict__whose_document_names_another_bounty__is_marked(pages: Pages) -
     assert "They do not name this bounty" not in pages.text("/bounties/2")
     bounty.verdicts = list(other.verdicts)
     assert "They do not name this bounty and this Verdict in the required form." in pages.text("/bounties/1")
+
+
+def test_verdict__that_was_replaced__is_shown_with_what_it_was_and_when(pages: Pages) -> None:
+    bounty = pages.ledger.add()
+    judging(bounty)
+    bounty.judge(0, VerdictKind.AWARDED, SOLVERS[0], "Good.\n", at=NOW - 90)
+    assert "Replaced" not in pages.text("/bounties/1")
+    bounty.judge(0, VerdictKind.NO_VALID_SUBMISSION, None, "Nothing.\n", at=NOW - 60)
+    shown = Pages(pages.ledger).text("/bounties/1")
+    before, _, now = shown.partition("before, awards the Submission of")[2].partition("; now,")
+    assert SOLVERS[0][:6] in before
+    assert now.strip().startswith("no valid Submission")
+    assert "record yours again" in shown
+    entries = json.loads(Pages(pages.ledger).get("/bounties/1/feed.json").data)["items"]
+    (entry,) = [each for each in entries if ":replaced:" in each["id"]]
+    assert f"an award to {SOLVERS[0]}; now, no valid Submission" in entry["content_text"]
+
+
+def test_verdicts__of_an_api_of_the_release_before__are_shown_without_what_they_replaced(pages: Pages) -> None:
+    bounty = pages.ledger.add()
+    judging(bounty)
+    bounty.judge(0, VerdictKind.AWARDED, SOLVERS[0], "Good.\n", at=NOW - 90)
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        return (400, b"{}") if b"verdict_replacements" in body else (status, body)
+
+    pages.api.alter = alter
+    assert "awards the Submission of" in pages.text("/bounties/1")
+
+
+def test_lost_work__is_marked_with_the_next_step_until_it_is_put_back(pages: Pages) -> None:
+    pages.ledger.add(submitted=[SOLVERS[0], SOLVERS[1]], lost={SOLVERS[1]})
+    shown = pages.text("/bounties/1")
+    assert shown.count("Sealed bytes lost") == 1
+    assert "solver:submit 1 --put-back" in shown
+    assert "put it back from the copy that you kept" in pages.text(f"/people/{SOLVERS[1]}")
+    assert "put it back" not in pages.text(f"/people/{SOLVERS[0]}")
+    for path, count in (("/bounties/1", 1), (f"/people/{SOLVERS[1]}", 1), (f"/people/{SOLVERS[0]}", 0)):
+        items = json.loads(pages.get(f"{path}/feed.json").data)["items"]
+        assert sum(":lost:" in each["id"] for each in items) == count
+    pages.ledger.bounties[BountyId(1)].lost.clear()
+    assert "Sealed bytes lost" not in Pages(pages.ledger).text("/bounties/1")
 
 
 def test_roster__that_is_not_the_pinned_one__is_not_shown(pages: Pages) -> None:

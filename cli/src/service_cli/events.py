@@ -91,7 +91,7 @@ class ApprovalRequired(Event):
 
 
 Role = Literal["poster", "solver", "guardian", "claimant"]
-TaskKind = Literal["judge", "deliver", "claim", "claim_fee", "open"]
+TaskKind = Literal["judge", "deliver", "claim", "claim_fee", "open", "put_back"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,13 @@ class AccountStatus(Event):
 
 
 _TASKS: Final = (Column("BOUNTY"), Column("WHAT"), Column("LEFT"), Column("UNTIL (UTC)", optional=1))
-_WHAT: Final = {"judge": "judge", "claim": "claim", "claim_fee": "claim your share", "open": "open the work"}
+_WHAT: Final = {
+    "judge": "judge",
+    "claim": "claim",
+    "claim_fee": "claim your share",
+    "open": "open the work",
+    "put_back": "put back lost work",
+}
 
 
 @dataclass(frozen=True, slots=True)

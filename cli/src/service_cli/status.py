@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 MOST_BOUNTIES: Final = 200
 """Looked at for each account in each role, the newest first."""
+LOST: Final = """
+query Lost($solver: String!) {
+  submissions(where: {solver_address: $solver, lost_since_gt: 0}, first: 100) { bounty_id submission_commitment }
+}
+"""
 KEYS: Final[Mapping[Role, str]] = {
     "poster": "SERVICE_POSTER_PRIVATE_KEY",
     "solver": "SERVICE_SOLVER_PRIVATE_KEY",
@@ -37,6 +42,22 @@ KEYS: Final[Mapping[Role, str]] = {
 }
 """The variable that has each role's key."""
 _FILTERS: Final = ("poster_address", "solver_address", "guardian_address")
+
+
+@dataclass(frozen=True, slots=True)
+class _LostSubmission:
+    bounty_id: str
+    submission_commitment: str
+
+
+@dataclass(frozen=True, slots=True)
+class _LostSubmissions:
+    submissions: tuple[_LostSubmission, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _LostAnswer:
+    data: _LostSubmissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +107,7 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> AccountsA
         held.append(_show_account(chain, account, roles, shown))
         found = _tasks(chain, bounties, deliveries, account, now)
         tasks += found if roles else map(_for_wallet, found)
+        tasks += _to_put_back(settings, chain, account)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     waiting = tuple(task.show(now) for task in tasks)
     running = [each for account in accounts for each in bounties.running(account, deliveries, now)]
@@ -247,6 +269,33 @@ def _of_bounty(
         yield Task(account, bounty_id, "open", "was won: the work can be opened", None, opening)
 
 
+def _to_put_back(settings: Settings, chain: "ChainClient", account: Address) -> Iterator[Task]:
+    """Work of this Solver that the service reports as lost, as far as it is the one that the contract has."""
+    from bounty_protocol.errors import ServiceError
+    from bounty_protocol.types import parse_bounty_id
+    from bounty_protocol.wire.reading import read
+
+    from service_cli.api import subgraph_of
+    from service_cli.chain.session import chain_errors
+
+    try:
+        subgraph, path = subgraph_of(settings)
+        answer = subgraph.post_json(path, {"query": LOST, "variables": {"solver": account}}, patient=False).json()
+        rows = read(_LostAnswer, answer).data.submissions
+        found = [(parse_bounty_id(row.bounty_id), row.submission_commitment) for row in rows]
+    except (ServiceError, ValueError) as error:
+        reason = error.message if isinstance(error, ServiceError) else "the answer has another form"
+        warn(f"whether sealed work of {account} was lost is not known: {reason}")
+        return
+    for bounty_id, commitment in found:
+        with chain_errors():
+            recorded = chain.hub.submission(bounty_id, account)
+        if recorded == commitment:
+            putting = f"service-cli solver:submit {bounty_id} --put-back DIRECTORY"
+            what = "lost your sealed work: put it back from where you kept it"
+            yield Task(account, bounty_id, "put_back", what, None, putting)
+
+
 def _for_wallet(task: Task) -> Task:
     """For an account whose key is not here: the claim that a wallet sends."""
     if task.task not in {"claim", "claim_fee"}:
@@ -286,7 +335,7 @@ def status(addresses: tuple[Address, ...], network: str | None, api_base_url: st
     \b
     Reads:    the keys that are configured, to know their accounts; nothing is signed
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
-              SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
+              SERVICE_API_BASE_URL, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
     Refuses:  an API or a Hub of another deployment
     Examples: service-cli status
               service-cli status --address $ACCOUNT

@@ -9,10 +9,11 @@ from threading import Event
 from typing import Any
 
 import pytest
-from bounty_protocol.types import TokenAmount, UnixSeconds
+from bounty_protocol.types import Address, TokenAmount, UnixSeconds
 from bounty_protocol.wire.bounties import BountyFilter
 from bounty_protocol.wire.values import ChangeNumber
 from service_api.changes import read_changes
+from service_api.usecases.defects import Looked, Walk, note
 from service_api.webhooks.deliveries import BACKOFF, CHALLENGES, admit_new
 from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, Lanes
 from service_api.webhooks.messages import MAX_FACTS
@@ -718,3 +719,61 @@ def halted(engine: Any) -> Iterator[None]:
     write("by a test")
     yield
     write(None)
+
+
+def test_verdict__that_replaces_one__is_marked_for_every_guardian_of_the_roster(
+    service: Service, worker: Worker, receiver: Receiving, subscriber: Subscriber
+) -> None:
+    world = service.world
+    thief, other = world.guardian(1), world.guardian(2)
+    confirmed(subscriber, worker, receiver, account_address=other.address)
+    bounty_id = world.create()
+    solver = world.solver(1)
+    commitment = bytes.fromhex(world.submit(bounty_id, solver)[2:])
+    world.advance_to(world.reveal_at(bounty_id))
+    world.contract.transact(thief, "recordVerdict", bounty_id, 1, solver.address, commitment, b"\x01" * 32)
+    world.contract.transact(thief, "recordVerdict", bounty_id, 2, "0x" + "00" * 20, bytes(32), b"\x02" * 32)
+    world.finalize()
+    worker.run()
+    heard = [fact["event"] for fact in receiver.facts() if fact["event"] and fact["event"]["name"] == "VerdictRecorded"]
+    first, second = heard
+    assert "replaces" not in first
+    assert (second["fields"]["guardian"], second["replaces"]["kind"]) == (thief.address, "awarded")
+    assert second["replaces"]["solver_address"] == solver.address
+    assert second["replaces"]["tx_hash"] == first["tx_hash"]
+
+
+def test_lost_work__is_sent_once_to_whom_its_bounty_concerns_and_so_is_its_return(
+    service: Service, worker: Worker, receiver: Receiving, subscriber: Subscriber
+) -> None:
+    world = service.world
+    solver, bounty_id, elsewhere = world.solver(1), world.create(), world.create()
+    commitment = world.submit(bounty_id, solver)
+    world.finalize()
+    engine = service.dependencies.engine
+    finding = Looked("", commitment, bounty_id, "the storage has no ciphertext", Address(solver.address), is_lost=True)
+    note(engine, Walk.OBJECTS, [replace(finding, subject="0x" + "11" * 32)])  # before anybody listened
+    made = confirmed(subscriber, worker, receiver, account_address=solver.address)
+    confirmed(subscriber, worker, receiver, bounty_id=str(elsewhere))
+    note(engine, Walk.OBJECTS, [finding])
+    receiver.answer = lambda _: (500, b"")
+    worker.run()
+    receiver.answer = echo
+    worker.later(BACKOFF[0])
+    note(engine, Walk.OBJECTS, [finding])
+    worker.run()
+    failed, lost = receiver.of_type("submission.lost")
+    assert failed.headers["webhook-id"] == lost.headers["webhook-id"]
+    assert lost.message["data"] == {
+        "webhook_id": made["webhook"]["webhook_id"],
+        "chain_id": world.chain_id,
+        "hub_address": world.hub_address,
+        "bounty_id": str(bounty_id),
+        "solver_address": solver.address,
+        "submission_commitment": commitment,
+    }
+    note(engine, Walk.OBJECTS, [replace(finding, what=None)])
+    worker.run()
+    (restored,) = receiver.of_type("submission.restored")
+    assert restored.message["data"] == lost.message["data"]
+    assert len(receiver.of_type("submission.lost")) == 2

@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, BlockNumber, ChainId, UnixSeconds
+from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, BlockNumber, BountyId, ChainId, UnixSeconds
 from bounty_protocol.wire.changes import Change
 from bounty_protocol.wire.values import ChangeKind, ChangeNumber, WebhookId
 from bounty_protocol.wire.webhooks import FIELDS
 from service_api.webhooks.deliveries import BACKOFF
-from service_api.webhooks.messages import challenge_message, facts_message, message_of_test, missed_message, signed
+from service_api.webhooks.messages import (
+    challenge_message,
+    facts_message,
+    message_of_test,
+    missed_message,
+    signed,
+    work_message,
+)
+from service_api.webhooks.notices import SealedWorkNotice
 from service_api.webhooks.sending import AttemptEnd
+from service_common.db.app import WorkNotice
 from service_common.db.hub_reads import Head
 
 from tests.api.conftest import Service, running_service
@@ -65,11 +74,13 @@ def test_receiver__of_the_page__takes_the_challenge_and_facts_of_the_worker(
 def test_document__of_webhooks__has_each_message_that_is_made() -> None:
     webhook_id, number, now = WebhookId(f"wh_{'0' * 32}"), BlockNumber(7), UnixSeconds(1_800_000_000)
     head = Head(ChainId(1), ZERO_ADDRESS, number, ZERO_BYTES32, now, number, now, None, number, 0, 0, None)
+    notices = [SealedWorkNotice(1, kind, BountyId(7), ZERO_ADDRESS, ZERO_BYTES32, now) for kind in WorkNotice]
     made = (
         facts_message(webhook_id, head, [Change(ChangeNumber(1), ChangeKind.RETRACTION, None, number)]),
         missed_message(webhook_id, head, number, ChangeNumber(1)),
         challenge_message(webhook_id, now),
         message_of_test(webhook_id, now),
+        *(work_message(webhook_id, head, notice) for notice in notices),
     )
     sent = [signed(each, [b"0" * 24], now) for each in made]
     got = [Got("/", each.fields, each.body) for each in sent]

@@ -32,6 +32,7 @@ def due(number: int, account: int = 0, host: str = "receiver.example", **more: A
         failing_since=None,
         last_success_at=None,
         slow_until=None,
+        after_notice=0,
         test_requested_at=None,
         tested_at=None,
     )

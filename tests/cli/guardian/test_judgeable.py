@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.api_twin import ApiTwin
+from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.servers import Lost, Reply, Request, as_json
 from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Terminal
@@ -50,7 +50,8 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
         meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
         awards = [{**each, "winner_submission_commitment": won.commitment} for each in (award, foreign)]
         bounties = awards if "Owed" in query else [found]
-        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, "s0": [recorded]}})
+        found_rows = {"s0": [recorded], "r0": []}
+        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, **found_rows}})
 
     api.scripts["subgraph"] = index
     words = ("guardian:judgeable", "--guardian-address", address)
@@ -81,6 +82,37 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
     assert stolen.last["replaced"] is True
     assert "your Verdict was replaced" in stolen.words
     assert "somebody else has your account's key" in " ".join(guardian.run(*words, "--text").stdout.split())
+
+
+def test_judgeable__after_another_guardian_replaced_a_verdict__shows_it_on_every_machine(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    other, solver = "0x" + "77" * 20, judged.solver
+    replaced = {
+        "guardian_address": other, "kind": "no_valid_submission", "solver_address": None,
+        "replaced_kind": "awarded", "replaced_solver_address": solver, "tx_hash": "0x" + "99" * 32, "time": 1_050,
+    }  # fmt: skip
+    bounty = {"bounty_id": judged.bounty, "reveal_at": 1_000, "judging_deadline": 2_000, "verdicts": []}
+    knows = True
+
+    def index(request: Request) -> Reply:
+        query = str(request.json()["query"])
+        if "Replacements" in query:
+            answer = as_json({"data": {"r0": [replaced]}})
+            return answer if knows else refusal(400, "invalid_request", "Cannot query field.")
+        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
+        bounties = [] if "Owed" in query else [bounty]
+        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, "s0": []}})
+
+    api.scripts["subgraph"] = index
+    words = ("guardian:judgeable", "--guardian-address", ADDRESS)
+    shown = guardian.run(*words)
+    assert shown.last["replacements"] == [replaced]
+    text = " ".join(guardian.run(*words, "--text").stdout.split())
+    assert f"an award to {solver[:6]}" in text
+    assert "then no valid Submission" in text
+    knows = False
+    assert "replacements" not in guardian.run(*words).last
 
 
 ADDRESS = "0x" + "ab" * 20

@@ -32,6 +32,11 @@ REPLACED: Final = (
     "roster changed"
 )
 """For a Guardian whose Verdict was replaced (docs/judging.md, "When a Guardian's key is stolen")."""
+REPLACED_BY_OTHERS: Final = (
+    "a Guardian may change its mind, and a thief of its key can record a Verdict, too: ask that Guardian on another "
+    "way than by its account"
+)
+"""For the Guardians of a roster of which one replaced its Verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +50,25 @@ class IndexedVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class VerdictReplacement:
+    """A Verdict in the place of an earlier one of the same Guardian, as the index has it."""
+
+    guardian_address: Address
+    kind: VerdictKind
+    solver_address: Address | None
+    replaced_kind: VerdictKind
+    replaced_solver_address: Address | None
+    tx_hash: Bytes32
+    time: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeableBounty(Event):
     """An open bounty past its reveal point, also past its judging deadline until somebody settles it. `unopened` are
     those of its Submissions that were not opened on this machine. `replaced` is there, and true, where this machine
-    recorded a Verdict before `own_verdict`, which it did not record: whoever did has the Guardian's key."""
+    recorded a Verdict before `own_verdict`, which it did not record: whoever did has the Guardian's key.
+    `replacements` are Verdicts of this roster's Guardians that were recorded in the place of earlier ones, the newest
+    first and the newest ten; absent where there are none, or where the index is of an earlier release."""
 
     EVENT: ClassVar[str] = "guardian_judgeable.bounty"
     bounty_id: BountyId
@@ -58,6 +78,7 @@ class JudgeableBounty(Event):
     unopened: tuple[Bytes32, ...]
     own_verdict: IndexedVerdict | None
     replaced: Annotated[bool | None, OMITTED] = None
+    replacements: Annotated[tuple[VerdictReplacement, ...] | None, OMITTED] = None
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         bounty_id, deadline = self.bounty_id, self.judging_deadline
@@ -70,6 +91,10 @@ class JudgeableBounty(Event):
         yield Field("Your Verdict", "none yet" if own is None else _verdict(own.kind, own.solver_address))
         if self.replaced:
             yield Field("Careful", REPLACED)
+        for each in self.replacements or ():
+            yield Field("Replaced", f"{replacement(each)} {at(each.time, screen)}")
+        if self.replacements:
+            yield Field("Next", REPLACED_BY_OTHERS)
         yield Field("Submissions", f"{len(self.submissions)}, {len(set(self.unopened))} not opened on this machine")
         if self.unopened:
             yield following(f"guardian:open {bounty_id}")
@@ -81,6 +106,14 @@ def _judging(bounty_id: BountyId) -> Iterator[Shown]:
     """The two commands of which one comes next, once the work is read."""
     yield following(f"guardian:verdict {bounty_id} awarded --submission N")
     yield Field("Or", f"service-cli guardian:verdict {bounty_id} no_valid_submission", whole=True)
+
+
+def replacement(found: VerdictReplacement) -> str:
+    """Which Guardian's Verdict became what."""
+    now = _verdict(found.kind, found.solver_address)
+    return (
+        f"{short(found.guardian_address)}: {_verdict(found.replaced_kind, found.replaced_solver_address)}, then {now},"
+    )
 
 
 def _verdict(kind: object, solver: Address | None) -> str:

@@ -10,8 +10,17 @@ from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.bounty.listing import require_deployment
 from service_cli.chain.journal import was_opened
 from service_cli.config.settings import Settings
-from service_cli.errors import MALFORMED, CommandFailed
-from service_cli.guardian.events import REPLACED, IndexedVerdict, JudgeableBounty, JudgeableSubmission, OwedDelivery
+from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
+from service_cli.guardian.events import (
+    REPLACED,
+    REPLACED_BY_OTHERS,
+    IndexedVerdict,
+    JudgeableBounty,
+    JudgeableSubmission,
+    OwedDelivery,
+    VerdictReplacement,
+    replacement,
+)
 from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import About, moment
 
@@ -20,6 +29,8 @@ PAGE = 100
 MOST_AWARDS = 1_000
 LISTS, LIST_ROWS, LARGEST_LIST = 20, 4_800, 1_000
 """Lists of Submissions in one query, their rows together, and those of one: the endpoint answers no more (MAX_ROWS)."""
+REPLACEMENTS = 10
+"""Of one bounty: a thief can replace a Verdict as often as gas is paid for."""
 ROSTERS = """
 query Rosters($guardian: String!) {
   roster_members(where: {guardian_address: $guardian}, orderBy: version, orderDirection: desc, first: 500) { version }
@@ -64,6 +75,18 @@ def submissions_query(count: int) -> str:
     return f"query Submissions($first: Int!{names}) {{\n{lists}}}\n"
 
 
+def replacements_query(count: int) -> str:
+    """The newest replaced Verdicts of several bounties, ``$b0`` and so on."""
+    lists = "".join(
+        f"  r{n}: verdict_replacements(where: {{bounty_id: $b{n}}}, orderBy: block_number, orderDirection: desc,"
+        f" first: {REPLACEMENTS}) {{ guardian_address kind solver_address replaced_kind replaced_solver_address"
+        " tx_hash time }\n"
+        for n in range(count)
+    )
+    names = ", ".join(f"$b{n}: String!" for n in range(count))
+    return f"query Replacements({names}) {{\n{lists}}}\n"
+
+
 @dataclass(frozen=True, slots=True)
 class WonBounty:
     """An award, as the index has it."""
@@ -97,8 +120,9 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
         return Judgeable((), ())
     bounties = _bounties(subgraph, path, guardian, versions, time)
     submissions = _submissions(subgraph, path, list(bounties))
+    replaced = _replacements(subgraph, path, list(bounties))
     judged = tuple(
-        _print_bounty(settings, hub, guardian, bounty, submissions[bounty_id], time)
+        _print_bounty(settings, hub, guardian, bounty, submissions[bounty_id], replaced.get(bounty_id, ()), time)
         for bounty_id, bounty in bounties.items()
     )
     owed = _print_owed(api, subgraph, path, versions)
@@ -140,6 +164,24 @@ def _submissions(subgraph: ApiClient, path: str, bounty_ids: list[BountyId]) -> 
     return found
 
 
+def _replacements(
+    subgraph: ApiClient, path: str, bounty_ids: list[BountyId]
+) -> dict[BountyId, tuple[VerdictReplacement, ...]]:
+    """Each bounty's replaced Verdicts, the newest first; none of an index of an earlier release."""
+    found: dict[BountyId, tuple[VerdictReplacement, ...]] = {}
+    for start in range(0, len(bounty_ids), LISTS):
+        some = bounty_ids[start : start + LISTS]
+        asked: dict[str, object] = {f"b{n}": str(bounty_id) for n, bounty_id in enumerate(some)}
+        try:
+            data = _ask(subgraph, path, replacements_query(len(some)), asked)
+        except CommandRefused:
+            warn("the index is of an earlier release, so replaced Verdicts are not shown; bounty:watch shows each")
+            return found
+        for n, bounty_id in enumerate(some):
+            found[bounty_id] = tuple(_read(VerdictReplacement, each) for each in _list(data, f"r{n}"))
+    return found
+
+
 def _next_reveal(subgraph: ApiClient, path: str, versions: list[object], time: object) -> str:
     """When the next of its sealed bounties can be opened, as text; nothing where there is none."""
     now = time if isinstance(time, int) else 0
@@ -154,6 +196,7 @@ def _print_bounty(
     guardian: Address,
     bounty: dict[str, object],
     submissions: list[dict[str, object]],
+    replacements: tuple[VerdictReplacement, ...],
     time: object,
 ) -> JudgeableBounty:
     verdicts = [_read(IndexedVerdict, each) for each in _list(bounty, "verdicts")]
@@ -168,13 +211,18 @@ def _print_bounty(
     now = time if isinstance(time, int) else None
     reveal_at = UnixSeconds(_whole(bounty, "reveal_at"))
     replaced = (own is not None and _is_of_others(settings, hub, guardian, bounty_id, own)) or None
-    shown = emit(JudgeableBounty(bounty_id, reveal_at, deadline, work, unopened, own, replaced), lambda: About(now=now))
+    event = JudgeableBounty(bounty_id, reveal_at, deadline, work, unopened, own, replaced, replacements or None)
+    shown = emit(event, lambda: About(now=now))
     until = "an unknown time" if now is None else moment(deadline, now)
     verdict = "none yet" if own is None else own.kind
     opened = f"{len(unopened)} of {len(work)} Submissions not opened on this machine"
     remark(f"bounty {bounty_id}: judge until {until}; {opened}; your Verdict: {verdict}")
     if replaced:
         remark(f"bounty {bounty_id}: your Verdict was replaced: {REPLACED}", urgent=True)
+    for each in replacements:
+        remark(f"bounty {bounty_id}: a Verdict was replaced: {replacement(each)} {moment(each.time, now or 0)}")
+    if replacements:
+        remark(f"bounty {bounty_id}: {REPLACED_BY_OTHERS}")
     return shown
 
 

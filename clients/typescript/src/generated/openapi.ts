@@ -600,6 +600,40 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "submission.lost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The message that the storage has no longer the sealed bytes of a Submission. Its Solver can put them back. */
+        post: operations["receive_submission_lost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "submission.restored": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The message that sealed bytes which were lost are there again, and were hashed. */
+        post: operations["receive_submission_restored"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook.challenge": {
         parameters: {
             query?: never;
@@ -793,6 +827,8 @@ export interface components {
             log_index: number;
             /** @description The event's name in the contract's ABI. */
             name: string;
+            /** @description Only of a VerdictRecorded: the Guardian's Verdict before it, which no longer counts. */
+            replaces?: components["schemas"]["ReplacedVerdict"];
             time: components["schemas"]["UnixSeconds"];
             tx_hash: components["schemas"]["Bytes32"];
         };
@@ -1067,6 +1103,13 @@ export interface components {
             delivery_public_key: components["schemas"]["Bytes32"];
             effective_from: components["schemas"]["UnixSeconds"];
         };
+        /** @description The message that the storage has no longer the sealed bytes of a Submission. Its Solver can put them back. */
+        LostWorkMessage: {
+            data: components["schemas"]["SealedWorkData"];
+            timestamp: components["schemas"]["Timestamp"];
+            /** @enum {string} */
+            type: "submission.lost";
+        };
         /** @description From where facts come again, because the index lost count of what it had sent. */
         MissedData: {
             /** @description Counts the changes of the index; numbers are skipped. */
@@ -1158,6 +1201,22 @@ export interface components {
             removed: boolean;
             webhook_id: components["schemas"]["WebhookId"];
         };
+        /** @description A Verdict that the same Guardian replaced; without an award nobody is named. */
+        ReplacedVerdict: {
+            kind: components["schemas"]["Outcome"];
+            report_commitment: components["schemas"]["Bytes32"];
+            solver_address: components["schemas"]["Address"] | null;
+            submission_commitment: components["schemas"]["Bytes32"] | null;
+            time: components["schemas"]["UnixSeconds"];
+            tx_hash: components["schemas"]["Bytes32"];
+        };
+        /** @description The message that sealed bytes which were lost are there again, and were hashed. */
+        RestoredWorkMessage: {
+            data: components["schemas"]["SealedWorkData"];
+            timestamp: components["schemas"]["Timestamp"];
+            /** @enum {string} */
+            type: "submission.restored";
+        };
         /** @description The Poster's fresh key. */
         RetrieveRequest: {
             poster_ephemeral_public_key: components["schemas"]["Bytes32"];
@@ -1209,6 +1268,15 @@ export interface components {
             rubric_version: string;
             /** @description Markdown. */
             text: string;
+        };
+        /** @description A recorded Submission, by its Solver and commitment. */
+        SealedWorkData: {
+            bounty_id: components["schemas"]["BountyId"];
+            chain_id: number;
+            hub_address: components["schemas"]["Address"];
+            solver_address: components["schemas"]["Address"];
+            submission_commitment: components["schemas"]["Bytes32"];
+            webhook_id: components["schemas"]["WebhookId"];
         };
         /** @enum {string} */
         SettlementReason: "judged" | "no_submissions" | "guardians_silent" | "quorum_not_reached";
@@ -5227,6 +5295,92 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MissedMessage"];
+            };
+        };
+        responses: {
+            /** @description The webhook is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Taken. The body is not read. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not taken: the message comes again, with the same webhook-id. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receive_submission_lost: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same when it comes again. */
+                "webhook-id": string;
+                /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
+                "webhook-timestamp": string;
+                /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LostWorkMessage"];
+            };
+        };
+        responses: {
+            /** @description The webhook is switched off. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Taken. The body is not read. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not taken: the message comes again, with the same webhook-id. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receive_submission_restored: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the message; the same when it comes again. */
+                "webhook-id": string;
+                /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
+                "webhook-timestamp": string;
+                /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RestoredWorkMessage"];
             };
         };
         responses: {

@@ -4,14 +4,18 @@ The numbers come from the one writer, so nothing appears later with a lower numb
 reorg took out is not listed any more: who has not read it has nothing to take back.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from bounty_protocol.chain.events import Log, decode_log
-from bounty_protocol.domain.hub_events import bounty_of
+from bounty_protocol.domain.hub_events import Logged, VerdictRecorded, bounty_of
+from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
-from bounty_protocol.wire.changes import Change, ChangeEvent
+from bounty_protocol.wire.changes import Change, ChangeEvent, ReplacedVerdict
 from bounty_protocol.wire.values import AnyObject, ChangeKind, ChangeNumber, Finality
 from service_common.db import hub_index as t
-from service_common.db.hub_reads import Head
+from service_common.db.hub_reads import Head, read_replaced_verdicts
 from sqlalchemy import Connection, RowMapping, func, select
 
 
@@ -28,7 +32,10 @@ def read_changes(
         is_final = c.log_index.is_not(None) & (c.block_number <= head.finalized_number)
         found = found.where(is_final | c.retracts_final)
     rows = connection.execute(found.order_by(c.number).limit(limit)).mappings()
-    return [_change(head, row) for row in rows]
+    listed = [_change(head, row) for row in rows]
+    places = [place for each in listed if (place := _verdict_place(each)) is not None]
+    replaced = read_replaced_verdicts(connection, places)
+    return [_with_replaced(each, replaced) for each in listed] if replaced else listed
 
 
 def newest_change(connection: Connection, final: BlockNumber | None = None) -> ChangeNumber:
@@ -45,6 +52,30 @@ def _change(head: Head, row: RowMapping) -> Change:
     if row["at_log"] is None:
         return Change(number, ChangeKind.RETRACTION, None, BlockNumber(row["at_block"]))
     return Change(number, ChangeKind.EVENT, _event(head, row), None)
+
+
+def _verdict_place(change: Change) -> tuple[int, int] | None:
+    event = change.event
+    is_verdict = event is not None and event.name == VerdictRecorded.__name__
+    return (event.block_number, event.log_index) if event is not None and is_verdict else None
+
+
+def _with_replaced(change: Change, replaced: Mapping[tuple[int, int], Logged[VerdictRecorded]]) -> Change:
+    place = _verdict_place(change)
+    former = None if place is None else replaced.get(place)
+    if change.event is None or former is None:
+        return change
+    verdict, origin = former.event, former.origin
+    awarded = verdict.kind is VerdictKind.AWARDED
+    shown = ReplacedVerdict(
+        kind=verdict.kind,
+        solver_address=verdict.solver if awarded else None,
+        submission_commitment=verdict.submission_commitment if awarded else None,
+        report_commitment=verdict.report_commitment,
+        tx_hash=origin.tx_hash,
+        time=origin.time,
+    )
+    return replace(change, event=replace(change.event, replaces=shown))
 
 
 def _event(head: Head, row: RowMapping) -> ChangeEvent:

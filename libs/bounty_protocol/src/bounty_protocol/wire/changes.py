@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from bounty_protocol.shapes import Note
-from bounty_protocol.types import BlockNumber, BountyId, Bytes32, UnixSeconds
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.shapes import OMITTED, Note
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 from bounty_protocol.wire.values import AnyObject, ChangeKind, ChangeNumber, Finality
 
 DEFAULT_LIMIT: Final = 100
@@ -21,6 +22,18 @@ class ChangeQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplacedVerdict:
+    """A Verdict that the same Guardian replaced; without an award nobody is named."""
+
+    kind: VerdictKind
+    solver_address: Address | None
+    submission_commitment: Bytes32 | None
+    report_commitment: Bytes32
+    tx_hash: Bytes32
+    time: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeEvent:
     """An event of the Hub, with its fields by their names in the contract, in snake_case."""
 
@@ -33,6 +46,11 @@ class ChangeEvent:
     tx_hash: Bytes32
     time: UnixSeconds
     finality: Finality
+    replaces: Annotated[
+        ReplacedVerdict | None,
+        OMITTED,
+        Note("Only of a VerdictRecorded: the Guardian's Verdict before it, which no longer counts."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from bounty_protocol.shapes import OMITTED, Note
-from bounty_protocol.types import Address, BlockNumber, BountyId, ChainId
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId
 from bounty_protocol.wire.bounties import BountyFilter
 from bounty_protocol.wire.changes import Change
 from bounty_protocol.wire.values import ChangeNumber, Finality, Timestamp, WebhookId, WebhookState
@@ -123,6 +123,36 @@ class MissedMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class SealedWorkData:
+    """A recorded Submission, by its Solver and commitment."""
+
+    webhook_id: WebhookId
+    chain_id: ChainId
+    hub_address: Address
+    bounty_id: BountyId
+    solver_address: Address
+    submission_commitment: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class LostWorkMessage:
+    """The message that the storage has no longer the sealed bytes of a Submission. Its Solver can put them back."""
+
+    type: Literal["submission.lost"]
+    timestamp: Timestamp
+    data: SealedWorkData
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredWorkMessage:
+    """The message that sealed bytes which were lost are there again, and were hashed."""
+
+    type: Literal["submission.restored"]
+    timestamp: Timestamp
+    data: SealedWorkData
+
+
+@dataclass(frozen=True, slots=True)
 class ChallengeData:
     """The value that the receiver has to answer with, as ``{"challenge": …}``."""
 
@@ -155,7 +185,7 @@ class TestMessage:
     data: TestData
 
 
-WebhookMessage = FactsMessage | MissedMessage | ChallengeMessage | TestMessage
+WebhookMessage = FactsMessage | MissedMessage | LostWorkMessage | RestoredWorkMessage | ChallengeMessage | TestMessage
 """Every message that a receiver can get."""
 
 

@@ -6,6 +6,7 @@ null.
 """
 
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import (
     BigInteger,
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Date,
     DateTime,
     ForeignKey,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -26,6 +28,13 @@ from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
 SCHEMA = "app"
 metadata = MetaData(schema=SCHEMA)
+
+
+class WorkNotice(StrEnum):
+    """What happened to sealed work in the storage."""
+
+    LOST = "lost"
+    RESTORED = "restored"
 
 
 def _created_at(name: str = "created_at") -> Column[datetime]:
@@ -145,8 +154,22 @@ defects = Table(
     Column("what", Text, nullable=False),
     _created_at("found_at"),
     _created_at("seen_at"),
+    Column("lost_by", Text),
 )
-"""Damaged data of a bounty, until an inspection finds it whole."""
+"""Damaged data of a bounty, until an inspection finds it whole. ``lost_by``: the Solver whose sealed work it is,
+where the storage does not have it; ``subject`` is its commitment then."""
+work_notices = Table(
+    "work_notices",
+    metadata,
+    Column("number", BigInteger, Identity(always=True), primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("bounty_id", BigInteger, nullable=False),
+    Column("solver", Text, nullable=False),
+    Column("submission_commitment", Text, nullable=False),
+    _created_at(),
+)
+"""That sealed work was found lost, or is there again, in order: what webhooks are sent of it. One writer, the
+inspections."""
 hub_notices = Table(
     "hub_notices",
     metadata,

@@ -4,7 +4,7 @@ One connection from ``engine.reading`` sees one moment of the copy. Every fact c
 the caller can check whether it is finalized. Nothing here decides; ``Head.is_finalized`` only compares.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final, TypeVar, cast
@@ -41,6 +41,7 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Connection,
+    FromClause,
     RowMapping,
     Select,
     Subquery,
@@ -51,6 +52,7 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    true,
     tuple_,
     union_all,
 )
@@ -283,6 +285,29 @@ def read_verdicts_of(connection: Connection, bounty_id: BountyId, guardian: Addr
         select(t.verdicts).where(c.bounty_id == bounty_id, c.guardian == guardian).order_by(c.block_number, c.log_index)
     )
     return [_logged(VerdictRecorded, row) for row in rows.mappings()]
+
+
+def former_verdicts() -> FromClause:
+    """Of a row of ``verdicts`` in the same FROM: the Verdict of the same Guardian that it replaced."""
+    c, former = t.verdicts.c, t.verdicts.alias("earlier")
+    is_earlier = tuple_(former.c.block_number, former.c.log_index) < tuple_(c.block_number, c.log_index)
+    of_the_same = (former.c.bounty_id == c.bounty_id) & (former.c.guardian == c.guardian)
+    newest = select(former).where(of_the_same, is_earlier).correlate(t.verdicts)
+    newest = newest.order_by(former.c.block_number.desc(), former.c.log_index.desc()).limit(1)
+    return newest.lateral("former")
+
+
+def read_replaced_verdicts(
+    connection: Connection, places: Collection[tuple[int, int]]
+) -> Mapping[tuple[int, int], Logged[VerdictRecorded]]:
+    """By block number and log index of a Verdict: the one that it replaced, where it did."""
+    if not places:
+        return {}
+    v, former = t.verdicts.c, former_verdicts()
+    at = (v.block_number.label("by_block"), v.log_index.label("by_log"))
+    found = select(*at, former).select_from(t.verdicts.join(former, true()))
+    rows = connection.execute(found.where(tuple_(v.block_number, v.log_index).in_(places))).mappings()
+    return {(row["by_block"], row["by_log"]): _logged(VerdictRecorded, row) for row in rows}
 
 
 def read_bounty_logs(

@@ -13,9 +13,11 @@ from typing import Any, Final
 from bounty_protocol.domain.lifecycle import BountyStatus, HubEnum, Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountKind
 from service_common.db import hub_index as t
-from service_common.db.app import challenge_summaries
+from service_common.db.app import challenge_summaries, defects
+from service_common.db.hub_reads import former_verdicts
 from sqlalchemy import (
     ARRAY,
+    BigInteger,
     Case,
     Column,
     ColumnElement,
@@ -34,9 +36,12 @@ from sqlalchemy import (
     func,
     literal,
     select,
+    true,
     tuple_,
 )
 from sqlalchemy.sql.functions import FunctionElement, coalesce
+
+from service_api.usecases.defects import Walk
 
 AMOUNT, NUMBER, TEXT, TEXTS = "BigInt", "Integer", "String", "[String!]"
 _NO_FIELDS: Final = {"id", "log_index", "open_id", "final_id", "outcome_number", "reason_number"}
@@ -74,9 +79,16 @@ NOTES: Final[Mapping[str, str]] = {
     "tags": "The page's; null where no page is here that hashes to the commitment.",
     "solver_address": "The Solver's account.",
     "submission_commitment": "The commitment of the Submission.",
+    "lost_since": "Since when the storage is known to have lost the sealed bytes, in seconds; null where it has them.",
     "guardian_address": "The Guardian's account.",
     "kind": "One of few values.",
     "report_commitment": "The keccak256 digest of the written Verdict.",
+    "replaced_kind": "Of the Verdict before it.",
+    "replaced_solver_address": "Of the Submission that the Verdict before it awarded.",
+    "replaced_submission_commitment": "Of the Submission that the Verdict before it awarded.",
+    "replaced_report_commitment": "The keccak256 digest of the written Verdict before it.",
+    "replaced_tx_hash": "The transaction of the Verdict before it.",
+    "replaced_time": "The time of the block of the Verdict before it, in seconds.",
     "version": "Versions count from 1.",
     "guardian_roster_hash": "Over the members and their keys, as the Hub has it.",
     "quorum": "How many agreeing Verdicts decide.",
@@ -225,12 +237,16 @@ def _bounties() -> Select[tuple[object, ...]]:
 
 
 def _submissions() -> Select[tuple[object, ...]]:
-    s = t.submissions.c
+    s, d = t.submissions.c, defects.c
+    of_work = d.inspection.in_([Walk.OBJECTS, Walk.BYTES])
+    lost = of_work & (d.subject == s.submission_commitment) & (d.bounty_id == s.bounty_id) & (d.lost_by == s.solver)
+    since = select(func.min(func.date_part("epoch", d.found_at))).where(lost).scalar_subquery()
     return select(
         _id(s.bounty_id, s.solver),
         s.bounty_id,
         s.solver.label("solver_address"),
         s.submission_commitment,
+        func.floor(since, type_=BigInteger).cast(BigInteger).label("lost_since"),
         s.block_number,
         s.block_hash,
         s.tx_hash,
@@ -253,6 +269,33 @@ def _verdicts() -> Select[tuple[object, ...]]:
         v.tx_hash,
         v.time,
     ).where(_is_newest(t.verdicts, "guardian"))
+
+
+def _verdict_replacements() -> Select[tuple[object, ...]]:
+    v, former = t.verdicts.c, former_verdicts()
+    was = former.c
+    return select(
+        _id(v.block_number, v.log_index),
+        v.bounty_id,
+        v.guardian.label("guardian_address"),
+        _named(v.kind, VerdictKind).label("kind"),
+        case((v.kind == VerdictKind.AWARDED.number, v.solver)).label("solver_address"),
+        case((v.kind == VerdictKind.AWARDED.number, v.submission_commitment)).label("submission_commitment"),
+        v.report_commitment,
+        _named(was.kind, VerdictKind).label("replaced_kind"),
+        case((was.kind == VerdictKind.AWARDED.number, was.solver)).label("replaced_solver_address"),
+        case((was.kind == VerdictKind.AWARDED.number, was.submission_commitment)).label(
+            "replaced_submission_commitment"
+        ),
+        was.report_commitment.label("replaced_report_commitment"),
+        was.tx_hash.label("replaced_tx_hash"),
+        was.time.label("replaced_time"),
+        v.block_number,
+        v.log_index,
+        v.block_hash,
+        v.tx_hash,
+        v.time,
+    ).select_from(t.verdicts.join(former, true()))
 
 
 def _is_newest(table: Table, account: str) -> ColumnElement[bool]:
@@ -396,6 +439,21 @@ ENTITIES: Final = {
                 "no_valid_submission wherever that is the outcome, also where no quorum was reached.",
                 "solver_address": "Of the Submission that is to be awarded.",
                 "submission_commitment": "Of the Submission that is to be awarded.",
+            },
+        ),
+        Entity(
+            "VerdictReplacement",
+            "verdict_replacements",
+            "A Verdict that the Guardian recorded in the place of an earlier one on the same bounty. A thief of the "
+            "account's key can record one, too.",
+            _verdict_replacements().subquery("verdict_replacement"),
+            ("block_number", "log_index"),
+            parent=_OF_BOUNTY,
+            values={"kind": VerdictKind, "replaced_kind": VerdictKind},
+            notes={
+                "kind": "Of the new Verdict.",
+                "solver_address": "Of the Submission that the new Verdict awards.",
+                "submission_commitment": "Of the Submission that the new Verdict awards.",
             },
         ),
         Entity(

@@ -37,6 +37,7 @@ from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, TEXT, TEXTS, 
 from service_api.graphql.scalars import BIG_INT, INTEGER
 
 DEFAULT_FIRST: Final = 100
+_FORMERLY_IN_CAMEL_CASE: Final = {"GuardianRoster", "RosterMember", "DeliveryKey", "DeliveryKeyWithdrawal"}
 Row = Mapping[str, Any]
 
 
@@ -97,7 +98,8 @@ def make_schema() -> GraphQLSchema:
 def single_field_names(entity: Entity) -> tuple[str, ...]:
     """``guardian_roster`` for ``GuardianRoster``, and the former ``guardianRoster``, which is deprecated."""
     former = entity.name[0].lower() + entity.name[1:]
-    return tuple(dict.fromkeys((re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", former), former)))
+    name = re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", former)
+    return (name, former) if entity.name in _FORMERLY_IN_CAMEL_CASE else (name,)
 
 
 def list_field_of(entity: Entity, name: str) -> GraphQLField:

@@ -1,19 +1,22 @@
 """The inspections' findings: ``app.defects``, each with its bounty, until it is whole again."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-from bounty_protocol.types import BountyId
+from bounty_protocol.types import Address, BountyId, Bytes32
 from service_common.db import app as t
+from service_common.db.app import WorkNotice
 from service_common.db.engine import reading, writing
 from service_common.log import get_logger
-from sqlalchemy import Engine, delete, func, select, update
+from sqlalchemy import Connection, Engine, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 log = get_logger(__name__)
 NO_BOUNTY: Final = BountyId(0)
+NOTICE_LIFETIME: Final = timedelta(days=30)
 
 
 class Walk(StrEnum):
@@ -33,23 +36,77 @@ class Looked:
     subject: str
     bounty_id: BountyId = NO_BOUNTY
     what: str | None = None
+    solver: Address | None = None
+    """Whose sealed work it is, of an inspection of that."""
+    is_lost: bool = False
+    """Whether the storage does not have that work, so that nobody can read it."""
 
 
 def note(engine: Engine, name: Walk, batch: Sequence[Looked]) -> None:
-    """The findings, and how far the walk is."""
-    d, i = t.defects, t.inspections
-    found = [each for each in batch if each.what is not None]
-    whole = [each.subject for each in batch if each.what is None]
+    """The findings, how far the walk is, and a notice of each work that is now lost, or there again."""
+    i = t.inspections
     with writing(engine) as connection:
-        connection.execute(delete(d).where(d.c.inspection == name, d.c.subject.in_(whole)))
-        for each in found:
-            row = {"inspection": name, "subject": each.subject, "bounty_id": each.bounty_id, "what": each.what}
-            again = {"what": each.what, "seen_at": func.now()}
-            added = insert(d).values(row).on_conflict_do_update(index_elements=list(d.primary_key), set_=again)
-            connection.execute(added)
+        _write(connection, name, batch)
         connection.execute(update(i).where(i.c.name == name).values(position=batch[-1].position))
-    for each in found:
-        log.error("kept data is damaged", bounty_id=each.bounty_id, subject=each.subject, what=each.what)
+    for each in batch:
+        if each.what is not None:
+            log.error("kept data is damaged", bounty_id=each.bounty_id, subject=each.subject, what=each.what)
+
+
+def note_again(engine: Engine, looked: Looked, *, is_hashed: bool) -> None:
+    """A finding about work that was known to be lost; of bytes that were just hashed it is hashing's finding, too."""
+    d = t.defects.c
+    names = (Walk.OBJECTS, Walk.BYTES) if is_hashed else (Walk.OBJECTS,)
+    with writing(engine) as connection:
+        known = connection.execute(select(d.inspection).where(d.subject == looked.subject)).scalars().all()
+        for name in names:
+            if name in known:
+                _write(connection, name, [looked])
+
+
+def _write(connection: Connection, name: Walk, batch: Sequence[Looked]) -> None:
+    d = t.defects
+    subjects = {each.subject for each in batch}
+    before = _lost(connection, subjects)
+    whole = [each.subject for each in batch if each.what is None]
+    connection.execute(delete(d).where(d.c.inspection == name, d.c.subject.in_(whole)))
+    for each in batch:
+        if each.what is None:
+            continue
+        row = {"inspection": name, "subject": each.subject, "bounty_id": each.bounty_id, "what": each.what}
+        added = insert(d).values(row | {"lost_by": each.solver if each.is_lost else None})
+        # what was lost, and is not verified yet since it was put back, stays so until it is
+        lost_by = func.coalesce(added.excluded.lost_by, d.c.lost_by)
+        again = {"what": each.what, "seen_at": func.now(), "lost_by": lost_by}
+        connection.execute(added.on_conflict_do_update(index_elements=list(d.primary_key), set_=again))
+    after = _lost(connection, subjects)
+    for kind, works in ((WorkNotice.LOST, after - before), (WorkNotice.RESTORED, before - after)):
+        for bounty_id, solver, commitment in sorted(works):
+            row = {"kind": kind, "bounty_id": bounty_id, "solver": solver, "submission_commitment": commitment}
+            connection.execute(insert(t.work_notices).values(row))
+            log.warning("sealed work", state=kind, bounty_id=bounty_id, submission_commitment=commitment)
+
+
+def _lost(connection: Connection, subjects: Collection[str]) -> set[tuple[int, str, str]]:
+    d = t.defects.c
+    found = select(d.bounty_id, d.lost_by, d.subject).where(d.subject.in_(subjects), d.lost_by.is_not(None))
+    return {(row.bounty_id, row.lost_by, row.subject) for row in connection.execute(found)}
+
+
+def list_lost(engine: Engine, most: int) -> list[tuple[BountyId, Address, Bytes32]]:
+    """Bounty, Solver and commitment of work that is known to be lost; what was looked at the longest ago first."""
+    d = t.defects.c
+    found = select(d.bounty_id, d.lost_by, d.subject).where(d.lost_by.is_not(None))
+    oldest = found.group_by(d.bounty_id, d.lost_by, d.subject).order_by(func.min(d.seen_at)).limit(most)
+    with reading(engine) as connection:
+        return [(BountyId(row[0]), Address(row[1]), Bytes32(row[2])) for row in connection.execute(oldest)]
+
+
+def delete_old_notices(engine: Engine) -> None:
+    """A receiver that does not answer is switched off after days."""
+    c = t.work_notices.c
+    with writing(engine) as connection:
+        connection.execute(delete(t.work_notices).where(c.created_at < func.now() - NOTICE_LIFETIME))
 
 
 def count_defects(engine: Engine) -> dict[str, int]:

@@ -9,6 +9,9 @@ Readers have checks of their own and are served nothing of it.
 - ``objects``: the envelope of each active Submission hashes to its commitment, and the object that it names is there,
   in a generation that was verified, with the length and the storage's own checksum that this one had then.
 - ``bytes``: the SHA-256 of those objects, within a number of bytes a day.
+
+Work that is known to be lost is looked at in every run: what its Solver put back is hashed at once, within the same
+bytes a day.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +24,7 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse_envelope
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import BountyId, Bytes32
+from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.bounties import RecordError
 from bounty_protocol.wire.values import RecordFailure
 from service_common.db import app as t
@@ -36,8 +39,8 @@ from service_api.bounty_pages import read_bounty_page
 from service_api.dependencies import Dependencies
 from service_api.storage.port import ObjectInfo
 from service_api.storage.verify import Verification, verify_object
-from service_api.usecases.ciphertexts import keep_verified, known_good
-from service_api.usecases.defects import Looked, Walk, note
+from service_api.usecases.ciphertexts import keep_verified, known_good, verify
+from service_api.usecases.defects import Looked, Walk, delete_old_notices, list_lost, note, note_again
 from service_api.usecases.pages import summarize
 from service_api.usecases.verification_records import find_record
 
@@ -68,7 +71,10 @@ class _EnoughToday(Exception):
 
 def inspect_kept(deps: Dependencies) -> int:
     """Go on with every inspection that is due; how many subjects were looked at."""
-    return sum(_go_on(deps, name, inspection) for name, inspection in INSPECTIONS.items())
+    count = sum(_go_on(deps, name, inspection) for name, inspection in INSPECTIONS.items())
+    _look_at_lost(deps)
+    delete_old_notices(deps.engine)
+    return count
 
 
 def _go_on(deps: Dependencies, name: Walk, inspection: Inspection) -> int:
@@ -206,33 +212,80 @@ class _Submitted:
 
     position: str
     bounty_id: BountyId
+    solver: Address
     commitment: Bytes32
     envelope: Envelope | None
+
+    def found(self, what: "_Wrong | None") -> Looked:
+        """What an inspection found of it."""
+        text, is_lost = (None, False) if what is None else (what.text, what.is_lost)
+        return Looked(self.position, self.commitment, self.bounty_id, text, self.solver, is_lost)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """A defect of sealed work; lost where the storage has no such bytes."""
+
+    text: str
+    is_lost: bool = True
+
+
+_ALTERED: Final = _Wrong("the stored envelope does not hash to its commitment", is_lost=False)
+_MISSING: Final = _Wrong("the storage has no ciphertext")
 
 
 def _look_at_objects(deps: Dependencies, position: str) -> Iterator[Looked]:
     for each in _active(deps.engine, position):
-        if each.envelope is None:
-            what: str | None = "the stored envelope does not hash to its commitment"
-        else:
-            what = _wrong_object(deps, each.envelope.ciphertext)
-        yield Looked(each.position, each.commitment, each.bounty_id, what)
+        yield each.found(_ALTERED if each.envelope is None else _wrong_object(deps, each.envelope.ciphertext))
 
 
-def _wrong_object(deps: Dependencies, wanted: CiphertextReference) -> str | None:
+def _wrong_object(deps: Dependencies, wanted: CiphertextReference) -> _Wrong | None:
     info = deps.store.stat(wanted.storage_locator)
     if info is None:
-        return "the storage has no ciphertext"
+        return _MISSING
     known = known_good(deps, info)
     if known is None:  # put back from somewhere else, or put in its place: known once it is hashed, as readers do
-        return "the ciphertext was replaced, and what is in its place is not verified"
+        return _Wrong("the ciphertext was replaced, and what is in its place is not verified", is_lost=False)
     if known.reference != wanted or info.byte_length != wanted.byte_length or info.encoded:
-        return "the ciphertext has another length than the envelope states"
+        return _Wrong("the ciphertext has another length than the envelope states")
     if known.checksum is None:
         keep_verified(deps.engine, info, wanted)
     elif known.checksum != info.checksum:
-        return "the storage's checksum of the ciphertext is another than when it was verified"
+        return _Wrong("the storage's checksum of the ciphertext is another than when it was verified")
     return None
+
+
+def _look_at_lost(deps: Dependencies) -> None:
+    """Once more at work that is lost, of which some may have been put back."""
+    e = t.submission_envelopes.c
+    try:
+        for bounty_id, solver, commitment in list_lost(deps.engine, _ROWS):
+            key = (e.bounty_id == bounty_id, e.solver == solver, e.submission_commitment == commitment)
+            with reading(deps.engine) as connection:
+                row = connection.execute(_active_envelopes().where(*key)).first()
+            envelope = None if row is None else _envelope(row)
+            if envelope is not None:  # else replaced by its Solver, or altered: that is for the walks
+                work = _Submitted("", bounty_id, solver, commitment, envelope)
+                is_hashed = _hash_put_back(deps, envelope.ciphertext)
+                found = work.found(_wrong_object(deps, envelope.ciphertext))
+                note_again(deps.engine, found, is_hashed=is_hashed)
+    except _EnoughToday:
+        log.info("what was put back is hashed tomorrow")
+    except ServiceError as error:
+        if error.code not in _AWAY:
+            raise
+        log.warning("left to the next run", inspection="lost work", reason=error.message)
+
+
+def _hash_put_back(deps: Dependencies, wanted: CiphertextReference) -> bool:
+    """Hash what nobody hashed yet; whether there was something. Other bytes are removed, so that the right ones can
+    still be put there."""
+    info = deps.store.stat(wanted.storage_locator)
+    if info is None or known_good(deps, info) is not None:
+        return False
+    _take(deps, wanted.byte_length)
+    verify(deps, info, wanted, lambda: True)
+    return True
 
 
 # ---------------------------------------------------------------- bytes
@@ -243,14 +296,14 @@ def _look_at_bytes(deps: Dependencies, position: str) -> Iterator[Looked]:
         wanted = None if each.envelope is None else each.envelope.ciphertext
         info = None if wanted is None else deps.store.stat(wanted.storage_locator)
         what = None if wanted is None or info is None else _wrong_bytes(deps, info, wanted)
-        yield Looked(each.position, each.commitment, each.bounty_id, what)
+        yield each.found(what)
 
 
-def _wrong_bytes(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> str | None:
+def _wrong_bytes(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> _Wrong | None:
     _take(deps, wanted.byte_length)
     found = verify_object(deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length)
     if found is Verification.DIFFERS:
-        return "the ciphertext is other bytes than the envelope states"
+        return _Wrong("the ciphertext is other bytes than the envelope states")
     keep_verified(deps.engine, info, wanted)
     return None
 
@@ -290,7 +343,11 @@ def _active(engine: Engine, position: str) -> Iterator[_Submitted]:
         for row in rows:
             after = (row.bounty_id, row.solver, row.submission_commitment)
             yield _Submitted(
-                " ".join(map(str, after)), BountyId(row.bounty_id), row.submission_commitment, _envelope(row)
+                " ".join(map(str, after)),
+                BountyId(row.bounty_id),
+                row.solver,
+                row.submission_commitment,
+                _envelope(row),
             )
         if not rows:
             return

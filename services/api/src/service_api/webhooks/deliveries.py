@@ -12,6 +12,7 @@ from typing import Final
 from bounty_protocol.types import Address, BlockNumber, ChainId
 from bounty_protocol.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 from service_common.db import hub_index
+from service_common.db.app import work_notices
 from service_common.db.engine import reading, writing
 from sqlalchemy import (
     Boolean,
@@ -69,6 +70,8 @@ class DueWebhook:
     last_success_at: datetime | None
     slow_until: datetime | None
     """None where it is not among the slow ones at this moment."""
+    after_notice: int
+    """Up to which number notices about sealed work were sent where they concern it."""
     test_requested_at: datetime | None
     """None where the newest test that was asked for was made."""
     tested_at: datetime | None
@@ -94,6 +97,8 @@ class SentFacts:
     message_id: str
     cursor: FactsPosition | None = None
     missed: bool = False
+    after_notice: int | None = None
+    """Up to which number notices were sent with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ class Ended:
 
 def admit_new(engine: Engine, now: datetime) -> int:
     """Make the rows of webhooks that were registered since; how many."""
-    s = t.subscriptions.c
+    s, n = t.subscriptions.c, work_notices.c
     new = (
         select(
             s.webhook_id,
@@ -115,11 +120,12 @@ def admit_new(engine: Engine, now: datetime) -> int:
             s.after_block,
             literal(END_OF_BLOCK),
             literal(now),
+            select(func.coalesce(func.max(n.number), 0)).where(n.created_at < s.created_at).scalar_subquery(),
         )
         .outerjoin(t.deliveries, t.deliveries.c.webhook_id == s.webhook_id)
         .where(t.deliveries.c.webhook_id.is_(None))
     )
-    names = ["webhook_id", "state", "after_number", "sent_block", "sent_log", "next_attempt_at"]
+    names = ["webhook_id", "state", "after_number", "sent_block", "sent_log", "next_attempt_at", "after_notice"]
     with writing(engine) as connection:
         statement = upsert(t.deliveries).from_select(names, new).on_conflict_do_nothing()
         return len(connection.execute(statement.returning(t.deliveries.c.webhook_id)).all())  # it counts no insertions
@@ -131,12 +137,15 @@ def list_asked(engine: Engine, now: datetime) -> list[DueWebhook]:
     return _list(engine, now, _UNTESTED | ((d.state == WebhookState.PENDING.value) & (d.next_attempt_at <= now)))
 
 
-def list_hearing(engine: Engine, now: datetime, newest: ChangeNumber, *, proven: bool) -> list[DueWebhook]:
+def list_hearing(
+    engine: Engine, now: datetime, newest: ChangeNumber, newest_notice: int, *, proven: bool
+) -> list[DueWebhook]:
     """Webhooks that may have something to hear, and do not wait after a failure: the longest due first.
 
     ``proven`` ones, as ``DueWebhook`` has it, or the others."""
     d = t.deliveries.c
-    is_news = (d.after_number < newest) | d.missed_block.is_not(None)
+    is_noticed = func.coalesce(d.after_notice, 0) < newest_notice
+    is_news = (d.after_number < newest) | d.missed_block.is_not(None) | is_noticed
     active = (d.state == WebhookState.ACTIVE.value) & (d.next_attempt_at <= now) & is_news
     is_proven = (d.failure_count == 0) & (d.slow_until.is_(None) | (d.slow_until <= now))
     return _list(engine, now, active & ~_UNTESTED & (is_proven if proven else ~is_proven))
@@ -172,18 +181,19 @@ def _due(row: RowMapping, now: datetime) -> DueWebhook:
         failing_since=row["failing_since"],
         last_success_at=row["last_success_at"],
         slow_until=row["slow_until"] if row["slow_until"] is not None and row["slow_until"] > now else None,
+        after_notice=row["after_notice"] or 0,
         test_requested_at=row["asked_at"],
         tested_at=row["tested_at"],
     )
 
 
-def pass_over(engine: Engine, due: Sequence[DueWebhook], cursor: FactsPosition) -> None:
-    """Note that these webhooks, which were equally far, hear of nothing up to a cursor."""
+def pass_over(engine: Engine, due: Sequence[DueWebhook], cursor: FactsPosition, after_notice: int) -> None:
+    """Note that these webhooks, which were equally far, hear of nothing up to a cursor and up to a notice."""
     d = t.deliveries.c
     ids = [each.webhook_id for each in due]
     moved = update(t.deliveries).where(d.webhook_id.in_(ids), d.after_number == due[0].cursor.change)
     with writing(engine) as connection:
-        connection.execute(moved.values(**_columns(cursor), until_number=None))
+        connection.execute(moved.values(**_columns(cursor), until_number=None, after_notice=after_notice))
 
 
 def recount(engine: Engine, newest: ChangeNumber) -> int:
@@ -252,6 +262,7 @@ def _row(ended: Ended, now: datetime) -> dict[str, object]:
         "last_status": outcome.status,
         "slow_until": now + SLOW_FOR if slow else due.slow_until,
         "tested_at": due.test_requested_at or due.tested_at,
+        "after_notice": due.after_notice if attempt.after_notice is None or not delivered else attempt.after_notice,
     }
 
 

@@ -23,14 +23,19 @@ from bounty_protocol.wire.webhooks import (
     ChallengeMessage,
     FactsData,
     FactsMessage,
+    LostWorkMessage,
     MissedData,
     MissedMessage,
+    RestoredWorkMessage,
+    SealedWorkData,
     TestData,
     TestMessage,
     WebhookMessage,
 )
+from service_common.db.app import WorkNotice
 from service_common.db.hub_reads import Head
 
+from service_api.webhooks.notices import SealedWorkNotice
 from service_api.webhooks.secrets import signature_field
 from service_api.webhooks.sending import Outgoing
 
@@ -61,6 +66,17 @@ def missed_message(webhook_id: WebhookId, head: Head, last_block: BlockNumber, a
     message_id = _id_of(webhook_id, f"missed/{last_block}/{after}")
     data = MissedData(webhook_id, head.chain_id, head.hub_address, last_block, after)
     return Message(message_id, MissedMessage("hub.missed", Timestamp(iso_utc(head.block_time)), data))
+
+
+def work_message(webhook_id: WebhookId, head: Head, notice: SealedWorkNotice) -> Message:
+    """A message about sealed work; the same id whenever it is sent again."""
+    message_id = _id_of(webhook_id, f"notice/{notice.number}/{notice.submission_commitment}")
+    names = notice.bounty_id, notice.solver, notice.submission_commitment
+    data = SealedWorkData(webhook_id, head.chain_id, head.hub_address, *names)
+    at = Timestamp(iso_utc(notice.at))
+    if notice.kind is WorkNotice.LOST:
+        return Message(message_id, LostWorkMessage("submission.lost", at, data))
+    return Message(message_id, RestoredWorkMessage("submission.restored", at, data))
 
 
 def challenge_message(webhook_id: WebhookId, now: UnixSeconds) -> Message:

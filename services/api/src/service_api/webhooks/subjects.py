@@ -50,15 +50,18 @@ class Subject:
 
     def hears(self, event: ChangeEvent, concerned: Concerned) -> bool:
         """Whether this event is about it."""
-        if self.bounty_id is not None:
-            return event.bounty_id == self.bounty_id
-        if self.matching is not None:
-            return event.bounty_id is not None and (event.bounty_id, self.matching) in concerned
+        if self.hears_of(event.bounty_id, concerned):
+            return True
         if self.account is None:
-            return True
-        if event.bounty_id is not None and (event.bounty_id, self.account) in concerned:
-            return True
+            return False
         return any(value == self.account or _lists(value, self.account) for value in event.fields.values())
+
+    def hears_of(self, bounty_id: BountyId | None, concerned: Concerned) -> bool:
+        """Whether whatever happens to this bounty is about it."""
+        if self.bounty_id is not None:
+            return bounty_id == self.bounty_id
+        followed = self.matching or self.account
+        return followed is None or (bounty_id is not None and (bounty_id, followed) in concerned)
 
 
 def parse_subject(text: str) -> Subject:
@@ -71,10 +74,15 @@ def parse_subject(text: str) -> Subject:
     return Subject(bounty_id=BountyId(int(value))) if kind == "bounty" else Subject()
 
 
-def concerned_by(connection: Connection, changes: Iterable[Change], subjects: Collection[Subject]) -> Concerned:
-    """Which of the accounts take part in the bounties of these changes, and which of the filters they match."""
+def concerned_by(
+    connection: Connection,
+    changes: Iterable[Change],
+    subjects: Collection[Subject],
+    more: Iterable[BountyId] = (),
+) -> Concerned:
+    """Which accounts take part in the bounties of these changes and in ``more``, and which filters those match."""
     named = {change.event.bounty_id for change in changes if change.event is not None}
-    bounties = {number for number in named if number is not None}
+    bounties = {number for number in (*named, *more) if number is not None}
     accounts = {subject.account for subject in subjects if subject.account is not None}
     filters = list({subject.matching for subject in subjects if subject.matching is not None})
     found: set[tuple[BountyId, Address | BountyFilter]] = set()

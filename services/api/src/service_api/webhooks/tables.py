@@ -59,11 +59,13 @@ deliveries = Table(
     Column("last_status", Integer),
     Column("slow_until", DateTime(timezone=True)),
     Column("tested_at", DateTime(timezone=True)),
+    Column("after_notice", BigInteger),
 )
 """``after_number``: every change up to it was looked at. ``sent_block`` and ``sent_log``: the place in the chain up to
 which facts were looked at, and sent where they concern it. ``until_number``: the last change of a message that has to
 be tried again as it was. ``missed_block``: the receiver is to be told that what it was sent of later blocks may not
-hold, because the index lost count."""
+hold, because the index lost count. ``after_notice``: every notice about sealed work up to it was sent where it concerns
+it."""
 
 progress = Table(
     "progress",

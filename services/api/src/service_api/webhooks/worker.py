@@ -21,6 +21,7 @@ from bounty_protocol.types import ChainId
 from bounty_protocol.wire.changes import Change
 from bounty_protocol.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 from service_common.db import hub_index as t
+from service_common.db.app import work_notices
 from service_common.db.engine import reading, single
 from service_common.db.hub_reads import Head, read_head
 from service_common.log import get_logger
@@ -48,12 +49,14 @@ from service_api.webhooks.messages import (
     message_of_test,
     missed_message,
     signed,
+    work_message,
 )
 from service_api.webhooks.metrics import ATTEMPTS, SWITCHED_OFF
+from service_api.webhooks.notices import NextNotice, SealedWorkNotice, next_notice, read_notices
 from service_api.webhooks.receivers import ReceiverRules, parse_receiver
 from service_api.webhooks.secrets import CannotOpen, open_sealed
 from service_api.webhooks.sending import AttemptEnd, AttemptResult, Sender
-from service_api.webhooks.subjects import Concerned, FactsPosition, Heard, Subject, concerned_by, select_heard
+from service_api.webhooks.subjects import Concerned, FactsPosition, Heard, concerned_by, select_heard
 
 PAGE: Final = 500
 """Changes that are looked at together."""
@@ -67,6 +70,7 @@ _NEWS: Final = select(
     t.head.c.finalized_number,
     t.head.c.block_number,
     select(func.max(t.changes.c.number)).scalar_subquery().label("newest"),
+    select(func.max(work_notices.c.number)).scalar_subquery().label("newest_notice"),
 ).where(t.head.c.chain_id == bindparam("chain_id"))
 """Whether anything may be new: asked ten times a second."""
 
@@ -79,6 +83,7 @@ class _Page:
 
     head: Head
     changes: Sequence[Change]
+    notices: Sequence[SealedWorkNotice]
     concerned: Concerned
 
 
@@ -100,7 +105,7 @@ class Deliverer:
     """Those that may have something to hear, and were slow or failed. Of both there may be thousands that wait for a
     place, so they are read once a second."""
     _read_at: float = float("-inf")
-    _seen: tuple[int, int, int] | None = None
+    _seen: tuple[int, int, int, int] | None = None
     _looked_at: float = float("-inf")
     _more: bool = False
     """Whether there are changes that the last look did not come to."""
@@ -117,14 +122,15 @@ class Deliverer:
         if news is None or news.halted is not None:
             return 0
         newest = ChangeNumber(news.newest or 0)
-        seen = (newest, news.finalized_number, news.block_number)
+        newest_notice = news.newest_notice or 0
+        seen = (newest, news.finalized_number, news.block_number, newest_notice)
         if not self._more and seen == self._seen and self.clock.monotonic() - self._looked_at < LOOK_SECONDS:
             return 0
         admitted = admit_new(self.engine, self._now())
         if admitted or self._seen is None or newest < self._seen[0]:
             self._count(admitted, recount(self.engine, newest))
         self._seen, self._looked_at = seen, self.clock.monotonic()
-        return self._start(newest, is_read_anew=bool(admitted))
+        return self._start(newest, newest_notice, is_read_anew=bool(admitted))
 
     def collect(self, seconds: float) -> int:
         """Wait this long for attempts to end, and write their results; how many."""
@@ -171,14 +177,15 @@ class Deliverer:
         if recounted:
             log.warning("webhooks go on in an index that counts anew", count=recounted)
 
-    def _start(self, newest: ChangeNumber, *, is_read_anew: bool) -> int:
+    def _start(self, newest: ChangeNumber, newest_notice: int, *, is_read_anew: bool) -> int:
         now = self._now()
         if is_read_anew or self.clock.monotonic() - self._read_at >= LOOK_SECONDS:
             self._read_at = self.clock.monotonic()
             self._asked = self.lanes.in_turn(self._free(list_asked(self.engine, now)))
-            self._others = self._free(list_hearing(self.engine, now, newest, proven=False))
+            self._others = self._free(list_hearing(self.engine, now, newest, newest_notice, proven=False))
         asked = self._start_asked()
-        facts = self._start_facts([*self._free(list_hearing(self.engine, now, newest, proven=True)), *self._others])
+        proven = self._free(list_hearing(self.engine, now, newest, newest_notice, proven=True))
+        facts = self._start_facts([*proven, *self._others])
         if not facts and not self._more and self.lanes.idle(self.lanes.proven):
             write_progress(self.engine, self.chain_id, now)
         return asked + facts
@@ -217,30 +224,36 @@ class Deliverer:
         return started
 
     def _start_group(self, group: list[DueWebhook]) -> int:
-        page = self._read(group[0].finality, group[0].cursor.change, {each.subject for each in group})
-        self._more |= len(page.changes) == PAGE
-        started, silent = 0, dict[FactsPosition, list[DueWebhook]]()
+        page = self._read(group)
+        self._more |= PAGE in (len(page.changes), len(page.notices))
+        started, silent = 0, dict[tuple[FactsPosition, int], list[DueWebhook]]()
         for due in self.lanes.in_turn(group):
             heard = _heard(due, page)
-            if due.missed is None and not heard.changes:
-                silent.setdefault(heard.cursor, []).append(due)
+            noticed = next_notice(due.subject, due.after_notice, page.notices, page.concerned)
+            if due.missed is None and not heard.changes and noticed.notice is None:
+                silent.setdefault((heard.cursor, noticed.after), []).append(due)
             elif self.lanes.has_place(due):
-                started += self._hand_over(due, *_next_message(due, page, heard))
+                started += self._hand_over(due, *_next_message(due, page, heard, noticed))
             else:
                 self._more |= due.proven
-        for cursor, passed in silent.items():
-            if cursor != passed[0].cursor:
-                pass_over(self.engine, passed, cursor)
+        for (cursor, after_notice), passed in silent.items():
+            if cursor != passed[0].cursor or any(after_notice != each.after_notice for each in passed):
+                pass_over(self.engine, passed, cursor, after_notice)
         return started
 
-    def _read(self, finality: Finality, after: ChangeNumber, subjects: set[Subject]) -> _Page:
+    def _read(self, group: Sequence[DueWebhook]) -> _Page:
+        """What comes after these webhooks, which are equally far in the facts."""
+        finality, after = group[0].finality, group[0].cursor.change
+        subjects = {each.subject for each in group}
         with reading(self.engine) as connection:
             head = read_head(connection, self.chain_id)
             if head is None or head.halted is not None:
                 raise IndexGone
             only_final = finality is Finality.FINALIZED
             changes = read_changes(connection, head, after, PAGE, only_final=only_final)
-            return _Page(head, changes, concerned_by(connection, changes, subjects))
+            notices = read_notices(connection, min(each.after_notice for each in group), PAGE)
+            named = {each.bounty_id for each in notices}
+            return _Page(head, changes, notices, concerned_by(connection, changes, subjects, named))
 
     def _hand_over(self, due: DueWebhook, message: Message, attempt: SentFacts | None = None) -> int:
         """Give a message to a thread."""
@@ -273,10 +286,13 @@ def _heard(due: DueWebhook, page: _Page) -> Heard:
     return heard if heard.changes else select_heard(due.subject, due.cursor, page.changes, page.concerned, MAX_FACTS)
 
 
-def _next_message(due: DueWebhook, page: _Page, heard: Heard) -> tuple[Message, SentFacts]:
+def _next_message(due: DueWebhook, page: _Page, heard: Heard, noticed: NextNotice) -> tuple[Message, SentFacts]:
     if due.missed is not None:
         message = missed_message(due.webhook_id, page.head, due.missed, due.cursor.change)
         return message, SentFacts(due, message.message_id, due.cursor, missed=True)
+    if not heard.changes and noticed.notice is not None:
+        message = work_message(due.webhook_id, page.head, noticed.notice)
+        return message, SentFacts(due, message.message_id, after_notice=noticed.after)
     message = facts_message(due.webhook_id, page.head, heard.changes)
     return message, SentFacts(due, message.message_id, heard.cursor)
 

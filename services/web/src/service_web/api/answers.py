@@ -20,7 +20,7 @@ from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
 from bounty_protocol.wire.reading import read
 
 from service_web.api import rows
-from service_web.api.client import ApiReader, ApiUnavailable, KeptAnswer, Question
+from service_web.api.client import ApiReader, ApiRefused, ApiUnavailable, KeptAnswer, Question
 from service_web.api.rows import HEAD, IndexHead, read_rows
 
 T = TypeVar("T")
@@ -106,6 +106,37 @@ class Api:
         """Submissions, Verdicts and claims of one bounty."""
         question = rows.question(bounty=(f"(id: {rows.text(str(bounty_id))})", rows.BountyActivity))
         return self._ask_rows(question, lambda data: read(rows.BountyActivity, data["bounty"]))
+
+    def replacements(self, ids: frozenset[BountyId]) -> tuple[rows.ReplacementRow, ...]:
+        """Verdicts of these bounties that replaced earlier ones, the newest first, at most a hundred; none of an API of
+        an earlier release, which has no such list."""
+        if not ids:
+            return ()
+        listed = ", ".join(rows.text(str(each)) for each in sorted(ids, reverse=True)[:500])
+        arguments = f"(where: {{bounty_id_in: [{listed}]}}, orderBy: block_number, orderDirection: desc, first: 100)"
+        question = rows.question(verdict_replacements=(arguments, rows.ReplacementRow))
+        try:
+            return self._ask_rows(
+                question, lambda data: read_rows(data, "verdict_replacements", rows.ReplacementRow)
+            ).value
+        except ApiRefused:
+            return ()
+
+    def lost_of(self, bounty_id: BountyId) -> tuple[rows.LostRow, ...]:
+        """Submissions to a bounty whose sealed bytes the storage has no longer, at most a hundred."""
+        return self._lost(f"bounty_id: {rows.text(str(bounty_id))}")
+
+    def lost_by(self, account: Address) -> tuple[rows.LostRow, ...]:
+        """The same of a Solver."""
+        return self._lost(f"solver_address: {rows.text(account)}")
+
+    def _lost(self, condition: str) -> tuple[rows.LostRow, ...]:
+        """None of an API of an earlier release, which does not state it."""
+        question = rows.question(submissions=(f"(where: {{{condition}, lost_since_gt: 0}}, first: 100)", rows.LostRow))
+        try:
+            return self._ask_rows(question, lambda data: read_rows(data, "submissions", rows.LostRow)).value
+        except ApiRefused:
+            return ()
 
     def person(self, account: Address) -> KeptAnswer[PersonRows]:
         """Everything of one account, of each kind at most a thousand rows."""

@@ -33,6 +33,16 @@ class SubmissionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LostRow:
+    """An active Submission whose sealed bytes the storage has no longer."""
+
+    bounty_id: BountyId
+    solver_address: Address
+    submission_commitment: Bytes32
+    lost_since: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
 class VerdictRow:
     """A Guardian's latest Verdict."""
 
@@ -43,6 +53,20 @@ class VerdictRow:
     submission_commitment: Bytes32 | None
     report_commitment: Bytes32
     block_number: BlockNumber
+    tx_hash: Bytes32
+    time: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacementRow:
+    """A Verdict in the place of an earlier one of the same Guardian."""
+
+    bounty_id: BountyId
+    guardian_address: Address
+    kind: VerdictKind
+    solver_address: Address | None
+    replaced_kind: VerdictKind
+    replaced_solver_address: Address | None
     tx_hash: Bytes32
     time: UnixSeconds
 

@@ -18,7 +18,7 @@ from werkzeug.exceptions import NotFound
 
 from service_web import formatting
 from service_web.api.answers import PersonRows
-from service_web.api.rows import BountyRow
+from service_web.api.rows import BountyRow, VerdictRow
 from service_web.challenge import NO_TITLE, Title
 from service_web.dependencies import Dependencies, dependencies
 from service_web.routes.pages import parsed_account, parsed_bounty_id
@@ -66,7 +66,7 @@ def get_feed(name: str) -> Response:
         known = bounties_named(deps, found.created, named)
         chronicle = Chronicle(deployment, titles_of(deps, known))
         entries = [chronicle.created(each) for each in found.created]
-        entries += [chronicle.judged(each) for each in found.verdicts]
+        entries += judged(deps, chronicle, found.verdicts)
         entries += [chronicle.claimed(each) for each in found.claims]
         entries += endings(chronicle, known.values(), found.verdicts)
         title = ", ".join([gettext("Bounties"), *(f"{each.name}: {readable_line(each.text)}" for each in search.set)])
@@ -92,7 +92,8 @@ def get_bounty_feed(bounty_id: str, name: str) -> Response:
         chronicle = Chronicle(deployment, titles_of(deps, known))
         entries = [chronicle.created(known[number])]
         entries += [chronicle.submitted(each) for each in history.submissions]
-        entries += [chronicle.judged(each) for each in history.verdicts]
+        entries += [chronicle.lost(each) for each in deps.api.lost_of(number)]
+        entries += judged(deps, chronicle, history.verdicts)
         entries += [chronicle.claimed(each) for each in history.claims]
         entries += endings(chronicle, known.values(), history.verdicts)
         title = chronicle.titles.get(number, NO_TITLE).title or gettext("Bounty %(number)s", number=number)
@@ -114,12 +115,19 @@ def get_person_feed(account: str, name: str) -> Response:
         chronicle = Chronicle(deps.api.deployment().value, titles_of(deps, known))
         entries = [chronicle.created(each) for each in found.posted]
         entries += [chronicle.submitted(each) for each in found.submitted]
-        entries += [chronicle.judged(each) for each in found.judged]
+        entries += [chronicle.lost(each) for each in deps.api.lost_by(address)]
+        entries += judged(deps, chronicle, found.judged)
         entries += [chronicle.claimed(each) for each in found.claimed]
         entries += endings(chronicle, known.values(), found.judged)
         return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", newest(entries))
 
     return versioned(lambda: _rendered(make(), name))
+
+
+def judged(deps: Dependencies, chronicle: Chronicle, verdicts: tuple[VerdictRow, ...]) -> list[Entry]:
+    """The latest Verdicts, and each that was replaced in the same bounties, by any Guardian: the others see it, too."""
+    replaced = deps.api.replacements(frozenset(each.bounty_id for each in verdicts))
+    return [*map(chronicle.judged, verdicts), *map(chronicle.replaced, replaced)]
 
 
 def rows_of_person(deps: Dependencies, account: Address) -> tuple[PersonRows, Mapping[BountyId, BountyRow]]:

@@ -14,7 +14,7 @@ from bounty_protocol.wire.deployment import Deployment
 from bounty_protocol.wire.reading import read
 from markupsafe import Markup
 
-from service_web.api.rows import BountyActivity, SubmissionRow, VerdictRow
+from service_web.api.rows import BountyActivity, LostRow, ReplacementRow, SubmissionRow, VerdictRow
 from service_web.challenge import Challenge, Title
 from service_web.dependencies import Dependencies
 from service_web.texts import gettext, marked
@@ -25,6 +25,8 @@ from service_web.views.timeline import Milestone
 from service_web.written import Written
 
 SHOWN_SUBMISSIONS: Final = 100
+SHOWN_REPLACEMENTS: Final = 5
+"""Of one Guardian: a thief can replace a Verdict as often as gas is paid for."""
 REASONS: Final = {
     SettlementReason.JUDGED: marked("A quorum of the Guardians decided it."),
     SettlementReason.NO_SUBMISSIONS: marked("Nobody submitted anything before the deadline."),
@@ -51,6 +53,8 @@ class Judge:
     reasons: Markup | None
     is_about_this: bool
     """Whether the written Verdict names this bounty, this Guardian and what the chain has."""
+    replacements: tuple[ReplacementRow, ...] = ()
+    """How it came to the present Verdict, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class ShownWork:
     submission: ActiveSubmission
     row: SubmissionRow | None
     is_winner: bool
+    lost_since: UnixSeconds | None = None
+    """Since when the service's storage has its sealed bytes no longer, as far as it knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,7 @@ def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> B
     challenge = deps.challenges.of(detail)
     facts, roster = detail.facts, detail.guardian_roster
     record = record_of(detail)
+    replaced = deps.api.replacements(frozenset({detail.bounty_id}))
     made = payments(record.amounts, history.claims) if record else ()
     stage = stage_of(facts, now, has_submissions=detail.active_submission_count > 0)
     block_time = deployment.block_time_seconds
@@ -112,8 +119,8 @@ def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> B
         endings=_endings(detail),
         guardian_share=guardian_share(facts, len(roster.members)),
         payments=made,
-        judges=tuple(_judge(deps, member, detail, history) for member in roster.members),
-        works=_works(detail, history),
+        judges=tuple(_judge(deps, member, detail, history, replaced) for member in roster.members),
+        works=_works(detail, history, deps.api.lost_of(detail.bounty_id)),
         record=record,
         created_tx=history.tx_hash,
     )
@@ -196,14 +203,21 @@ def _endings(detail: BountyDetail) -> tuple[PossibleEnding, ...]:
         return ()
 
 
-def _judge(deps: Dependencies, member: RosterMember, detail: BountyDetail, history: BountyActivity) -> Judge:
+def _judge(
+    deps: Dependencies,
+    member: RosterMember,
+    detail: BountyDetail,
+    history: BountyActivity,
+    replaced: tuple[ReplacementRow, ...],
+) -> Judge:
     verdict = next((each for each in history.verdicts if each.guardian_address == member.guardian_address), None)
     if verdict is None:
         return Judge(member, None, None, is_about_this=False)
+    own = tuple(each for each in replaced if each.guardian_address == member.guardian_address)[:SHOWN_REPLACEMENTS]
     written = deps.written.of(verdict.report_commitment)
     if written is None:
-        return Judge(member, verdict, None, is_about_this=False)
-    return Judge(member, verdict, written.reasons, _is_about(written, member, verdict, detail))
+        return Judge(member, verdict, None, is_about_this=False, replacements=own)
+    return Judge(member, verdict, written.reasons, _is_about(written, member, verdict, detail), own)
 
 
 def _is_about(written: Written, member: RosterMember, verdict: VerdictRow, detail: BountyDetail) -> bool:
@@ -217,11 +231,17 @@ def _is_about(written: Written, member: RosterMember, verdict: VerdictRow, detai
     )  # fmt: skip
 
 
-def _works(detail: BountyDetail, history: BountyActivity) -> tuple[ShownWork, ...]:
+def _works(detail: BountyDetail, history: BountyActivity, lost: tuple[LostRow, ...]) -> tuple[ShownWork, ...]:
+    since = {row.submission_commitment: row.lost_since for row in lost}
     rows = {row.solver_address: row for row in history.submissions}
     winner = detail.facts.winner
     named = None if winner is None else (winner.solver_address, winner.submission_commitment)
     return tuple(
-        ShownWork(each, rows.get(each.solver_address), (each.solver_address, each.submission_commitment) == named)
+        ShownWork(
+            each,
+            rows.get(each.solver_address),
+            (each.solver_address, each.submission_commitment) == named,
+            since.get(each.submission_commitment),
+        )
         for each in sorted(detail.active_submissions, key=lambda each: each.submitted_at)[:SHOWN_SUBMISSIONS]
     )

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
-from bounty_protocol.types import BountyId, UnixSeconds
+from bounty_protocol.types import Address, BountyId, UnixSeconds
 from bounty_protocol.wire.deployment import Deployment
 
 from service_web import formatting
-from service_web.api.rows import BountyRow, ClaimRow, SubmissionRow, VerdictRow
+from service_web.api.rows import BountyRow, ClaimRow, LostRow, ReplacementRow, SubmissionRow, VerdictRow
 from service_web.challenge import Title
 from service_web.texts import gettext
 from service_web.views.money import KINDS
@@ -74,6 +74,31 @@ class Chronicle:
         title = gettext("Verdict: %(bounty)s", bounty=self._name(row.bounty_id))
         return self._entry(row.bounty_id, f"verdict:{row.guardian_address}", title, text, row.time)
 
+    def replaced(self, row: ReplacementRow) -> Entry:
+        """A Guardian's Verdict was replaced: an entry of its own, since a thief of the key can do it, too."""
+        text = gettext(
+            "The Verdict of the Guardian %(guardian)s was replaced: before, %(before)s; now, %(now)s. A thief of the "
+            "Guardian's key can do that, too.",
+            guardian=row.guardian_address,
+            before=verdict_text(row.replaced_kind, row.replaced_solver_address),
+            now=verdict_text(row.kind, row.solver_address),
+        )
+        title = gettext("Verdict replaced: %(bounty)s", bounty=self._name(row.bounty_id))
+        return self._entry(row.bounty_id, f"replaced:{row.guardian_address}:{row.tx_hash}", title, text, row.time)
+
+    def lost(self, row: LostRow) -> Entry:
+        """The storage has no longer the sealed bytes of a Submission; the entry goes once they are put back."""
+        text = gettext(
+            "The service no longer has the sealed bytes of the Submission %(commitment)s by %(solver)s, so no Guardian "
+            "can open it. Its Solver can put them back from a kept copy: service-cli solver:submit %(bounty)s "
+            "--put-back DIRECTORY.",
+            commitment=row.submission_commitment,
+            solver=row.solver_address,
+            bounty=row.bounty_id,
+        )
+        title = gettext("Sealed work lost: %(bounty)s", bounty=self._name(row.bounty_id))
+        return self._entry(row.bounty_id, f"lost:{row.submission_commitment}", title, text, row.lost_since)
+
     def claimed(self, row: ClaimRow) -> Entry:
         """An amount was paid."""
         paid = formatting.amount(row.amount, self.deployment.escrow_token)
@@ -108,6 +133,13 @@ class Chronicle:
         identifier = f"urn:bounty-escrow:{found.chain_id}:{found.hub_address}:{bounty_id}:{kind}"
         named = self.titles.get(bounty_id)
         return Entry(identifier, title, text, f"/bounties/{bounty_id}", at, () if named is None else named.tags)
+
+
+def verdict_text(kind: VerdictKind, solver: Address | None) -> str:
+    """What a Verdict names, within a sentence."""
+    if kind == VerdictKind.AWARDED:
+        return gettext("an award to %(solver)s", solver=solver)
+    return gettext("no valid Submission")
 
 
 def newest(entries: Iterable[Entry]) -> tuple[Entry, ...]:

@@ -74,9 +74,16 @@ def person_page(deps: Dependencies, account: Address, fresh: Freshness) -> Perso
     titles = deps.challenges.titles(commitments[: 4 * SHOWN])
     stages = {each: stage_of(row, now, has_submissions=True) for each, row in bounties.items()}
     is_guardian = deployment.guardian_roster is not None and account in deployment.guardian_roster.accounts
-    waiting = waiting_for(account, found, bounties, to_judge, now)
+    waiting = (*_to_put_back(deps, account), *waiting_for(account, found, bounties, to_judge, now))
     record = _record(deps, account, fresh)
     return PersonPage(account, deployment, shown, bounties, titles, stages, waiting, is_guardian, now, record)
+
+
+def _to_put_back(deps: Dependencies, account: Address) -> Iterable[WaitingAct]:
+    """Before everything else: without its bytes a Submission cannot win."""
+    for row in deps.api.lost_by(account):
+        what = gettext("The service lost your sealed work: put it back from the copy that you kept")
+        yield WaitingAct(row.bounty_id, gettext("Solver"), what, None)
 
 
 def _record(deps: Dependencies, account: Address, fresh: Freshness) -> AccountRecord | None:
