@@ -23,6 +23,7 @@ from sqlalchemy import (
     Integer,
     Join,
     Numeric,
+    ScalarSelect,
     Select,
     Subquery,
     Table,
@@ -37,6 +38,9 @@ from sqlalchemy import (
     tuple_,
 )
 from sqlalchemy.sql.functions import FunctionElement, coalesce
+
+from service_api.matching import HAS_PAGE
+from service_api.withholding.texts import page_reason, page_since
 
 AMOUNT, NUMBER, TEXT, TEXTS = "BigInt", "Integer", "String", "[String!]"
 _NO_FIELDS: Final = {"id", "log_index", "open_id", "final_id", "outcome_number", "reason_number"}
@@ -72,6 +76,9 @@ NOTES: Final[Mapping[str, str]] = {
     "title": "The page's, a stranger's text; null where no page is here that hashes to the commitment.",
     "summary": "The page's, a stranger's text; null where no page is here that hashes to the commitment.",
     "tags": "The page's; null where no page is here that hashes to the commitment.",
+    "withheld_reason": "Why this service's operator does not show the page, title, summary and tags; null where they "
+    "are shown.",
+    "withheld_since": "Since when they are not shown, in seconds.",
     "solver_address": "The Solver's account.",
     "submission_commitment": "The commitment of the Submission.",
     "guardian_address": "The Guardian's account.",
@@ -158,7 +165,7 @@ def _may_be_null(column: Any, outer: frozenset[FromClause]) -> bool:
         return bool(column.nullable) or column.table in outer
     if isinstance(column, coalesce):
         return all(_may_be_null(each, outer) for each in column.clauses)
-    if isinstance(column, FunctionElement):
+    if isinstance(column, FunctionElement | ScalarSelect):
         return True
     if isinstance(column, Case):
         if column.value is not None:
@@ -209,6 +216,8 @@ def _bounties() -> Select[tuple[object, ...]]:
         texts.title,
         texts.summary,
         texts.tags,
+        page_reason(b.spec_commitment, b.poster).label("withheld_reason"),
+        page_since(b.spec_commitment, b.poster).label("withheld_since"),
         b.block_number,
         b.block_hash,
         b.tx_hash,
@@ -220,7 +229,7 @@ def _bounties() -> Select[tuple[object, ...]]:
     ).select_from(
         t.bounties.outerjoin(t.finalizations, f.bounty_id == b.bounty_id)
         .outerjoin(t.open_bounties, is_open.bounty_id == b.bounty_id)
-        .outerjoin(challenge_summaries, texts.spec_commitment == b.spec_commitment)
+        .outerjoin(challenge_summaries, HAS_PAGE)
     )
 
 
