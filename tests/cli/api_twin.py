@@ -32,9 +32,9 @@ from bounty_protocol.domain.locator import storage_locator
 from bounty_protocol.domain.money import fee_amount
 from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.domain.terms import Terms
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.readiness import VERSION
-from bounty_protocol.errors import ServiceError
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from bounty_protocol.rubric import current_rubric
@@ -51,8 +51,8 @@ from bounty_protocol.types import (
 )
 from bounty_protocol.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
 from bounty_protocol.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
-from bounty_protocol.wire.publication import PageFindings
 from bounty_protocol.wire.errors import ErrorBody, error_body
+from bounty_protocol.wire.publication import PageFindings
 from bounty_protocol.wire.reading import read
 from bounty_protocol.wire.values import Finality
 from bounty_protocol.wire.withheld import Withheld

@@ -31,7 +31,7 @@ class DecisionRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class TextSubject:
     """What a decision is about: the commitment of a page or a Verdict, or an account."""
 
     kind: WithheldKind
@@ -57,7 +57,7 @@ class Decision:
     until: datetime | None = None
 
 
-def find_subject(connection: Connection, kind: WithheldKind, given: str) -> Subject:
+def find_subject(connection: Connection, kind: WithheldKind, given: str) -> TextSubject:
     """What is named; ``DecisionRefused`` where there is no such text, or nothing of that form."""
     try:
         match kind:
@@ -70,7 +70,7 @@ def find_subject(connection: Connection, kind: WithheldKind, given: str) -> Subj
         raise DecisionRefused(f"{kind} {given}: must be {error}") from None
 
 
-def _withheld_subject(connection: Connection, kind: WithheldKind, given: str) -> Subject:
+def _withheld_subject(connection: Connection, kind: WithheldKind, given: str) -> TextSubject:
     """The same of what is withheld, also where the index does not have it any more."""
     try:
         return find_subject(connection, kind, given)
@@ -80,27 +80,27 @@ def _withheld_subject(connection: Connection, kind: WithheldKind, given: str) ->
         found = connection.execute(select(_W).where(COUNTS, _W.c.kind == kind.value, is_named)).first()
         if found is None:
             raise
-        return Subject(kind, found.subject, found.bounty_id)
+        return TextSubject(kind, found.subject, found.bounty_id)
 
 
-def _page(connection: Connection, bounty_id: BountyId) -> Subject:
+def _page(connection: Connection, bounty_id: BountyId) -> TextSubject:
     b = t.bounties.c
     found = connection.execute(select(b.spec_commitment).where(b.bounty_id == bounty_id)).scalar()
     if found is None:
         raise DecisionRefused(f"there is no bounty {bounty_id} in this deployment's index")
-    return Subject(WithheldKind.BOUNTY, found, bounty_id)
+    return TextSubject(WithheldKind.BOUNTY, found, bounty_id)
 
 
-def _verdict(connection: Connection, commitment: Bytes32) -> Subject:
+def _verdict(connection: Connection, commitment: Bytes32) -> TextSubject:
     recorded = select(t.verdicts.c.bounty_id).where(t.verdicts.c.report_commitment == commitment)
     kept = select(app.written_verdicts.c.bounty_id).where(app.written_verdicts.c.report_commitment == commitment)
     found = connection.execute(recorded.union_all(kept).limit(1)).scalar()
     if found is None:
         raise DecisionRefused(f"no Verdict with the commitment {commitment} is recorded or held here")
-    return Subject(WithheldKind.VERDICT, commitment, BountyId(found))
+    return TextSubject(WithheldKind.VERDICT, commitment, BountyId(found))
 
 
-def _account(connection: Connection, account: Address) -> Subject:
+def _account(connection: Connection, account: Address) -> TextSubject:
     known = (
         select(t.bounties.c.bounty_id).where(t.bounties.c.poster == account).exists(),
         select(t.roster_members.c.guardian).where(t.roster_members.c.guardian == account).exists(),
@@ -108,17 +108,17 @@ def _account(connection: Connection, account: Address) -> Subject:
     )
     if not any(connection.execute(select(*known)).one()):
         raise DecisionRefused(f"{account} has posted no bounty and is on no roster: there is no text of it here")
-    return Subject(WithheldKind.ACCOUNT, account)
+    return TextSubject(WithheldKind.ACCOUNT, account)
 
 
-def same_page(connection: Connection, subject: Subject) -> list[BountyId]:
+def same_page(connection: Connection, subject: TextSubject) -> list[BountyId]:
     """The bounties that show the same page, at most twenty."""
     b = t.bounties.c
     found = select(b.bounty_id).where(b.spec_commitment == subject.subject).order_by(b.bounty_id).limit(20)
     return [BountyId(each) for each in connection.execute(found).scalars()]
 
 
-def withhold(engine: Engine, kind: WithheldKind, given: str, decision: Decision) -> tuple[Subject, bool]:
+def withhold(engine: Engine, kind: WithheldKind, given: str, decision: Decision) -> tuple[TextSubject, bool]:
     """Withhold a text; whether that changed anything. A decision on what is withheld already replaces the former one,
     and the text counts as withheld since that.
 
@@ -148,7 +148,7 @@ def withhold(engine: Engine, kind: WithheldKind, given: str, decision: Decision)
     return subject, True
 
 
-def show_again(engine: Engine, kind: WithheldKind, given: str, decision: Decision) -> Subject:
+def show_again(engine: Engine, kind: WithheldKind, given: str, decision: Decision) -> TextSubject:
     """Show a text again. Raises ``DecisionRefused``, also for one that is not withheld."""
     reason, by = _checked(decision)
     with writing(engine) as connection:
@@ -184,7 +184,7 @@ def described(engine: Engine, *, ended: bool) -> Iterator[str]:
         found = select(_W) if ended else select(_W).where(COUNTS)
         rows = connection.execute(found.order_by(_W.c.number)).all()
     for row in rows:
-        subject = Subject(WithheldKind(row.kind), row.subject, row.bounty_id)
+        subject = TextSubject(WithheldKind(row.kind), row.subject, row.bounty_id)
         until = "" if row.until is None else f" until {row.until:%Y-%m-%d %H:%M}"
         line = f"{subject}, since {row.since:%Y-%m-%d %H:%M}{until}, decided by {row.decided_by}: {row.reason}"
         if row.ended_at is not None:
@@ -203,14 +203,14 @@ def _checked(decision: Decision) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def _counting(connection: Connection, subject: Subject) -> Row[Any] | None:
+def _counting(connection: Connection, subject: TextSubject) -> Row[Any] | None:
     c = _W.c
     return connection.execute(
         select(_W).where(COUNTS, c.kind == subject.kind.value, c.subject == subject.subject)
     ).first()
 
 
-def _end(connection: Connection, subject: Subject, by: str, why: str) -> None:
+def _end(connection: Connection, subject: TextSubject, by: str, why: str) -> None:
     c = _W.c
     open_ones = update(_W).where(c.ended_at.is_(None), c.kind == subject.kind.value, c.subject == subject.subject)
     connection.execute(open_ones.values(ended_at=func.now(), ended_by=by, ended_why=why))
