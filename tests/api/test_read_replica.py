@@ -19,6 +19,7 @@ from bounty_protocol.wire.values import PageCursor
 from flask.testing import FlaskClient
 from local_stack import postgres
 from local_stack.postgres import PostgresServer
+from local_stack.services import MIGRATOR
 from prometheus_client import REGISTRY
 from service_api import public_reads
 from service_api.app import make_app
@@ -457,3 +458,20 @@ def test_failure__of_the_primary_too__is_unavailable(service: Service, replicate
 class _Down:
     def connect(self) -> None:
         raise DatabaseUnavailable(failure=DatabaseFailure.AWAY)
+
+
+def test_replica__that_does_not_know_what_is_withheld__is_not_asked(replicated: Replicated) -> None:
+    world = replicated.service.world
+    row = {"kind": "bounty", "subject": "0x" + "77" * 32, "reason": "An order", "decided_by": "Ada"}
+    assert replicated.answered_by() == "replica"
+    with replicated.paused():
+        lacked = substituted("lacks")
+        with writing(replicated.dependencies.engine) as connection:
+            connection.execute(insert(tables.withholdings).values(row))
+        assert replicated.answered_by() == "replica"  # what is known of the primary is as old as it may be
+        replicated.clock.sleep(public_reads.WITHHELD_SECONDS)
+        assert replicated.client.get("/api/withheld").json["items"][0]["reason"] == "An order"  # type: ignore[index]
+        assert (replicated.answered_by(), substituted("lacks") - lacked) == ("primary", 2)
+    assert replicated.answered_by() == "replica"
+    with writing(world.engine(MIGRATOR)) as connection:
+        connection.execute(delete(tables.withholdings))

@@ -32,6 +32,7 @@ from bounty_protocol.domain.locator import storage_locator
 from bounty_protocol.domain.money import fee_amount
 from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.domain.terms import Terms
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.readiness import VERSION
 from bounty_protocol.readiness.material import Material
@@ -50,9 +51,11 @@ from bounty_protocol.types import (
 )
 from bounty_protocol.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
 from bounty_protocol.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
+from bounty_protocol.wire.errors import ErrorBody, error_body
 from bounty_protocol.wire.publication import PageFindings
 from bounty_protocol.wire.reading import read
 from bounty_protocol.wire.values import Finality
+from bounty_protocol.wire.withheld import Withheld
 
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Reply, Request, Server, as_json
@@ -67,6 +70,7 @@ ROUTES = {
     "check": ("POST", r"/api/bounty-challenge-specs/check"),
     "publish": ("POST", r"/api/bounty-challenge-specs/prepare-publication"),
     "detail": ("GET", r"/api/bounties/(\d+)"),
+    "challenge": ("GET", r"/api/bounties/(\d+)/challenge"),
     "list": ("GET", r"/api/bounties"),
     "upload_url": ("POST", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{40})/artifact-upload-url"),
     "put": ("PUT", r"/objects/(.+)"),
@@ -75,6 +79,7 @@ ROUTES = {
     "content": ("GET", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{64})/content"),
     "verdict_write": ("POST", r"/api/written-verdicts/(0x[0-9a-f]{64})"),
     "verdict_read": ("GET", r"/api/written-verdicts/(0x[0-9a-f]{64})"),
+    "document": ("GET", r"/api/written-verdicts/(0x[0-9a-f]{64})/document"),
     "delivery_key": ("GET", r"/api/deployment/delivery-key"),
     "deployment": ("GET", r"/api/deployment"),
     "index": ("GET", r"/api/status"),
@@ -86,6 +91,11 @@ ROUTES = {
     "webhook_list": ("GET", r"/api/webhooks"),
     "webhook_change": ("POST|DELETE", r"/api/webhooks/([^/]+)(?:/test|/rotate)?"),
 }
+
+
+def withheld_error(code: str, found: Withheld) -> ErrorBody:
+    """What is answered beside a text that is withheld, or in its place."""
+    return error_body(ServiceError(code, f"It is withheld here by this service's operator: {found.reason}"))
 
 
 class ApiTwin:
@@ -100,6 +110,8 @@ class ApiTwin:
         self.objects: dict[str, bytes] = {}
         self.envelopes: dict[str, bytes] = {}
         self.verdicts: dict[str, bytes] = {}
+        self.withheld: dict[str, Withheld] = {}
+        """By the commitment of a page or a written Verdict."""
         self.wraps: dict[str, str] = {}
         self.subgraph: Json = {}
         self.lost: list[Json] = []
@@ -219,7 +231,7 @@ class ApiTwin:
         view = self.hub.bounty(BountyId(int(bounty_id)))
         if view is None:
             return refusal(404, "bounty_not_found", "There is no such bounty.")
-        page = self.pages.get(view.spec_commitment)
+        page, withheld = self.pages.get(view.spec_commitment), self.withheld.get(view.spec_commitment)
         return to_json(
             BountyDetail(
                 bounty_id=BountyId(int(bounty_id)),
@@ -229,8 +241,10 @@ class ApiTwin:
                 guardian_roster=self._roster(view.roster_version),
                 active_submissions=(submissions := self.submissions(int(bounty_id))),
                 active_submission_count=len(submissions),
-                challenge=page.decode() if page else None,
+                challenge=page.decode() if page and withheld is None else None,
                 challenge_terms=ChallengeTerms(page is not None, ()),
+                error=None if withheld is None else withheld_error("bounty_challenge_withheld", withheld),
+                withheld=withheld,
                 finality=Finality.FINALIZED,
                 block=BLOCK,
             )
@@ -342,7 +356,20 @@ class ApiTwin:
         self.verdicts[commitment] = request.body
         return {"report_commitment": commitment, "byte_length": len(request.body)}
 
+    def _challenge(self, request: Request, bounty_id: str) -> Reply:
+        assert "authorization" in request.headers
+        view = self.hub.bounty(BountyId(int(bounty_id)))
+        assert view is not None
+        return 200, self.pages[view.spec_commitment], {"Content-Type": "text/markdown; charset=utf-8"}
+
+    def _document(self, request: Request, commitment: str) -> Reply:
+        assert "authorization" in request.headers
+        return 200, self.verdicts[commitment], {"Content-Type": "text/markdown; charset=utf-8"}
+
     def _verdict_read(self, request: Request, commitment: str) -> Reply:
+        if (withheld := self.withheld.get(commitment)) is not None:
+            error = withheld_error("written_verdict_withheld", withheld)
+            return refusal(451, error.code, error.message)
         if commitment not in self.verdicts:
             return refusal(404, "written_verdict_not_found", "No written Verdict with that commitment is held here.")
         return 200, self.verdicts[commitment], {"Content-Type": "text/markdown; charset=utf-8"}

@@ -18,6 +18,7 @@ from service_web.beacon import Rounds
 from service_web.challenge import Challenges
 from service_web.config import read_config
 from service_web.dependencies import Dependencies
+from service_web.withheld import WithheldTexts
 from service_web.written import WrittenVerdicts
 from werkzeug.test import TestResponse
 
@@ -89,10 +90,11 @@ class Pages:
         self.api = FakeApi(self.ledger)
         client = ApiReader("http://api:8080", self.clock, cast("TimelyHttp", self.api))
         api = Api(client)
-        written = WrittenVerdicts(api, self.clock)
+        withheld = WithheldTexts(api, self.clock)
+        written, challenges = WrittenVerdicts(api, withheld, self.clock), Challenges(api, withheld, self.clock)
         config = read_config(self.variables)
         rounds = Rounds(config.beacon, self.relay, self.clock)
-        self.app: Flask = make_app(Dependencies(config, api, Challenges(api, self.clock), written, rounds, self.clock))
+        self.app: Flask = make_app(Dependencies(config, api, challenges, written, rounds, self.clock))
         self.client: FlaskClient = self.app.test_client()
 
     def get(self, path: str, **headers: str) -> TestResponse:

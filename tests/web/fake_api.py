@@ -66,6 +66,7 @@ from bounty_protocol.wire.deployment import (
 )
 from bounty_protocol.wire.errors import ErrorBody
 from bounty_protocol.wire.values import Finality, IndexState, Tag
+from bounty_protocol.wire.withheld import Withheld, WithheldKind, WithheldList, WithheldQuery, WithheldText
 from flask import Flask
 from graphql import GraphQLSchema, build_schema, graphql_sync, print_schema
 from service_api.graphql.schema import make_schema
@@ -216,6 +217,37 @@ class Ledger:
     has_errors: bool = False
     announced: Announcements = field(default_factory=lambda: Announcements(None, None, None))
     hub_notices: tuple[HubNotice, ...] = ()
+    withheld: list[WithheldText] = field(default_factory=list)
+
+    def withhold(self, kind: WithheldKind, subject: str, *, bounty_id: BountyId | None = None) -> None:
+        """The operator's decision, of which every answer is from now on."""
+        self.withheld.append(
+            WithheldText(
+                number=len(self.withheld) + 1,
+                kind=kind,
+                bounty_id=bounty_id,
+                spec_commitment=Bytes32(subject) if kind is WithheldKind.BOUNTY else None,
+                report_commitment=Bytes32(subject) if kind is WithheldKind.VERDICT else None,
+                account_address=Address(subject) if kind is WithheldKind.ACCOUNT else None,
+                reason="An order of a <court>",
+                since=UnixSeconds(NOW - 60),
+                until=UnixSeconds(NOW + 86_400),
+            )
+        )
+
+    def withheld_list(self, query: WithheldQuery) -> WithheldList:
+        """A page of what is withheld."""
+        found = [each for each in self.withheld if each.number > query.after]
+        items = tuple(found[: query.limit])
+        following = items[-1].number if items else query.after
+        return WithheldList(items, following, len(found) > query.limit, None)
+
+    def notice(self, *named: str) -> Withheld | None:
+        """Why a text is not shown, by its commitment and its account."""
+        for each in self.withheld:
+            if {each.spec_commitment, each.report_commitment, each.account_address} & set(named):
+                return Withheld(each.reason, each.since, each.until)
+        return None
 
     def add(self, **fields: Any) -> Bounty:
         """One more bounty."""
@@ -290,7 +322,9 @@ class Ledger:
 
     def detail(self, bounty: Bounty) -> BountyDetail:
         facts = self.facts(bounty)
-        mismatch = ErrorBody("bounty_challenge_content_mismatch", "The page is missing.", (), "Ask the Poster.")
+        notice = self.notice(bounty.commitment, bounty.poster)
+        code = "bounty_challenge_content_mismatch" if notice is None else "bounty_challenge_withheld"
+        is_shown = bounty.is_published and notice is None
         return BountyDetail(
             bounty_id=bounty.id,
             chain_id=CHAIN,
@@ -302,11 +336,12 @@ class Ledger:
                 for each in bounty.submitted
             ),
             active_submission_count=len(bounty.submitted),
-            challenge=bounty.page.decode() if bounty.is_published else None,
+            challenge=bounty.page.decode() if is_shown else None,
             challenge_terms=None,
             finality=Finality.FINALIZED if bounty.block <= FINALIZED else Finality.UNSAFE,
             block=Block(BlockNumber(bounty.block), hash_of("block")),
-            error=None if bounty.is_published else mismatch,
+            error=None if is_shown else ErrorBody(code, "The page is not shown.", (), "Ask the Poster."),
+            withheld=notice,
             verification_record=None if facts.outcome is None else self.record(bounty, facts),
         )
 
@@ -380,13 +415,15 @@ class Ledger:
         return int(bounty.outcome is not None), -bounty.id
 
     def _item(self, bounty: Bounty) -> BountyItem:
-        stated = parse_challenge(bounty.page) if bounty.is_published and bounty.page.startswith(b"---") else None
+        notice = self.notice(bounty.commitment, bounty.poster)
+        is_shown = bounty.is_published and notice is None
+        stated = parse_challenge(bounty.page) if is_shown and bounty.page.startswith(b"---") else None
         return BountyItem(
             bounty.id, self.facts(bounty), len(bounty.submitted),
             Finality.FINALIZED if bounty.block <= FINALIZED else Finality.UNSAFE,
             Block(BlockNumber(bounty.block), hash_of("block")),
             None if stated is None else stated.title, None if stated is None else stated.summary,
-            () if stated is None else tuple(map(Tag, stated.tags)),
+            () if stated is None else tuple(map(Tag, stated.tags)), notice,
         )  # fmt: skip
 
     def account_record(self, address: Address) -> AccountRecord:
@@ -579,10 +616,8 @@ class FakeApi:
         }
         if path in documents:
             return _json(documents[path]())
-        if path == "/api/bounties":
-            with _REQUESTS.test_request_context(path, query_string=query):
-                load_query(BountyQuery)  # what the API refuses fails the test
-            return _json(self.ledger.listed(dict(parse_qsl(query))))
+        if path in {"/api/bounties", "/api/withheld"}:
+            return _json(self._list(path, query))
         if path.startswith("/api/accounts/"):
             return _json(self.ledger.account_record(Address(path.rpartition("/")[2])))
         if path.startswith("/api/bounties/"):
@@ -590,9 +625,22 @@ class FakeApi:
             return _error(404, "bounty_not_found") if found is None else _json(self.ledger.detail(found))
         if path.startswith("/api/written-verdicts/"):
             written = {report_commitment(each): each for each in self._written()}
-            found_bytes = written.get(cast("Bytes32", path.rpartition("/")[2]))
-            return _error(404, "written_verdict_not_found") if found_bytes is None else (200, found_bytes)
+            wanted = cast("Bytes32", path.rpartition("/")[2])
+            return self._verdict(wanted, written.get(wanted))
         raise AssertionError(path)
+
+    def _list(self, path: str, query: str) -> object:
+        """A list; what the API refuses fails the test."""
+        with _REQUESTS.test_request_context(path, query_string=query):
+            if path == "/api/withheld":
+                return self.ledger.withheld_list(load_query(WithheldQuery))
+            load_query(BountyQuery)
+        return self.ledger.listed(dict(parse_qsl(query)))
+
+    def _verdict(self, commitment: Bytes32, found: bytes | None) -> tuple[int, bytes]:
+        if self.ledger.notice(commitment) is not None:
+            return _error(451, "written_verdict_withheld")
+        return _error(404, "written_verdict_not_found") if found is None else (200, found)
 
     def _written(self) -> Iterable[bytes]:
         for bounty in self.ledger.bounties.values():

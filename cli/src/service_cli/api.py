@@ -353,6 +353,12 @@ def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
     return api.get(f"/api/bounties/{bounty_id}")
 
 
+def withheld_page(api: ApiClient, signer: "Signer", bounty_id: BountyId) -> bytes:
+    """The bytes of a page that the operator withholds, which are for those who take part; nobody has checked them."""
+    path = f"/api/bounties/{bounty_id}/challenge"
+    return api.signed(signer, "GET", path, summary=f"read the withheld page of bounty {bounty_id}").body
+
+
 def is_delivered(api: ApiClient, bounty_id: str, commitment: str, *, patient: bool = True) -> bool:
     """Whether the API says that a key of this Submission was delivered; nothing but the API knows."""
     from bounty_protocol.wire.delivery import DeliveryStatus

@@ -11,7 +11,9 @@ export function requireSameTerms(detail: Schemas["BountyDetail"], bounty: Bounty
   if (typeof page !== "string" || commitmentOf(page) !== bounty.pinned.specCommitment) {
     throw new ServiceError(
       "challenge_terms_mismatch",
-      "The service has no page that hashes to the bounty's commitment.",
+      detail.withheld
+        ? `The operator of this service withholds the page: ${detail.withheld.reason}`
+        : "The service has no page that hashes to the bounty's commitment.",
       {
         nextAction: "Ask the Poster for the page's bytes before you work for this bounty.",
       },

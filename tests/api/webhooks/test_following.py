@@ -14,6 +14,7 @@ from service_web.app import make_app
 from service_web.challenge import Challenges
 from service_web.config import read_config
 from service_web.dependencies import make_dependencies
+from service_web.withheld import WithheldTexts
 
 from tests.api.conftest import Service, running_service
 from tests.api.test_list import created
@@ -52,7 +53,9 @@ def pages(service: Service) -> Iterator[FlaskClient]:
     clock = OwnClock()  # nothing is kept
     api = Api(ApiReader(server.url, clock))
     real = make_dependencies(read_config(VARIABLES | own))
-    yield make_app(replace(real, api=api, challenges=Challenges(api, clock), clock=clock)).test_client()
+    yield make_app(
+        replace(real, api=api, challenges=Challenges(api, WithheldTexts(api, clock), clock), clock=clock)
+    ).test_client()
     server.close()
 
 

@@ -5,9 +5,12 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.withheld import Withheld
 from service_cli.audit.history import BountyHistory
 
-from tests.cli.api_twin import ApiTwin
+from tests.cli.api_twin import ApiTwin, withheld_error
 from tests.cli.audited import Audited, differences, evidence, results
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
@@ -150,6 +153,26 @@ def test_audit__a_record_or_page_that_is_withheld__is_said_to_be_not_checked(
     api.scripts["detail"] = lambda _: (200, json.dumps(detail).encode(), {})
     ran = auditor.audit(audited.awarded)
     assert {"record", "challenge"} <= results(ran, "not_checked")
+
+
+def test_audit__of_what_the_operator_withholds__says_withheld_and_does_not_differ(
+    auditor: Terminal, api: ApiTwin, audited: Audited
+) -> None:
+    notice = Withheld("An order of a court", UnixSeconds(1_800_000_000), None)
+    detail = json.loads(audited.details[audited.awarded])
+    detail |= {
+        "challenge": None,
+        "error": to_json(withheld_error("bounty_challenge_withheld", notice)),
+        "withheld": to_json(notice),
+    }
+    api.scripts["detail"] = lambda _: (200, json.dumps(detail).encode(), {})
+    api.withheld.update(dict.fromkeys(audited.verdicts, notice))
+    ran = auditor.audit(audited.awarded)
+    assert {"verdict", "challenge"} <= results(ran, "not_checked")
+    assert results(ran, "differs") == set()
+    said = [str(each) for each in ran.events if "An order of a court" in str(each)]
+    assert said
+    assert all("withheld" in each for each in said)
 
 
 def test_audit__a_verdict_altered_swapped_or_withheld__is_named_by_its_commitment(

@@ -215,6 +215,10 @@ def _check_challenge(history: BountyHistory, detail: Mapping[str, object], repor
         code = error.get("code") if isinstance(error, dict) else None
         if code == "bounty_challenge_content_mismatch":
             report.not_checked("challenge", "the service says it has no page that hashes to spec_commitment")
+        elif code == "bounty_challenge_withheld":
+            report.not_checked(
+                "challenge", f"withheld: {shown(error.get('message')) if isinstance(error, dict) else ''}"
+            )
         else:
             report.judge("challenge", [differing("bounty.error", error, "the reason of a null challenge")], "the page")
         return

@@ -52,7 +52,8 @@ class ListedBounty(Event):
         award = facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
         state, until = _state(facts, count, screen)
         exact, left = to_the_minute(until), time_left(until, screen)
-        title = safe(item.title or "no page of this commitment is known", 200)
+        absent = "withheld by the service's operator" if item.withheld else "no page of this commitment is known"
+        title = safe(item.title or absent, 200)
         yield Row(_BOUNTIES, (str(item.bounty_id), tokens(award, screen), str(count), state, exact, left, title))
 
 

@@ -117,6 +117,11 @@ def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
     """Refuse a page that does not hash to the commitment, or states other terms than the chain."""
     page = detail.get("challenge")
     next_action = "Read both; to go on anyway add --accept-term-differences."
+    error = detail.get("error")
+    if page is None and isinstance(error, dict) and error.get("code") == "bounty_challenge_withheld":
+        message = printable(error.get("message"), 1_000)
+        next_action = "Ask the Poster for the page and hash it (spec-commitment); then add --accept-term-differences."
+        raise CommandRefused("challenge_withheld", message, next_action=next_action)
     if not isinstance(page, str) or spec_commitment(page.encode()) != bounty.spec_commitment:
         message = "The API has no page that hashes to the spec commitment on chain."
         raise CommandRefused("challenge_terms_mismatch", message, next_action=next_action)

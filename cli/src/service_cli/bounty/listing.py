@@ -18,7 +18,7 @@ from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.shell.output import emit, is_text, on_terminal, remark, say, warn
 from service_cli.shell.progress import next_step
-from service_cli.shell.text import About, Token, amount, duration, printable
+from service_cli.shell.text import About, Token, amount, duration, printable, withheld_text
 
 LAG_SECONDS = 60
 """How far the index may be behind before it is reported beside what it shows."""
@@ -60,6 +60,8 @@ def _title(detail: "BountyDetail") -> str | None:
 
 
 def _page(detail: "BountyDetail") -> str:
+    if detail.withheld is not None:
+        return withheld_text(detail.withheld)
     if detail.challenge is None:
         return "not available, or not the one that was committed"
     if detail.challenge_terms is not None and detail.challenge_terms.matches:

@@ -44,7 +44,7 @@ from bounty_protocol.types import (
     to_bytes,
 )
 
-from service_cli.api import ApiClient, api_of, bounty_detail
+from service_cli.api import ApiClient, api_of, bounty_detail, withheld_page
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent, ended_as
 from service_cli.chain.journal import Journal, JournalEntry, journals_below, open_journal, was_opened
@@ -567,10 +567,21 @@ def _publish(session: ApiSession[Signer], verdict: Verdict, document: bytes) -> 
         summary=f"publish the written Verdict {verdict.report_commitment} of bounty {bounty_id}",
     )
     emit(PublishedVerdict(*verdict.names()))
-    if api.get(path).body != document:
+    if _read_back(session, path) != document:
         message = "The written Verdict reads back differently from what was sent."
         raise CommandRefused("verdict_mismatch", message, next_action="Nothing was recorded on chain; report it.")
     emit(ReadBackVerdict(*verdict.names()))
+
+
+def _read_back(session: ApiSession[Signer], path: str) -> bytes:
+    """The document as anyone reads it; where the operator withholds it, as its Guardian does."""
+    try:
+        return session.api.get(path).body
+    except CommandRefused as refused:
+        if refused.code != "written_verdict_withheld":
+            raise
+        warn(f"warning: {printable(refused.message, 1_000)} Your Verdict counts all the same")
+    return session.api.signed(session.signer, "GET", f"{path}/document", summary="read your written Verdict back").body
 
 
 def _keep_unpublished(path: Path, document: bytes) -> None:
@@ -616,7 +627,7 @@ def print_template(settings: Settings, bounty_id: BountyId, kind: VerdictKind, m
     """``guardian:verdict --template``: the template on stdout, as text."""
     named = None if meant is None else meant.value
     chain = ChainClient.checked(settings)
-    page = _page(api_of(settings), chain.bounty(bounty_id), bounty_id)
+    page = _page(api_of(settings), None, chain.bounty(bounty_id), bounty_id)
     click.echo(template(bounty_id, kind, named, page), nl=False)
 
 
@@ -691,13 +702,18 @@ def _quoted(text: str) -> list[str]:
     return [f"> {printable(line, _MOST_QUOTED + 1)}".rstrip() for line in cut.strip().splitlines()]
 
 
-def _page(api: ApiClient, bounty: BountyView, bounty_id: BountyId) -> ChallengePage | None:
+def _page(api: ApiClient, signer: Signer | None, bounty: BountyView, bounty_id: BountyId) -> ChallengePage | None:
     """The bounty's own page, or None with the reason said."""
     try:
-        page = bounty_detail(api, bounty_id).json().get("challenge")
+        detail = bounty_detail(api, bounty_id).json()
+        page = detail.get("challenge")
+        if is_withheld := page is None and isinstance(detail.get("withheld"), dict):
+            page = None if signer is None else withheld_page(api, signer, bounty_id).decode()
         if isinstance(page, str) and spec_commitment(page.encode()) == bounty.spec_commitment:
             return parse_challenge(page.encode())
         reason = "the API has no page that hashes to the bounty's commitment"
+        if is_withheld:
+            reason = "the operator withholds the page; without --template it is read with your signature"
     except ServiceError as error:
         reason = error.message
     warn(f"the template has no criteria: {reason}")
@@ -707,7 +723,7 @@ def _page(api: ApiClient, bounty: BountyView, bounty_id: BountyId) -> ChallengeP
 def _write_draft(
     session: ApiSession[LocalSigner], draft: Path, bounty_id: BountyId, kind: VerdictKind, named: Named
 ) -> None:
-    page = _page(session.api, session.chain.bounty(bounty_id), bounty_id)
+    page = _page(session.api, session.signer, session.chain.bounty(bounty_id), bounty_id)
     try:
         with open(draft, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(template(bounty_id, kind, named, page))

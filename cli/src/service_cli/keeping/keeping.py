@@ -26,7 +26,7 @@ from bounty_protocol.foreign_json import read_object
 from bounty_protocol.types import BountyId, Bytes32
 from bounty_protocol.wire.submissions import SubmissionContent
 
-from service_cli.api import MAX_ANSWER_BYTES, ApiClient, api_of, bounty_detail
+from service_cli.api import MAX_ANSWER_BYTES, ApiClient, api_of, bounty_detail, withheld_page
 from service_cli.audit.bundle import read_bundle
 from service_cli.audit.collect import ServiceQuestions, wanted_envelopes
 from service_cli.audit.history import ServiceEvidence
@@ -228,7 +228,10 @@ class _Keeping:
         """The challenge page."""
 
         def fetch() -> bytes:
-            page = bounty_detail(self.api, self.bounty_id).json().get("challenge")
+            detail = bounty_detail(self.api, self.bounty_id).json()
+            page = detail.get("challenge")
+            if page is None and isinstance(detail.get("withheld"), dict) and self.signer is not None:
+                return withheld_page(self.api, self.signer, self.bounty_id)
             return page.encode() if isinstance(page, str) else b""
 
         self._keep_hashed(KeptKind.PAGE, PAGE, self.bounty.spec_commitment, spec_commitment, fetch)
@@ -241,7 +244,12 @@ class _Keeping:
             self._keep_hashed(KeptKind.VERDICT, f"{VERDICTS}/{wanted}.md", wanted, report_commitment, fetch)
 
     def _body(self, path: str) -> bytes:
-        return self.api.get(path).body
+        try:
+            return self.api.get(path).body
+        except CommandRefused as refused:
+            if refused.code != "written_verdict_withheld" or self.signer is None:
+                raise
+        return self.api.signed(self.signer, "GET", f"{path}/document", summary="read a withheld Verdict").body
 
     def keep_submissions(self) -> None:
         """The sealed work: every Solver's for a reader, else what was sealed on this machine."""

@@ -15,6 +15,7 @@ from bounty_protocol.domain.money import whole_tokens
 
 if TYPE_CHECKING:
     from bounty_protocol.domain.hub_events import BountyTerms
+    from bounty_protocol.wire.withheld import Withheld
 
 
 class Token(Protocol):
@@ -97,6 +98,19 @@ def printable(value: object, length: int = 20) -> str:
     from bounty_protocol.domain.readable import readable  # with tables that ASCII does without
 
     return "".join(c for c in readable(text) if c.isprintable())
+
+
+def withheld_text(found: "Withheld") -> str:
+    """That the service's operator does not show a text, since when and why."""
+    until = "" if found.until is None else f" until {_minute(found.until)}"
+    return f"withheld by the service's operator since {_minute(found.since)}{until}: {printable(found.reason, 500)}"
+
+
+def _minute(at: int) -> str:
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):
+        return f"{at} seconds after 1970"
 
 
 @dataclass(frozen=True, slots=True)

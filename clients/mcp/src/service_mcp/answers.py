@@ -39,6 +39,8 @@ class FoundBounty:
     judging_deadline: str
     submissions: int
     untrusted: StrangersText
+    withheld: str | None = None
+    """Why the service's operator does not show its page, title and summary."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class Bounty:
     outcome: str | None
     winner: str | None
     untrusted: StrangersText
+    withheld: str | None = None
+    """Why the service's operator does not show the page."""
 
 
 @dataclass(frozen=True)

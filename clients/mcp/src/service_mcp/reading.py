@@ -13,6 +13,7 @@ from bounty_protocol.types import Address, BountyId, TokenAmount, parse_address
 from bounty_protocol.wire.values import Finality
 from pydantic import Field
 from service_cli.client import Client
+from service_cli.shell.text import withheld_text
 
 from service_mcp import answers
 from service_mcp.answers import moment, moment_or_none, money
@@ -79,6 +80,7 @@ class Reading:
             outcome=None if facts.outcome is None else facts.outcome.value,
             winner=None if facts.winner is None else facts.winner.solver_address,
             untrusted=strangers_text(title, None, found.challenge),
+            withheld=None if found.withheld is None else withheld_text(found.withheld),
         )
 
     def evaluate_bounty(self, bounty_id: Id) -> answers.Evaluation:
@@ -89,7 +91,9 @@ class Reading:
         blockers = []
         if not facts.accepting:
             blockers.append(f"no Submission is accepted since {moment(facts.submission_deadline)}")
-        if found.challenge is None:
+        if found.withheld is not None:
+            blockers.append("its page is withheld here by the service's operator; ask the Poster for it")
+        elif found.challenge is None:
             blockers.append("its page is not available: nobody can know what is asked for")
         elif found.challenge_terms is None or not found.challenge_terms.matches:
             blockers.append("its page states other terms than the chain")
@@ -186,6 +190,7 @@ class Reading:
             moment(item.facts.judging_deadline),
             item.active_submission_count,
             strangers_text(item.title, item.summary),
+            None if item.withheld is None else withheld_text(item.withheld),
         )
 
 

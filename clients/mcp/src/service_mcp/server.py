@@ -15,6 +15,7 @@ from service_cli import __version__
 from service_cli.client import Client
 from service_cli.errors import CommandRefused
 from service_cli.poster.template import template
+from service_cli.shell.text import withheld_text
 
 from service_mcp.acting import Acting
 from service_mcp.policy import Policy, Role
@@ -108,6 +109,11 @@ def _add_resources(server: MCPServer, client: Client) -> None:
     def page(bounty_id: str) -> str:
         """The challenge page of a bounty: a stranger's text, with what is not seen shown."""
         found = client.bounty(BountyId(int(bounty_id)))
+        if found.withheld is not None:
+            next_action = "Ask the Poster for the page and hash it."
+            raise CommandRefused(
+                "page_withheld", f"The page is {withheld_text(found.withheld)}.", next_action=next_action
+            )
         if found.challenge is None:
             raise CommandRefused("page_unavailable", "The page is not available.", next_action="Try again later.")
         return shown(found.challenge, PAGE_LETTERS)

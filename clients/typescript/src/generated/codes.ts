@@ -5,9 +5,11 @@ export type ApiCode =
   | "bounty_chain_state_unavailable"
   | "bounty_challenge_content_mismatch"
   | "bounty_challenge_not_ready"
+  | "bounty_challenge_withheld"
   | "bounty_not_found"
   | "bounty_projection_unavailable"
   | "bounty_submission_content_authority_unavailable"
+  | "challenge_not_found"
   | "delivery_unavailable"
   | "forbidden"
   | "internal_error"
@@ -43,4 +45,5 @@ export type ApiCode =
   | "webhook_not_found"
   | "webhooks_unconfigured"
   | "winning_solution_key_not_found"
-  | "written_verdict_not_found";
+  | "written_verdict_not_found"
+  | "written_verdict_withheld";

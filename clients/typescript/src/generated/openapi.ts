@@ -64,6 +64,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/bounties/{bounty_id}/challenge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the exact bytes of a bounty's page, also while it is withheld.
+         * @description Signed by the funding Poster, a Solver with a recorded Submission, or a Guardian of the pinned roster.
+         */
+        get: operations["get_api_bounties_bounty_id_challenge"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/bounties/{bounty_id}/delivery/retrieve": {
         parameters: {
             query?: never;
@@ -489,6 +511,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/withheld": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the texts that the operator withholds at the moment: which, why, since when and until when. */
+        get: operations["get_api_withheld"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/written-verdicts/{report_commitment}": {
         parameters: {
             query?: never;
@@ -498,7 +537,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** The document behind a commitment, byte by byte; the ETag is the commitment. */
+        /**
+         * The document behind a commitment, byte by byte; the ETag is the commitment.
+         * @description Others may keep it for a minute: the operator may have to withhold it.
+         */
         get: operations["get_api_written_verdicts_report_commitment"];
         put?: never;
         /**
@@ -507,6 +549,28 @@ export interface paths {
          *     that Guardian.
          */
         post: operations["post_api_written_verdicts_report_commitment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/written-verdicts/{report_commitment}/document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_commitment: components["schemas"]["Bytes32"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read the exact bytes of a written Verdict, also while it is withheld.
+         * @description Signed by the funding Poster, a Solver with a recorded Submission, or a Guardian of the pinned roster.
+         */
+        get: operations["get_api_written_verdicts_report_commitment_document"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -732,7 +796,7 @@ export interface components {
             block: components["schemas"]["Block"];
             bounty_id: components["schemas"]["BountyId"];
             chain_id: number;
-            /** @description The committed Markdown; null when the stored bytes do not hash to it. */
+            /** @description The committed Markdown; null when the stored bytes do not hash to it, or are withheld. */
             challenge: string | null;
             challenge_terms: components["schemas"]["ChallengeTerms"] | null;
             error?: components["schemas"]["ErrorBody"];
@@ -742,6 +806,7 @@ export interface components {
             hub_address: components["schemas"]["Address"];
             verification_record?: components["schemas"]["VerificationRecord"];
             verification_record_error?: components["schemas"]["RecordError"];
+            withheld?: components["schemas"]["Withheld"];
         };
         /**
          * @description Filters that a bounty's terms and page decide for good. ``award`` is what a winner gets: the escrow less both
@@ -776,6 +841,7 @@ export interface components {
             tags: string[];
             /** @description The page's; null where no page is here that hashes to the commitment. */
             title?: string | null;
+            withheld?: components["schemas"]["Withheld"];
         };
         /** @description One page of the list. */
         BountyList: {
@@ -1437,6 +1503,37 @@ export interface components {
             solver_address: components["schemas"]["Address"];
             submission_commitment: components["schemas"]["Bytes32"];
         };
+        /** @description That this deployment's operator does not show a text here, and why. The chain has its commitment all the same. */
+        Withheld: {
+            /** @description The operator's, for anyone. */
+            reason: string;
+            since: components["schemas"]["UnixSeconds"];
+            until: components["schemas"]["UnixSeconds"] | null;
+        };
+        /** @description One page of what is withheld at the moment, by its numbers. */
+        WithheldList: {
+            has_more: boolean;
+            items: components["schemas"]["WithheldText"][];
+            /** @description What to ask after next; as it was where there is nothing more. */
+            next_after: number;
+            /** @description Where unlawful text, or a wrong decision, is reported; null where none is set. */
+            report_address: string | null;
+        };
+        /** @description A text that is withheld, named by what the chain has of it: of each kind the fields that name it are set. */
+        WithheldText: {
+            account_address: components["schemas"]["Address"] | null;
+            bounty_id: components["schemas"]["BountyId"] | null;
+            /** @enum {string} */
+            kind: "bounty" | "verdict" | "account";
+            /** @description Counts the decisions of the operator; numbers are skipped. */
+            number: number;
+            /** @description The operator's, for anyone. */
+            reason: string;
+            report_commitment: components["schemas"]["Bytes32"] | null;
+            since: components["schemas"]["UnixSeconds"];
+            spec_commitment: components["schemas"]["Bytes32"] | null;
+            until: components["schemas"]["UnixSeconds"] | null;
+        };
         /** @description A Guardian's wrap: the pair it is for, and the content key sealed to the delivery key. */
         WrapRequest: {
             solver_address: components["schemas"]["Address"];
@@ -1840,6 +1937,134 @@ export interface operations {
             };
             /**
              * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_api_bounties_bounty_id_challenge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": string;
+                };
+            };
+            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_not_found`: Check the bounty id and the deployment.
+             *     `challenge_not_found`: Ask the Poster for the bytes behind spec_commitment.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
+             */
+            404: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
             503: {
@@ -4673,6 +4898,108 @@ export interface operations {
             };
         };
     };
+    get_api_withheld: {
+        parameters: {
+            query?: {
+                /** @description The number of the last one that was read; 0 for all. */
+                after?: number;
+                /** @description Texts in a page. */
+                limit?: number;
+            };
+            header?: {
+                /** @description The ETag of the answer that the client has. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WithheldList"];
+                };
+            };
+            /** @description The version of If-None-Match is the newest. */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     get_api_written_verdicts_report_commitment: {
         parameters: {
             query?: never;
@@ -4749,6 +5076,19 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `written_verdict_withheld`: Ask its Guardian for the document; Poster, recorded Solvers and the roster's Guardians read it with GET /api/written-verdicts/{report_commitment}/document. */
+            451: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     [name: string]: unknown;
                 };
@@ -4915,6 +5255,134 @@ export interface operations {
             };
             /** @description `unsupported_media_type`: Send the media type that the route takes. */
             415: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_api_written_verdicts_report_commitment_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                report_commitment: components["schemas"]["Bytes32"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": string;
+                };
+            };
+            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_not_found`: Check the bounty id and the deployment.
+             *     `written_verdict_not_found`: Check the commitment against the Verdict recorded on chain.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
+             */
+            404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];

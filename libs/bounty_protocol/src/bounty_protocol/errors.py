@@ -75,6 +75,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
         404, "Ask a Guardian of the bounty's roster to run guardian:deliver-key, then try again."
     ),
     "webhook_not_found": Problem(404, "List your webhooks with GET /api/webhooks; each account sees its own."),
+    "challenge_not_found": Problem(404, "Ask the Poster for the bytes behind spec_commitment."),
     "route_not_found": Problem(404, "See /api/docs of the public API for its routes."),
     "method_not_allowed": Problem(405, "Use a method named in the Allow header."),
     "publication_review_unavailable": Problem(409, "Sign the same page again: a fresh signature joins its review."),
@@ -85,6 +86,16 @@ PROBLEMS: Final[dict[str, Problem]] = {
     ),
     "payload_too_large": Problem(413, "Send a smaller body; the message names this route's limit."),
     "unsupported_media_type": Problem(415, "Send the media type that the route takes."),
+    "bounty_challenge_withheld": Problem(
+        451,
+        "Ask the Poster for the bytes behind spec_commitment; Poster, recorded Solvers and the roster's Guardians read "
+        "them with GET /api/bounties/{bounty_id}/challenge.",
+    ),
+    "written_verdict_withheld": Problem(
+        451,
+        "Ask its Guardian for the document; Poster, recorded Solvers and the roster's Guardians read it with "
+        "GET /api/written-verdicts/{report_commitment}/document.",
+    ),
     "publication_review_limit_reached": Problem(429, "Wait until retry_not_before, then sign and send again."),
     "rate_limit_reached": Problem(429, _RETRY),
     "internal_error": Problem(500, "Try again later; report the correlation id if it persists."),

@@ -1,5 +1,7 @@
 """Settings that most processes have, each defined once."""
 
+import re
+
 from bounty_protocol.types import parse_decimal
 
 from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url
@@ -52,3 +54,22 @@ def read_budget_factor(reader: EnvironmentReader) -> int:
 def read_workers(reader: EnvironmentReader) -> int:
     """``SERVICE_WORKERS``: read where the server starts, by every process that has one."""
     return reader.optional("SERVICE_WORKERS", parse_count, 1, "server processes; one for each core")
+
+
+def read_report_address(reader: EnvironmentReader) -> str | None:
+    """``SERVICE_REPORT_ADDRESS``."""
+    return reader.optional(
+        "SERVICE_REPORT_ADDRESS",
+        parse_contact,
+        None,
+        "where unlawful text, or a wrong decision to withhold one, is reported, such as "
+        "`mailto:report@bounties.example` ([withholding.md](withholding.md))",
+        shown="none",
+    )
+
+
+def parse_contact(text: str) -> str:
+    """An address under which people are reached; raises ``ValueError`` for any other."""
+    if not text.startswith(("mailto:", "https://", "tel:")) or not re.fullmatch("[!-~]{1,500}", text):
+        raise ValueError("an address that begins with mailto:, https:// or tel:")
+    return text

@@ -22,6 +22,7 @@ from service_api.routes import (
     submissions,
     verdicts,
     webhooks,
+    withheld,
 )
 
 ROUTES = tuple(
@@ -36,6 +37,7 @@ ROUTES = tuple(
         deployment,
         index,
         hub_notices,
+        withheld,
         webhooks,
         documents,
         subgraph,

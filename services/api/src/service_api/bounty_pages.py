@@ -7,6 +7,7 @@ from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.hub_events import Logged, SubmissionRecorded
 from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
+from bounty_protocol.wire.withheld import Withheld
 from service_common.db import app
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import (
@@ -20,6 +21,8 @@ from service_common.db.hub_reads import (
 )
 from sqlalchemy import Connection, RowMapping, ScalarSelect, bindparam, func, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
+
+from service_api.withholding.texts import page_notice, withheld_of
 
 MAX_LISTED_SUBMISSIONS: Final = 1_000
 _HEAD: Final = "head_"
@@ -46,6 +49,8 @@ class IndexedBounty:
     submission_count: int
     challenge: bytes | None
     record: KeptRecord | None
+    withheld: Withheld | None
+    """Why the page is not shown, where it is not."""
 
 
 def read_bounty_page(
@@ -75,6 +80,7 @@ def _page_of_row(row: RowMapping) -> IndexedBounty:
         row["submission_count"],
         None if row["page_content"] is None else bytes(row["page_content"]),
         record,
+        withheld_of(row["withheld"]),
     )
 
 
@@ -112,6 +118,7 @@ _STATEMENT: Final = (
         app.verification_records.c.content.label("record_content"),
         app.verification_records.c.block_hash.label("record_block_hash"),
         app.verification_records.c.rebuilds.label("record_rebuilds"),
+        page_notice(_B.spec_commitment, _B.poster).label("withheld"),
     )
     .select_from(
         t.head.outerjoin(t.bounties, _B.bounty_id == bindparam("bounty_id"))

@@ -8,7 +8,13 @@ from bounty_protocol.types import parse_decimal
 from service_common.budgets import Budget, parse_budget
 from service_common.chain.beacon_settings import read_beacon_record
 from service_common.chain.settings import ChainSettings, read_chain_settings
-from service_common.common_settings import read_budget_factor, read_database_url, read_log_level, read_redis_url
+from service_common.common_settings import (
+    read_budget_factor,
+    read_database_url,
+    read_log_level,
+    read_redis_url,
+    read_report_address,
+)
 from service_common.config import EnvironmentReader, parse_count, parse_database_url
 from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
 from service_common.traces.settings import TraceSettings, read_trace_settings
@@ -99,6 +105,8 @@ class ApiConfig:
     budgets: ApiBudgets
     at_once: AtOnce
     webhooks: WebhookSettings
+    report_address: str | None
+    """Where unlawful text is reported."""
     traces: TraceSettings
     log_level: int
 
@@ -155,6 +163,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         budgets=_read_budgets(reader, factor),
         at_once=AtOnce().times(factor),
         webhooks=read_webhook_settings(reader, chain.chain_id),
+        report_address=read_report_address(reader),
         traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )

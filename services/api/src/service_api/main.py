@@ -25,9 +25,10 @@ from service_api.certificate import CertificateCollector
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
 from service_api.jobs import PERIODIC
-from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, DefectCollector, PendingCollector
+from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, DefectCollector, PendingCollector, WithheldCollector
 from service_api.public_reads import FIGURES_MS, FIGURES_SECONDS, Replica, ReplicaCollector
 from service_api.usecases.defects import list_defects
+from service_api.withholding.commands import SHOW_AGAIN, WITHHELD, WITHHOLD
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "worker": Process("run jobs of the queue artifacts", _worker),
         "webhooks": Process("run jobs of the queue webhooks: send facts to those who registered for them", _webhooks),
         "defects": Process("print what the inspections found of what is kept, by bounty", _defects),
+        "withhold": WITHHOLD,
+        "show-again": SHOW_AGAIN,
+        "withheld": WITHHELD,
         "migrate": Process("bring the database of all services to the newest schema", _migrate),
         "await-schema": AWAIT_SCHEMA,
         "store-dump": STORE,
@@ -62,6 +66,7 @@ def _worker(environment: Environment) -> None:
     engine = make_engine(config.database_url, application="api-figures", pool_size=1)
     REGISTRY.register(BoundedCollector(PendingCollector(engine, config.pending_bytes)))
     REGISTRY.register(BoundedCollector(DefectCollector(engine)))
+    REGISTRY.register(BoundedCollector(WithheldCollector(engine)))
     REGISTRY.register(BoundedCollector(CertificateCollector(config.web.public_host, SystemClock())))
     if config.database_read_url is not None:
         replica = Replica(

@@ -7,21 +7,24 @@ from bounty_protocol.domain.lifecycle import BountyStatus
 from bounty_protocol.wire.bounties import BountyFilter
 from service_common.db import app
 from service_common.db import hub_index as t
-from sqlalchemy import ColumnElement, Numeric, exists, literal
+from sqlalchemy import ColumnElement, Numeric, and_, exists, literal
 
 from service_api.searching import has_terms
+from service_api.withholding.texts import is_page_shown
 
 AWARD: Final = t.bounties.c.escrow_amount - t.bounties.c.protocol_fee - t.bounties.c.guardian_fee
 IS_FINAL: Final = t.finalizations.c.bounty_id.is_not(None)
 IS_OPEN: Final = t.open_bounties.c.bounty_id.is_not(None)
 TEXTS: Final = app.challenge_summaries.c
-_HAS_PAGE: Final = TEXTS.spec_commitment == t.bounties.c.spec_commitment
-TERMS_AND_PAGE: Final = t.bounties.outerjoin(app.challenge_summaries, _HAS_PAGE)
+IS_SHOWN: Final = is_page_shown(t.bounties.c.spec_commitment, t.bounties.c.poster)
+HAS_PAGE: Final = and_(TEXTS.spec_commitment == t.bounties.c.spec_commitment, IS_SHOWN)
+"""What is withheld has no title, and no search or tag finds it."""
+TERMS_AND_PAGE: Final = t.bounties.outerjoin(app.challenge_summaries, HAS_PAGE)
 """A bounty with what is known of its page."""
 SOURCE: Final = (
     t.bounties.outerjoin(t.finalizations, t.finalizations.c.bounty_id == t.bounties.c.bounty_id)
     .outerjoin(t.open_bounties, t.open_bounties.c.bounty_id == t.bounties.c.bounty_id)
-    .outerjoin(app.challenge_summaries, _HAS_PAGE)
+    .outerjoin(app.challenge_summaries, HAS_PAGE)
 )
 """A bounty with what is known of its end, too."""
 

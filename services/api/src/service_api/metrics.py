@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 from service_api.storage.verify import Verification
 from service_api.usecases.defects import count_defects
 from service_api.usecases.pending import Pending, count_pending
+from service_api.withholding.decisions import count_withheld
 
 PUBLICATIONS: Final = counter_by(
     "outcome",
@@ -80,6 +81,28 @@ class DefectCollector(Collector):
         try:
             for name, count in count_defects(self._engine).items():
                 family.add_metric([name], count)
+        except DatabaseUnavailable:
+            return
+        yield family
+
+
+class WithheldCollector(Collector):
+    """What the operator withholds, read at each scrape."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures of this moment."""
+        family = GaugeMetricFamily(
+            "service_withheld",
+            "Decisions of the operator that count, by what is withheld: the page of a `bounty`, a written `verdict`, "
+            "all text of an `account`",
+            labels=["kind"],
+        )
+        try:
+            for kind, count in count_withheld(self._engine).items():
+                family.add_metric([kind], count)
         except DatabaseUnavailable:
             return
         yield family

@@ -1,8 +1,9 @@
 """Public reads of the index: by the read replica where there is one, by the primary where that does not answer.
 
 A replica shows an earlier moment of the primary, so its answers are later, never others, and each states how far its
-database was. What it does not have is never the answer: the primary is asked before anything is refused. Nothing that
-authorizes is read of it, and nothing is written by what it shows but records, which are the same from every copy.
+database was. What it does not have is never the answer: the primary is asked before anything is refused, and in its
+place while it lacks a decision to withhold a text. Nothing that authorizes is read of it, and nothing is written by
+what it shows but records, which are the same from every copy.
 
 A replica is used only while it is a standby of this very primary: each new connection proves that, and every connection
 shows when the server was promoted. One that is away is left alone for ``RETRY_SECONDS``. What it does not answer, the
@@ -10,6 +11,7 @@ primary does, a few reads at a time: a lost replica must not take the primary wi
 """
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
@@ -34,6 +36,8 @@ from service_common.web.versions import ReadPosition
 from sqlalchemy import Engine, event, select, text
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from service_api.withholding.texts import read_revision
+
 T = TypeVar("T")
 STATEMENT_MS: Final = 3_000
 """Of a statement on the replica: more than any public read takes, and a hanging one is noticed a second later."""
@@ -47,6 +51,9 @@ FIGURES_MS: Final = 500
 """Of a statement for the figures of a replica."""
 FIGURES_SECONDS: Final = 4.0
 """For all figures of a replica, also of one that hangs: a connection is checked, and then a new one is made."""
+WITHHELD_SECONDS: Final = 1.0
+"""How old the primary's word on what is withheld may be; half a second later a read goes on without a newer one."""
+WITHHELD_WAIT_SECONDS: Final = 0.5
 _MAY_BE_THERE: Final = frozenset({INDEX_UNAVAILABLE, "bounty_not_found", "written_verdict_not_found"})
 """What is answered where something is not there, or not yet: only the primary knows."""
 _STANDBY: Final = "in_hot_standby"
@@ -98,6 +105,46 @@ class ReadAnswer(Generic[T]):
         return ReadPosition(self.head.block_number, self.head.block_time)
 
 
+class WithheldRevision:
+    """The newest decision on what is withheld, as the primary has it. A primary that does not answer is waited for once
+    in ``RETRY_SECONDS``, and what is known of it counts meanwhile. Thread-safe."""
+
+    def __init__(self, primary: Engine, clock: Clock) -> None:
+        self._primary, self._clock = primary, clock
+        self._lock = Lock()
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="withheld")
+        self._asked: Future[int] | None = None
+        self._known, self._asked_at, self._waited_from = 0, float("-inf"), float("-inf")
+
+    def newest(self) -> int:
+        """The revision, at most ``WITHHELD_SECONDS`` old while the primary answers."""
+        with self._lock:
+            now, asked = self._clock.monotonic(), self._asked
+            if asked is None and now - self._asked_at < WITHHELD_SECONDS:
+                return self._known
+            if asked is None:
+                self._asked_at = now
+                asked = self._asked = self._pool.submit(self._read)
+            patience = WITHHELD_WAIT_SECONDS if now >= self._waited_from else 0.0
+        try:
+            found = asked.result(timeout=patience)
+        except (TimeoutError, DatabaseUnavailable) as error:
+            if patience:
+                with self._lock:
+                    self._waited_from = now + RETRY_SECONDS
+            if isinstance(error, TimeoutError):
+                return self._known
+            found = self._known
+        with self._lock:
+            self._known = found
+            self._asked = None if self._asked is asked else self._asked
+            return self._known
+
+    def _read(self) -> int:
+        with single(self._primary) as connection:
+            return read_revision(connection)
+
+
 class Replica:
     """The read replica of a primary: its connections, whether it is asked now, and places at the primary for its reads.
     Thread-safe."""
@@ -117,6 +164,8 @@ class Replica:
         )
         self.places = BoundedSemaphore(SUBSTITUTED_READS)
         self._primary, self._clock = primary, clock
+        self._wanted = WithheldRevision(primary, clock)
+        self._has = 0
         self._lock = Lock()
         self._cluster: tuple[int, int] | None = None
         self._asked_from = float("-inf")
@@ -135,6 +184,14 @@ class Replica:
                 return False
             self._asked_from = now + RETRY_SECONDS
             return True
+
+    def has_withheld(self) -> bool:
+        """Whether it has taken in every decision on what is withheld that the primary is known to have."""
+        wanted = self._wanted.newest()
+        if self._has < wanted:
+            with single(self.engine) as connection:
+                self._has = read_revision(connection)
+        return self._has >= wanted
 
     def leave_alone(self, reason: str) -> None:
         """After it did not answer, or is no replica any more."""
@@ -215,6 +272,8 @@ class PublicReads:
                 is_replica=True,
             )
             try:
+                if not replica.has_withheld():
+                    raise ReplicaLacks
                 found = use(source)
             except ReplicaLacks:
                 reason = "lacks"

@@ -102,7 +102,11 @@ def _install_problems(app: Flask) -> None:
         if error.code == "rate_limit_reached":
             text = gettext("Your network address has asked for more pages than one may in a minute. Wait a minute.")
             return _problem(429, marked("Too many requests"), text, error.retry_after)
-        title = {404: _ABSENT, 503: marked("Too busy at the moment")}.get(error.status, _REFUSED)
+        title = {
+            404: _ABSENT,
+            451: marked("Withheld by the operator of this service"),
+            503: marked("Too busy at the moment"),
+        }.get(error.status, _REFUSED)
         return _problem(error.status, title, gettext(error.message.replace("%", "%%")))
 
     @app.errorhandler(HTTPException)

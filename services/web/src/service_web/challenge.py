@@ -19,15 +19,18 @@ from bounty_protocol.domain.readable import readable_line
 from bounty_protocol.domain.tags import MAX_TAGS
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId, Bytes32
-from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.bounties import BountyDetail, BountyItem
 from bounty_protocol.wire.values import Tag
+from bounty_protocol.wire.withheld import Withheld
 from markupsafe import Markup
 from service_common.recent import Recent
 
 from service_web.api.answers import Api
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
+from service_web.api.rows import BountyRow
 from service_web.lookalikes import may_mislead
 from service_web.markdown import as_text, render, render_line
+from service_web.withheld import WithheldTexts
 
 MAX_KEPT_BYTES: Final = 8 * 1024 * 1024
 MAX_TITLES: Final = 20_000
@@ -79,9 +82,16 @@ class Title:
     summary: str
     may_mislead: bool
     tags: tuple[str, ...] = ()
+    withheld: Withheld | None = None
+    """Why there is none, where the operator does not show the page."""
 
 
 NO_TITLE: Final = Title(None, "", may_mislead=False)
+
+
+def withheld_title(found: Withheld) -> Title:
+    """In place of a title that is withheld."""
+    return Title(None, "", may_mislead=False, withheld=found)
 
 
 def stated_title(title: str | None, summary: str | None, tags: tuple[Tag, ...] = ()) -> Title:
@@ -113,8 +123,8 @@ def read_challenge(text: str | None, commitment: Bytes32) -> Challenge | None:
 class Challenges:
     """The verified pages of one process, by commitment. Thread-safe."""
 
-    def __init__(self, api: Api, clock: Clock) -> None:
-        self._api = api
+    def __init__(self, api: Api, withheld: WithheldTexts, clock: Clock) -> None:
+        self._api, self._withheld = api, withheld
         self._lock = Lock()
         self._kept: OrderedDict[Bytes32, Challenge] = OrderedDict()
         self._bytes = 0
@@ -123,7 +133,10 @@ class Challenges:
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="titles")
 
     def of(self, detail: BountyDetail) -> Challenge | None:
-        """The challenge of a bounty; None where what was answered is missing or others, and the bytes are not known."""
+        """The challenge of a bounty. None where it is withheld, or where what was answered is missing or others and the
+        bytes are not known."""
+        if detail.withheld is not None:
+            return None
         commitment = detail.facts.spec_commitment
         with self._lock:
             found = self._kept.get(commitment)
@@ -135,16 +148,25 @@ class Challenges:
             self._keep(made)
         return made
 
-    def known_title(self, commitment: Bytes32) -> Title | None:
-        """The title of a page whose bytes were verified before."""
+    def listed_title(self, item: BountyItem) -> Title:
+        """The title of a page whose bytes were verified before, or as the list states it."""
+        if item.withheld is not None:
+            return withheld_title(item.withheld)
+        known = self._known_title(item.facts.spec_commitment)
+        return known or stated_title(item.title, item.summary, item.tags)
+
+    def _known_title(self, commitment: Bytes32) -> Title | None:
         with self._lock:
             return self._titles.get(commitment)
 
-    def titles(self, bounties: Iterable[tuple[BountyId, Bytes32]]) -> dict[BountyId, Title]:
+    def titles(self, bounties: Iterable[BountyRow]) -> dict[BountyId, Title]:
         """The titles of these bounties, by their commitments; those not known yet are asked for side by side."""
-        wanted = dict(bounties)
+        rows = {row.bounty_id: row for row in bounties}
+        notices = {each: self._withheld.page(row.spec_commitment, row.poster_address) for each, row in rows.items()}
+        found = {each: withheld_title(notice) for each, notice in notices.items() if notice is not None}
+        wanted = {each: row.spec_commitment for each, row in rows.items() if each not in found}
         with self._lock:
-            found = {each: self._titles[at] for each, at in wanted.items() if at in self._titles}
+            found |= {each: self._titles[at] for each, at in wanted.items() if at in self._titles}
         unknown = [each for each in wanted if each not in found]
         asked = {each: self._pool.submit(copy_context().run, self._look, each, wanted[each]) for each in unknown}
         return found | {each: answer.result() for each, answer in asked.items()}
@@ -155,6 +177,8 @@ class Challenges:
                 detail = self._api.bounty(bounty_id).value
             except (ApiAbsent, ApiRefused, ApiUnavailable):
                 return NO_TITLE
+            if detail.withheld is not None:
+                return withheld_title(detail.withheld)
             made = self.of(detail) if detail.facts.spec_commitment == commitment else None
             return NO_TITLE if made is None else made.title
 

@@ -1,6 +1,5 @@
 """The configuration of the pages: one record, read once, checked whole."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord
 from bounty_protocol.types import Address, ChainId, parse_address
 from service_common.chain.beacon_settings import read_beacon_record
 from service_common.chain.settings import read_hub
-from service_common.common_settings import read_budget_factor, read_log_level
+from service_common.common_settings import parse_contact, read_budget_factor, read_log_level, read_report_address
 from service_common.config import EnvironmentReader
 from service_common.storage_settings import read_bucket, read_storage_endpoint
 from service_common.traces.settings import TraceSettings, read_trace_settings
@@ -42,6 +41,8 @@ class PagesConfig:
     """Where ether of a test network is given away, for accounts without any."""
     security_contact: str | None
     """Whom to tell of a weakness; without one ``security.txt`` is not there."""
+    report_address: str | None
+    """Where unlawful text is reported; without one no page names it."""
     texts: Texts
     """Those of the one language in which these pages are."""
     chain_id: ChainId
@@ -64,12 +65,6 @@ class PagesConfig:
     def has_moved_time(self) -> bool:
         """Whether the chain's time is moved by hand, as a local one's is."""
         return self.chain_id == LOCAL_CHAIN_ID
-
-
-def _parse_contact(text: str) -> str:
-    if not text.startswith(("mailto:", "https://", "tel:")) or not re.fullmatch("[!-~]+", text):
-        raise ValueError("an address that begins with mailto:, https:// or tel:")
-    return text
 
 
 def read_config(environment: Mapping[str, str]) -> PagesConfig:
@@ -120,11 +115,12 @@ def read_config(environment: Mapping[str, str]) -> PagesConfig:
         ),
         security_contact=reader.optional(
             "SERVICE_SECURITY_CONTACT",
-            _parse_contact,
+            parse_contact,
             None,
             "whom to tell of a weakness, such as `mailto:security@bounties.example`, for `/.well-known/security.txt`",
             shown="none: there is no such file",
         ),
+        report_address=read_report_address(reader),
         texts=reader.optional(
             "SERVICE_PAGES_LANGUAGE",
             lambda text: read_texts(parse_language(text), catalogues),

@@ -15,6 +15,7 @@ from service_web.api.client import ApiReader
 from service_web.beacon import Rounds
 from service_web.challenge import Challenges
 from service_web.config import PagesConfig
+from service_web.withheld import WithheldTexts
 from service_web.written import WrittenVerdicts
 
 EXTENSION: Final = "service-web"
@@ -53,8 +54,9 @@ def make_dependencies(config: PagesConfig) -> Dependencies:
     """The real ones."""
     clock = SystemClock()
     api = Api(ApiReader(config.api_url, clock))
-    rounds = Rounds(config.beacon, Urllib3Get(), clock)
-    return Dependencies(config, api, Challenges(api, clock), WrittenVerdicts(api, clock), rounds, clock)
+    withheld = WithheldTexts(api, clock)
+    challenges, written = Challenges(api, withheld, clock), WrittenVerdicts(api, withheld, clock)
+    return Dependencies(config, api, challenges, written, Rounds(config.beacon, Urllib3Get(), clock), clock)
 
 
 def dependencies() -> Dependencies:

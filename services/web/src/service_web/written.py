@@ -7,13 +7,15 @@ from typing import Final
 from bounty_protocol.clock import Clock
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Bytes32
+from bounty_protocol.types import Address, Bytes32
+from bounty_protocol.wire.withheld import Withheld
 from markupsafe import Markup
 from service_common.recent import Recent
 
 from service_web.api.answers import Api
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.markdown import as_text, render
+from service_web.withheld import WithheldTexts
 
 _KEPT_SECONDS: Final = 86_400.0
 _ABSENT_SECONDS: Final = 10.0
@@ -46,15 +48,17 @@ class Written:
 class WrittenVerdicts:
     """Those of one process. Thread-safe."""
 
-    def __init__(self, api: Api, clock: Clock) -> None:
-        self._api = api
+    def __init__(self, api: Api, withheld: WithheldTexts, clock: Clock) -> None:
+        self._api, self._withheld = api, withheld
         self._kept: Recent[Bytes32, Written] = Recent(
             _KEPT_SECONDS, _MAX_KEPT, clock, weigh=lambda each: len(each.content), most_weight=_MAX_KEPT_BYTES
         )
         self._absent: Recent[Bytes32, bool] = Recent(_ABSENT_SECONDS, _MAX_KEPT, clock)
 
-    def of(self, commitment: Bytes32) -> Written | None:
-        """The document; None where nobody published them, or they cannot be had at the moment."""
+    def of(self, commitment: Bytes32, guardian: Address) -> Written | Withheld | None:
+        """The document, or why it is not shown; None where nobody published it, or it cannot be had at the moment."""
+        if (withheld := self._withheld.verdict(commitment, guardian)) is not None:
+            return withheld
         if self._kept.young(commitment) is None and self._absent.young(commitment):
             return None
         try:

@@ -16,7 +16,7 @@ from service_cli.shell.progress import next_step
 from service_cli.shell.render.markdown import markdown_items, plain_items
 from service_cli.shell.render.record import record_items
 from service_cli.shell.render.screen import Screen
-from service_cli.shell.text import relative
+from service_cli.shell.text import relative, withheld_text
 
 _MOST_SUBMISSIONS = 20
 
@@ -112,6 +112,14 @@ def _people(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
 
 def _challenge(detail: BountyDetail, page: ChallengePage | None) -> Iterator[Item]:
     yield Heading("Challenge page")
+    if detail.withheld is not None:
+        yield Field("", f"It is {withheld_text(detail.withheld)}.")
+        yield Field(
+            "", "Everything else is shown as the chain has it. Take part with the page that the Poster gives you;"
+        )
+        yield Field("", "service-cli spec-commitment FILE shows whether it is the one of this bounty:")
+        yield Field("", detail.facts.spec_commitment, whole=True)
+        return
     if detail.challenge is None:
         yield Field("", "It is not available, or not the one that was committed.")
         return

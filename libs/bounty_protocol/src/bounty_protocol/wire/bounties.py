@@ -12,6 +12,7 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, Chain
 from bounty_protocol.wire.cursor import BountySort
 from bounty_protocol.wire.errors import ErrorBody
 from bounty_protocol.wire.values import Finality, JsonObject, PageCursor, RecordFailure, SearchText, Tag
+from bounty_protocol.wire.withheld import Withheld
 
 DEFAULT_LIMIT: Final = 20
 MAX_LIMIT: Final = 100
@@ -88,6 +89,7 @@ class BountyItem:
     title: Annotated[str | None, Note("The page's; null where no page is here that hashes to the commitment.")] = None
     summary: str | None = None
     tags: Annotated[tuple[Tag, ...], Note("Of the page; none where it is not here.")] = ()
+    withheld: Annotated[Withheld | None, OMITTED] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +141,13 @@ class BountyDetail:
     guardian_roster: Roster
     active_submissions: tuple[ActiveSubmission, ...]
     active_submission_count: Annotated[int, Note("May be more than are listed (at most 1,000 are).", minimum=0)]
-    challenge: Annotated[str | None, Note("The committed Markdown; null when the stored bytes do not hash to it.")]
+    challenge: Annotated[
+        str | None, Note("The committed Markdown; null when the stored bytes do not hash to it, or are withheld.")
+    ]
     challenge_terms: ChallengeTerms | None
     finality: Finality
     block: Block
     error: Annotated[ErrorBody | None, OMITTED] = None
+    withheld: Annotated[Withheld | None, OMITTED] = None
     verification_record: Annotated[JsonObject | None, JsonOf(VerificationRecord), OMITTED] = None
     verification_record_error: Annotated[RecordError | None, OMITTED] = None

@@ -182,3 +182,29 @@ hub_notices = Table(
     _created_at("received_at"),
 )
 """The latest notice about the Hub of each account that was named for them when it came."""
+withholdings = Table(
+    "withholdings",
+    metadata,
+    Column("number", BigInteger, Identity(always=True), primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("bounty_id", BigInteger),
+    Column("reason", Text, nullable=False),
+    _created_at("since"),
+    Column("until", DateTime(timezone=True)),
+    Column("decided_by", Text, nullable=False),
+    _created_at("decided_at"),
+    Column("ended_at", DateTime(timezone=True)),
+    Column("ended_by", Text),
+    Column("ended_why", Text),
+)
+"""What the operator decided not to show, by whom and why: a row for each decision, which is never deleted. The
+subject is the commitment of a bounty's page or of a written Verdict, or an account; ``since`` is when it was first not
+shown."""
+Index(
+    "withholdings_not_ended",
+    withholdings.c.kind,
+    withholdings.c.subject,
+    unique=True,
+    postgresql_where=withholdings.c.ended_at.is_(None),
+)

@@ -25,6 +25,7 @@ from sqlalchemy import (
     Integer,
     Join,
     Numeric,
+    ScalarSelect,
     Select,
     Subquery,
     Table,
@@ -41,7 +42,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.functions import FunctionElement, coalesce
 
+from service_api.matching import HAS_PAGE
 from service_api.usecases.defects import Walk
+from service_api.withholding.texts import page_reason, page_since
 
 AMOUNT, NUMBER, TEXT, TEXTS = "BigInt", "Integer", "String", "[String!]"
 _NO_FIELDS: Final = {"id", "log_index", "open_id", "final_id", "outcome_number", "reason_number"}
@@ -77,6 +80,9 @@ NOTES: Final[Mapping[str, str]] = {
     "title": "The page's, a stranger's text; null where no page is here that hashes to the commitment.",
     "summary": "The page's, a stranger's text; null where no page is here that hashes to the commitment.",
     "tags": "The page's; null where no page is here that hashes to the commitment.",
+    "withheld_reason": "Why this service's operator does not show the page, title, summary and tags; null where they "
+    "are shown.",
+    "withheld_since": "Since when they are not shown, in seconds.",
     "solver_address": "The Solver's account.",
     "submission_commitment": "The commitment of the Submission.",
     "lost_since": "Since when the storage is known to have lost the sealed bytes, in seconds; null where it has them.",
@@ -170,7 +176,7 @@ def _may_be_null(column: Any, outer: frozenset[FromClause]) -> bool:
         return bool(column.nullable) or column.table in outer
     if isinstance(column, coalesce):
         return all(_may_be_null(each, outer) for each in column.clauses)
-    if isinstance(column, FunctionElement):
+    if isinstance(column, FunctionElement | ScalarSelect):
         return True
     if isinstance(column, Case):
         if column.value is not None:
@@ -221,6 +227,8 @@ def _bounties() -> Select[tuple[object, ...]]:
         texts.title,
         texts.summary,
         texts.tags,
+        page_reason(b.spec_commitment, b.poster).label("withheld_reason"),
+        page_since(b.spec_commitment, b.poster).label("withheld_since"),
         b.block_number,
         b.block_hash,
         b.tx_hash,
@@ -232,7 +240,7 @@ def _bounties() -> Select[tuple[object, ...]]:
     ).select_from(
         t.bounties.outerjoin(t.finalizations, f.bounty_id == b.bounty_id)
         .outerjoin(t.open_bounties, is_open.bounty_id == b.bounty_id)
-        .outerjoin(challenge_summaries, texts.spec_commitment == b.spec_commitment)
+        .outerjoin(challenge_summaries, HAS_PAGE)
     )
 
 

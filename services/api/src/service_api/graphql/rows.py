@@ -72,8 +72,8 @@ _ORDERED_AS: Final = {"time": "block_number"}
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 MAX_ACCOUNTS: Final = 5
 """Accounts of one query: each is five statements, over a thousand bounties in each role."""
-_TEXTS: Final = {"title", "summary"}
-"""Columns that hold what a stranger wrote, of up to 8,000 bytes; all others are short."""
+_TEXTS: Final = {"title", "summary", "withheld_reason"}
+"""Columns that hold what a person wrote, of up to 8,000 bytes; all others are short."""
 _ONE_OF_EACH: Final[Mapping[str, Any]] = {"conditions": (), "order": (), "first": 1, "skip": 0}
 Row = dict[str, Any]
 

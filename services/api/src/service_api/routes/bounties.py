@@ -1,16 +1,19 @@
-"""``GET /api/bounties`` and ``GET /api/bounties/{bounty_id}``."""
+"""``GET /api/bounties``, ``GET /api/bounties/{bounty_id}`` and the page's bytes for those who take part."""
 
+from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, parse_bounty_id
 from bounty_protocol.wire.bounties import BountyDetail, BountyList, BountyQuery
 from flask import Response
-from service_common.web.authentication import public, read_query
+from service_common.web.authentication import public, read_query, signed
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query, parse
 from service_common.web.versions import FINALIZED, REVALIDATE, Version, json_version, link_to_next, versioned
 
 from service_api.dependencies import dependencies
+from service_api.routes.exact import exact_bytes
 from service_api.usecases.list_bounties import list_bounties
+from service_api.usecases.parties import read_page
 from service_api.usecases.show_bounty import show_bounty
 
 routes = Routes("bounties", __name__, url_prefix="/api/bounties", description="Bounties as the chain has them")
@@ -53,3 +56,23 @@ def _detail(bounty_id: BountyId) -> Version:
     shown = found.value
     is_whole = shown.verification_record is not None and shown.challenge is not None
     return json_version(to_json(shown), FINALIZED if is_whole else REVALIDATE, position=found.position)
+
+
+@routes.route("/<bounty_id>/challenge", methods=["GET"])
+@routes.response(200, content_type="text/markdown")
+@described(
+    "bounty_chain_state_unavailable",
+    "bounty_not_found",
+    "bounty_projection_unavailable",
+    "challenge_not_found",
+    "forbidden",
+)
+@signed(None)
+def get_challenge(request: VerifiedRequest, bounty_id: str) -> Response:
+    """Read the exact bytes of a bounty's page, also while it is withheld.
+
+    Signed by the funding Poster, a Solver with a recorded Submission, or a Guardian of the pinned roster.
+    """
+    read_query(allowed=frozenset())
+    number = parse(bounty_id, parse_bounty_id, path="bounty_id")
+    return exact_bytes(read_page(dependencies(), request, number))

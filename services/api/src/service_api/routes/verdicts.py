@@ -10,9 +10,12 @@ from flask import request as flask_request
 from service_common.web.authentication import public, read_query, signed
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import parse
+from service_common.web.versions import FINALIZED
 from werkzeug.wrappers import Response as BaseResponse
 
 from service_api.dependencies import dependencies
+from service_api.routes.exact import exact_bytes
+from service_api.usecases.parties import read_document
 from service_api.usecases.written_verdicts import read_verdict, write_verdict
 
 routes = Routes("written_verdicts", __name__, url_prefix="/api/written-verdicts", description="Written Verdicts")
@@ -48,13 +51,36 @@ def post_written_verdict(request: VerifiedRequest, report_commitment: str) -> Re
 
 @routes.route("/<report_commitment>", methods=["GET"])
 @routes.response(200, content_type="text/markdown", versioned=True)
-@described("written_verdict_not_found", "bounty_projection_unavailable")
+@described("written_verdict_not_found", "written_verdict_withheld", "bounty_projection_unavailable")
 @public
 def get_written_verdict(report_commitment: str) -> BaseResponse:
-    """The document behind a commitment, byte by byte; the ETag is the commitment."""
+    """The document behind a commitment, byte by byte; the ETag is the commitment.
+
+    Others may keep it for a minute: the operator may have to withhold it.
+    """
     read_query(allowed=frozenset())
     commitment = parse(report_commitment, parse_bytes32, path="report_commitment")
     response = Response(read_verdict(dependencies(), commitment), content_type="text/markdown; charset=utf-8")
     response.set_etag(commitment)
-    response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+    response.headers["Cache-Control"] = FINALIZED
     return response.make_conditional(flask_request)
+
+
+@routes.route("/<report_commitment>/document", methods=["GET"])
+@routes.response(200, content_type="text/markdown")
+@described(
+    "bounty_chain_state_unavailable",
+    "bounty_not_found",
+    "bounty_projection_unavailable",
+    "forbidden",
+    "written_verdict_not_found",
+)
+@signed(None)
+def get_document(request: VerifiedRequest, report_commitment: str) -> Response:
+    """Read the exact bytes of a written Verdict, also while it is withheld.
+
+    Signed by the funding Poster, a Solver with a recorded Submission, or a Guardian of the pinned roster.
+    """
+    read_query(allowed=frozenset())
+    commitment = parse(report_commitment, parse_bytes32, path="report_commitment")
+    return exact_bytes(read_document(dependencies(), request, commitment))

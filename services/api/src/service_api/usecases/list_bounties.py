@@ -37,10 +37,11 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from service_api.changes import newest_change
 from service_api.dependencies import Dependencies
-from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, SOURCE, TEXTS, has_tag
+from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, IS_SHOWN, SOURCE, TEXTS, has_tag
 from service_api.public_reads import ReadAnswer, ReplicaLacks
 from service_api.searching import has_terms
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
+from service_api.withholding.texts import page_notice, withheld_of
 
 MAX_COUNTED: Final = 1_000
 """Matches of a filter that are counted."""
@@ -106,7 +107,7 @@ def _searched(facts: HubFacts, query: BountyQuery) -> ColumnElement[bool] | None
     found = facts.connection.execute(pages).scalars().all()
     if len(found) > MAX_COUNTED:
         return None
-    return t.bounties.c.spec_commitment == any_(literal(list(found), ARRAY(Text)))
+    return and_(t.bounties.c.spec_commitment == any_(literal(list(found), ARRAY(Text))), IS_SHOWN)
 
 
 def _page(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: bool) -> Select[Any]:
@@ -167,6 +168,7 @@ def _rows(key: ColumnElement[Any]) -> Select[Any]:
         TEXTS.title,
         TEXTS.summary,
         TEXTS.tags,
+        page_notice(t.bounties.c.spec_commitment, t.bounties.c.poster).label("withheld"),
         solvers.label("solvers"),
         key.label("key"),
     )
@@ -203,6 +205,7 @@ def _item(facts: HubFacts, row: RowMapping) -> BountyItem:
         title=row["title"],
         summary=row["summary"],
         tags=tuple(Tag(tag) for tag in row["tags"] or ()),
+        withheld=withheld_of(row["withheld"]),
     )
 
 

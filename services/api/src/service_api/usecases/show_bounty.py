@@ -1,6 +1,7 @@
 """The bounty detail: facts, roster, active Submissions, the challenge behind the commitment, and the record.
 
-``challenge`` is the committed Markdown or null with ``bounty_challenge_content_mismatch`` beside it. An open bounty has
+``challenge`` is the committed Markdown or null with an error beside it: ``bounty_challenge_content_mismatch``, or
+``bounty_challenge_withheld`` where the operator does not show it, of which all else stays as it is. An open bounty has
 neither ``verification_record`` nor its error, a final one exactly one of them. Everything shown is one moment of the
 index.
 """
@@ -22,6 +23,7 @@ from service_api.dependencies import Dependencies
 from service_api.public_reads import ReadAnswer
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of, submission_of
 from service_api.usecases.verification_records import find_record
+from service_api.withholding.texts import page_withheld
 
 
 def show_bounty(deps: Dependencies, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
@@ -32,6 +34,7 @@ def show_bounty(deps: Dependencies, bounty_id: BountyId) -> ReadAnswer[BountyDet
 def _show(deps: Dependencies, source: FactSource, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
     head, found = _read(source, bounty_id)
     bounty, page = found.bounty, _committed(found)
+    is_shown = page is not None and found.withheld is None
     record = find_record(deps, source, head, found)
     detail = BountyDetail(
         bounty_id=bounty.bounty_id,
@@ -41,11 +44,14 @@ def _show(deps: Dependencies, source: FactSource, bounty_id: BountyId) -> ReadAn
         guardian_roster=require_pinned(bounty, found.roster),
         active_submissions=tuple(submission_of(submission) for submission in found.submissions),
         active_submission_count=found.submission_count,
-        challenge=None if page is None else page.decode("utf-8", "replace"),
+        challenge=page.decode("utf-8", "replace") if page is not None and is_shown else None,
         challenge_terms=None if page is None else _terms(page, bounty),
         finality=finality_of(bounty, head),
         block=block_of_change(bounty),
-        error=error_body(_mismatch()) if page is None else None,
+        error=None
+        if is_shown
+        else error_body(_mismatch() if found.withheld is None else page_withheld(found.withheld)),
+        withheld=found.withheld,
         verification_record=None if isinstance(record, RecordError) else record,
         verification_record_error=record if isinstance(record, RecordError) else None,
     )

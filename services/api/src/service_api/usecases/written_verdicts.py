@@ -25,6 +25,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
 from service_api.metrics import VERDICTS
+from service_api.withholding.texts import verdict_notice, verdict_withheld, withheld_of
 
 _CODE: Final = "invalid_written_verdict"
 
@@ -61,11 +62,19 @@ def read_verdict(deps: Dependencies, commitment: Bytes32) -> bytes:
 
 def _read(source: FactSource, commitment: Bytes32) -> bytes:
     c = t.written_verdicts.c
+    notice = verdict_notice(c.report_commitment, c.guardian).label("notice")
     with reading(source.engine) as connection:
-        stored = connection.execute(select(c.content).where(c.report_commitment == commitment)).scalar()
-    if stored is None or report_commitment(bytes(stored)) != commitment:
-        raise ServiceError("written_verdict_not_found", "No written Verdict with that commitment is held here.")
-    return bytes(stored)
+        stored = connection.execute(select(c.content, notice).where(c.report_commitment == commitment)).first()
+    if stored is None or report_commitment(bytes(stored.content)) != commitment:
+        raise no_such_verdict()
+    if (withheld := withheld_of(stored.notice)) is not None:
+        raise verdict_withheld(withheld)
+    return bytes(stored.content)
+
+
+def no_such_verdict() -> ServiceError:
+    """For a commitment of which no document is held."""
+    return ServiceError("written_verdict_not_found", "No written Verdict with that commitment is held here.")
 
 
 def _check_document(

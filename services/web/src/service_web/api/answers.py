@@ -18,6 +18,8 @@ from bounty_protocol.wire.bounties import MAX_LIMIT, BountyDetail, BountyList
 from bounty_protocol.wire.delivery import DeliveryKey
 from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
 from bounty_protocol.wire.reading import read
+from bounty_protocol.wire.withheld import MAX_LIMIT as MOST_WITHHELD
+from bounty_protocol.wire.withheld import WithheldList
 
 from service_web.api import rows
 from service_web.api.client import ApiReader, ApiRefused, ApiUnavailable, KeptAnswer, Question
@@ -97,6 +99,10 @@ class Api:
             return body
 
         return self._client.ask(Question(f"/api/written-verdicts/{commitment}"), parse).value
+
+    def withheld(self, after: int, limit: int = MOST_WITHHELD) -> KeptAnswer[WithheldList]:
+        """A page of what the operator does not show; ``ApiAbsent`` of an API of an earlier release."""
+        return self._client.ask(Question(f"/api/withheld?after={after}&limit={limit}"), _shape(WithheldList))
 
     def head(self) -> KeptAnswer[IndexHead]:
         """How far the index is."""

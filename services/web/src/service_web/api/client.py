@@ -110,7 +110,7 @@ class ApiReader:
     def ask(self, question: Question, parse: Callable[[bytes], T]) -> KeptAnswer[T]:
         """The answer to a question, parsed by ``parse``, which raises ``ValueError`` for what it cannot read.
 
-        Raises ``ApiAbsent`` for 404, ``ApiRefused`` for 400, ``ServiceError`` for 429 (the
+        Raises ``ApiAbsent`` for 404 and 451, ``ApiRefused`` for 400, ``ServiceError`` for 429 (the
         reader's budget), ``ApiUnavailable`` otherwise.
         """
         return cast("KeptAnswer[T]", self._young.get(question, lambda: self._make(question, parse)))
@@ -214,7 +214,7 @@ def _raise_for(answer: HttpAnswer) -> None:
         ANSWERS.labels(ApiAnswer.SPENT).inc()
         message = "The reader's budget at the API is used up."
         raise ServiceError("rate_limit_reached", message, retry_after=answer.retry_after)
-    if status == 404:
+    if status in {404, 451}:  # what is withheld is forgotten here, too
         ANSWERS.labels(ApiAnswer.ABSENT).inc()
         raise ApiAbsent
     ANSWERS.labels(ApiAnswer.REFUSED).inc()

@@ -18,6 +18,7 @@ from service_web.dependencies import Dependencies, dependencies
 from service_web.routes.feeds import rows_of_person, titles_of
 from service_web.routes.pages import parsed_account
 from service_web.texts import current_texts, gettext, marked
+from service_web.views.entries import withheld_line
 
 routes = Blueprint("calendars", __name__)
 
@@ -66,6 +67,8 @@ def _calendar(
         event = _event(f"{gettext(_NAMES[kind])}: {title}", datetime.fromtimestamp(at, UTC))
         event.add("uid", f"{found.chain_id}-{found.hub_address}-{bounty_id}-{kind}@bounty-escrow")
         event.add("dtstamp", datetime.fromtimestamp(bounties[bounty_id].time, UTC))
+        if (withheld := titles.get(bounty_id, NO_TITLE).withheld) is not None:
+            event.add("description", withheld_line(withheld))
         event.add("url", f"{deps.config.pages_url}/bounties/{bounty_id}")
         calendar.add_component(event)
     return str(calendar.to_ical(), "utf-8")

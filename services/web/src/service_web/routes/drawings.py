@@ -9,7 +9,7 @@ from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.deployment import TokenDescription
 from flask import Blueprint, Response
 from service_common.web.authentication import public, read_query
-from service_common.web.versions import DOCUMENT, REVALIDATE, Version, bytes_version, text_version, versioned
+from service_common.web.versions import DOCUMENT, FINALIZED, REVALIDATE, Version, bytes_version, text_version, versioned
 from werkzeug.exceptions import NotFound
 
 from service_web import formatting
@@ -60,14 +60,24 @@ def get_card(bounty_id: str) -> Response:
         detail, token = deps.api.bounty(number).value, deps.api.deployment().value.escrow_token
         challenge = deps.challenges.of(detail)
         now, title = deps.clock.now(), (challenge.title.title if challenge else None) or ""
+        if detail.withheld is not None:
+            title = _withheld_title()
         tags = challenge.title.tags if challenge else ()
         shown = _beside_the_title(detail, token, now)
         if not all(map(is_drawable, shown)):
             with in_english():
                 shown = _beside_the_title(detail, token, now)
-        return bytes_version(card(title, *shown, tags), "image/png", DOCUMENT)
+        return bytes_version(card(title, *shown, tags), "image/png", FINALIZED)
 
     return versioned(make)
+
+
+def _withheld_title() -> str:
+    title = gettext("The operator withholds this page")
+    if is_drawable(title):
+        return title
+    with in_english():
+        return gettext("The operator withholds this page")
 
 
 def _beside_the_title(detail: BountyDetail, token: TokenDescription, now: UnixSeconds) -> tuple[str, str, str]:

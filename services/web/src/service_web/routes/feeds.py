@@ -148,7 +148,7 @@ def bounties_named(
 def titles_of(deps: Dependencies, bounties: Mapping[BountyId, BountyRow]) -> Mapping[BountyId, Title]:
     """The titles of the newest of them."""
     recent = sorted(bounties.values(), key=lambda each: -each.bounty_id)[:MAX_TITLES]
-    return deps.challenges.titles((each.bounty_id, each.spec_commitment) for each in recent)
+    return deps.challenges.titles(recent)
 
 
 def _rendered(feed: Feed, name: str) -> Version:

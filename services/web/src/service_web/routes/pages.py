@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import Final
 from urllib.parse import urlencode
 
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
 from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.values import MAX_SEARCH
@@ -21,11 +22,13 @@ from service_web.api.rows import IndexHead
 from service_web.dependencies import dependencies
 from service_web.markdown import render
 from service_web.views import bounty, filters, guardians, listing, person, status, wallets
+from service_web.views.entries import withheld_line
 from service_web.views.freshness import Freshness, notices
 
 routes = Blueprint("pages", __name__)
 
 HTML: Final = "text/html"
+SHOWN_WITHHELD: Final = 100
 MAX_PREVIEW: Final = 256 * 1024
 """Of a challenge page."""
 
@@ -135,7 +138,10 @@ def get_challenge(bounty_id: str) -> Response:
 
     def make() -> Version:
         deps = dependencies()
-        found = deps.challenges.of(deps.api.bounty(number).value)
+        detail = deps.api.bounty(number).value
+        found = deps.challenges.of(detail)
+        if detail.withheld is not None:
+            raise ServiceError("bounty_challenge_withheld", withheld_line(detail.withheld))
         if found is None:
             raise ApiAbsent
         return text_version(found.content.decode(), "text/plain", REVALIDATE)
@@ -213,6 +219,20 @@ def get_deployment() -> Response:
         }  # fmt: skip
 
     return page("deployment.html", make)
+
+
+@routes.get("/withheld")
+@public
+def get_withheld() -> Response:
+    """What the operator does not show, and where that is reported or disputed."""
+    given = read_query(allowed=frozenset({"after"})).get("after", "0")
+    if re.fullmatch(r"0|[1-9][0-9]{0,17}", given) is None:
+        raise NotFound
+
+    def make(fresh: Freshness) -> dict[str, object]:
+        return {"found": fresh.of(dependencies().api.withheld(int(given), SHOWN_WITHHELD)), "after": int(given)}
+
+    return page("withheld.html", make)
 
 
 @routes.get("/how-it-works")

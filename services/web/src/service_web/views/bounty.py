@@ -12,6 +12,7 @@ from bounty_protocol.types import ZERO_ADDRESS, Bytes32, RosterVersion, UnixSeco
 from bounty_protocol.wire.bounties import ActiveSubmission, BountyDetail
 from bounty_protocol.wire.deployment import Deployment
 from bounty_protocol.wire.reading import read
+from bounty_protocol.wire.withheld import Withheld
 from markupsafe import Markup
 
 from service_web.api.rows import BountyActivity, LostRow, ReplacementRow, SubmissionRow, VerdictRow
@@ -55,6 +56,8 @@ class Judge:
     """Whether the written Verdict names this bounty, this Guardian and what the chain has."""
     replacements: tuple[ReplacementRow, ...] = ()
     """How it came to the present Verdict, the newest first."""
+    withheld: Withheld | None = None
+    """Why the reasons are not shown, where the operator withholds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> B
     return BountyPage(
         detail=detail,
         deployment=deployment,
-        title=challenge.title if challenge else Title(None, "", may_mislead=False),
+        title=challenge.title if challenge else Title(None, "", may_mislead=False, withheld=detail.withheld),
         challenge=challenge,
         differences=_differences(challenge, detail),
         stage=stage,
@@ -175,6 +178,8 @@ def decided_at(detail: BountyDetail, history: BountyActivity) -> UnixSeconds | N
 
 def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[TermDifference, ...]:
     """Where the page states other terms than the chain: anyone can fund a bounty with any page."""
+    if detail.withheld is not None and detail.challenge_terms is not None:
+        return detail.challenge_terms.differences  # as the API states them: there is nothing to check them with
     if challenge is None or challenge.page is None:
         return ()
     facts = detail.facts
@@ -214,7 +219,9 @@ def _judge(
     if verdict is None:
         return Judge(member, None, None, is_about_this=False)
     own = tuple(each for each in replaced if each.guardian_address == member.guardian_address)[:SHOWN_REPLACEMENTS]
-    written = deps.written.of(verdict.report_commitment)
+    written = deps.written.of(verdict.report_commitment, member.guardian_address)
+    if isinstance(written, Withheld):
+        return Judge(member, verdict, None, is_about_this=False, replacements=own, withheld=written)
     if written is None:
         return Judge(member, verdict, None, is_about_this=False, replacements=own)
     return Judge(member, verdict, written.reasons, _is_about(written, member, verdict, detail), own)

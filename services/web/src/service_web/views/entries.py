@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.readable import readable_line
 from bounty_protocol.types import Address, BountyId, UnixSeconds
 from bounty_protocol.wire.deployment import Deployment
+from bounty_protocol.wire.withheld import Withheld
 
 from service_web import formatting
 from service_web.api.rows import BountyRow, ClaimRow, LostRow, ReplacementRow, SubmissionRow, VerdictRow
@@ -51,6 +53,8 @@ class Chronicle:
             escrow=formatting.amount(row.escrow_amount, token),
             time=formatting.moment(row.submission_deadline),
         )
+        if (found := self.titles.get(row.bounty_id)) is not None and found.withheld is not None:
+            text = f"{text} {withheld_line(found.withheld)}"
         title = gettext("New: %(bounty)s", bounty=self._name(row.bounty_id))
         return self._entry(row.bounty_id, "created", title, text, row.time)
 
@@ -126,6 +130,8 @@ class Chronicle:
         found = self.titles.get(bounty_id)
         if found is not None and found.title is not None:
             return found.title
+        if found is not None and found.withheld is not None:
+            return gettext("bounty %(number)s, whose page is withheld here", number=bounty_id)
         return gettext("bounty %(number)s", number=bounty_id)
 
     def _entry(self, bounty_id: BountyId, kind: str, title: str, text: str, at: UnixSeconds) -> Entry:
@@ -140,6 +146,15 @@ def verdict_text(kind: VerdictKind, solver: Address | None) -> str:
     if kind == VerdictKind.AWARDED:
         return gettext("an award to %(solver)s", solver=solver)
     return gettext("no valid Submission")
+
+
+def withheld_line(found: Withheld) -> str:
+    """Why a page is not shown, as a sentence."""
+    return gettext(
+        "The operator of this service has withheld its page here since %(since)s: %(reason)s",
+        since=formatting.moment(found.since),
+        reason=readable_line(found.reason),
+    )
 
 
 def newest(entries: Iterable[Entry]) -> tuple[Entry, ...]:

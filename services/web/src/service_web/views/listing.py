@@ -11,7 +11,7 @@ from bounty_protocol.wire.bounties import BountyItem, BountyList
 from bounty_protocol.wire.values import Finality
 
 from service_web.api.answers import PAGE_LENGTH
-from service_web.challenge import Title, stated_title
+from service_web.challenge import Title
 from service_web.dependencies import Dependencies
 from service_web.formatting import counted
 from service_web.texts import gettext
@@ -72,9 +72,13 @@ def _shown(found: BountyList, place: ListPlace) -> str | None:
 
 def _listed(deps: Dependencies, item: BountyItem, now: UnixSeconds) -> Listed:
     stage = stage_of(item.facts, now, has_submissions=item.active_submission_count > 0)
-    title = deps.challenges.known_title(item.facts.spec_commitment) or stated_title(item.title, item.summary, item.tags)
     return Listed(
-        item, title, stage, next_deadline(item.facts, stage), award_of(item.facts), item.finality is Finality.FINALIZED
+        item,
+        deps.challenges.listed_title(item),
+        stage,
+        next_deadline(item.facts, stage),
+        award_of(item.facts),
+        item.finality is Finality.FINALIZED,
     )
 
 

@@ -70,8 +70,8 @@ def person_page(deps: Dependencies, account: Address, fresh: Freshness) -> Perso
     earned = _earned(deps, deployment, account)
     known = {row.bounty_id: row for row in (*found.posted, *earned)}
     bounties = known | dict(deps.api.bounty_rows(frozenset(named - set(known))))
-    commitments = [(each, bounties[each].spec_commitment) for each in (*named, *known) if each in bounties]
-    titles = deps.challenges.titles(commitments[: 4 * SHOWN])
+    titled = [bounties[each] for each in (*named, *known) if each in bounties]
+    titles = deps.challenges.titles(titled[: 4 * SHOWN])
     stages = {each: stage_of(row, now, has_submissions=True) for each, row in bounties.items()}
     is_guardian = deployment.guardian_roster is not None and account in deployment.guardian_roster.accounts
     waiting = (*_to_put_back(deps, account), *waiting_for(account, found, bounties, to_judge, now))

@@ -1,0 +1,42 @@
+"""``GET /api/withheld``: what the operator does not show."""
+
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.withheld import WithheldList, WithheldQuery
+from flask import Response
+from service_common.db.engine import reading
+from service_common.db.errors import DatabaseUnavailable
+from service_common.db.hub_facts import FactSource, unreadable
+from service_common.web.authentication import public
+from service_common.web.operations import Routes, described
+from service_common.web.parsing import load_query
+from service_common.web.versions import Version, json_version, link_to_next, versioned
+
+from service_api.dependencies import dependencies
+from service_api.withholding.decisions import list_withheld
+
+routes = Routes("withheld", __name__, url_prefix="/api/withheld", description="What the operator does not show")
+
+
+@routes.route("", methods=["GET"])
+@routes.response(200, WithheldList, versioned=True)
+@described("bounty_projection_unavailable", query=WithheldQuery)
+@public
+def get_withheld() -> Response:
+    """List the texts that the operator withholds at the moment: which, why, since when and until when."""
+    query = load_query(WithheldQuery)
+    return versioned(lambda: _page(query))
+
+
+def _page(query: WithheldQuery) -> Version:
+    deps = dependencies()
+
+    def read(source: FactSource) -> WithheldList:
+        try:
+            with reading(source.engine) as connection:
+                return list_withheld(connection, query, deps.config.report_address)
+        except DatabaseUnavailable as error:
+            raise unreadable() from error
+
+    found = deps.public.read(read)
+    link = link_to_next("after", str(found.next_after)) if found.has_more else None
+    return json_version(to_json(found), link=link)

@@ -1,0 +1,1 @@
+"""Text of others that this deployment's operator does not show."""

@@ -1,0 +1,113 @@
+"""Whether a text is withheld, and why: every read that shows a stranger's text asks here.
+
+A page is withheld with its bytes, so that another bounty with the same page does not show them either; or with its
+Poster. A written Verdict is withheld by its commitment, or with its Guardian. Nothing here decides on a fact: what the
+chain has is shown as before. A time that was set is compared with the database's clock at each read.
+"""
+
+from typing import Any, Final
+
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.withheld import Withheld, WithheldKind
+from service_common.db import app
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    Select,
+    and_,
+    cast,
+    func,
+    or_,
+    select,
+)
+
+_W: Final = app.withholdings.c
+COUNTS: Final = and_(_W.ended_at.is_(None), or_(_W.until.is_(None), _W.until > func.now()))
+"""Whether a decision counts at this moment."""
+Text = ColumnElement[str]
+
+
+def is_page_shown(commitment: Text, poster: Text) -> ColumnElement[bool]:
+    """Whether a bounty's page is shown, by the commitment and the Poster that the chain has."""
+    return and_(commitment.not_in(_subjects(WithheldKind.BOUNTY)), poster.not_in(_subjects(WithheldKind.ACCOUNT)))
+
+
+def page_notice(commitment: Text, poster: Text) -> ScalarSelect[Any]:
+    """Why a bounty's page is not shown, for ``withheld_of``; null where it is."""
+    return _notice(WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
+
+
+def page_reason(commitment: Text, poster: Text) -> ScalarSelect[Any]:
+    """The reason alone."""
+    return _first(select(_W.reason), WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
+
+
+def page_since(commitment: Text, poster: Text) -> ScalarSelect[Any]:
+    """The time alone, in seconds."""
+    return _first(select(_seconds(_W.since)), WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
+
+
+def verdict_notice(commitment: Text, guardian: Text) -> ScalarSelect[Any]:
+    """Why a written Verdict is not shown, for ``withheld_of``; null where it is."""
+    return _notice(WithheldKind.VERDICT, commitment, guardian).scalar_subquery()
+
+
+def withheld_of(notice: Any) -> Withheld | None:
+    """What a notice was read as."""
+    if notice is None:
+        return None
+    reason, since, until = notice
+    return Withheld(reason, UnixSeconds(since), None if until is None else UnixSeconds(until))
+
+
+def page_withheld(found: Withheld) -> ServiceError:
+    """Beside a page that is withheld."""
+    return ServiceError("bounty_challenge_withheld", f"The challenge page is {_sentence(found)}")
+
+
+def verdict_withheld(found: Withheld) -> ServiceError:
+    """In place of a written Verdict that is withheld."""
+    return ServiceError("written_verdict_withheld", f"The written Verdict is {_sentence(found)}")
+
+
+def read_revision(connection: Connection) -> int:
+    """Grows with every decision, so that a copy of the database shows whether it has taken in all of them."""
+    return connection.execute(select(func.count() + func.count(_W.ended_at)).select_from(app.withholdings)).scalar_one()
+
+
+def _sentence(found: Withheld) -> str:
+    until = "" if found.until is None else f", until {iso_utc(found.until)}"
+    return f"withheld here by this service's operator since {iso_utc(found.since)}{until}: {found.reason}"
+
+
+def _subjects(kind: WithheldKind) -> Select[tuple[str]]:
+    return select(_W.subject).where(COUNTS, _is(kind))
+
+
+def _notice(kind: WithheldKind, commitment: Text, account: Text) -> Select[Any]:
+    return _first(select(_notice_columns()), kind, commitment, account)
+
+
+def _notice_columns() -> ColumnElement[Any]:
+    found: ColumnElement[Any] = func.json_build_array(_W.reason, _seconds(_W.since), _seconds(_W.until))
+    return found
+
+
+def _first(found: Select[Any], kind: WithheldKind, commitment: Text, account: Text) -> Select[Any]:
+    """Of the decisions that concern a text the earliest."""
+    by_itself = and_(_is(kind), _W.subject == commitment)
+    by_account = and_(_is(WithheldKind.ACCOUNT), _W.subject == account)
+    concerned = found.where(COUNTS, or_(by_itself, by_account)).order_by(_W.number).limit(1)
+    return concerned.correlate_except(app.withholdings)
+
+
+def _is(kind: WithheldKind) -> ColumnElement[bool]:
+    return _W.kind == kind.value
+
+
+def _seconds(moment: ColumnElement[Any]) -> ColumnElement[int]:
+    return cast(func.floor(func.extract("epoch", moment)), BigInteger)

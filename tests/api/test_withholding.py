@@ -1,0 +1,333 @@
+"""What the operator withholds: nowhere shown, everywhere visibly, and no fact of the chain is another for it."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.types import BountyId, Bytes32, parse_address
+from bounty_protocol.wire.bounties import BountyFilter
+from bounty_protocol.wire.changes import Change
+from bounty_protocol.wire.values import ChangeNumber, SearchText, Tag
+from local_stack.services import MIGRATOR
+from service_api.app import make_app
+from service_api.changes import read_changes
+from service_api.main import main
+from service_api.metrics import WithheldCollector
+from service_api.webhooks.subjects import Subject, concerned_by
+from service_common.db import app as t
+from service_common.db.engine import reading, writing
+from service_common.db.hub_reads import read_head
+from sqlalchemy import delete, func, text, update
+
+from tests.api.conftest import Service, error_of
+from tests.api.pages import JUDGING, page_for
+from tests.api.test_written_verdicts import document, write
+
+REASON = "An order of a court, number 12/34"
+TEXTS = {"challenge", "error", "withheld", "title", "summary", "tags", "withheld_reason", "withheld_since"}
+"""All in which an answer with a withheld text differs from the one before."""
+
+
+@dataclass
+class Case:
+    """A bounty with a page and a written Verdict, and the command of the operator."""
+
+    service: Service
+    bounty_id: BountyId
+    page: bytes
+    verdict: bytes
+    word: str
+    """In its title, and a tag of it."""
+    monkeypatch: pytest.MonkeyPatch
+
+    @property
+    def commitment(self) -> Bytes32:
+        return report_commitment(self.verdict)
+
+    @property
+    def poster(self) -> str:
+        return self.service.world.people.poster.address
+
+    def run(self, *arguments: str) -> int:
+        """The exit code of a command; 1 with a message is a refusal."""
+        database = self.service.world.database
+        self.monkeypatch.setenv("SERVICE_DATABASE_URL", database.url("service_api"))
+        try:
+            return main(arguments)
+        except SystemExit as ended:
+            self.refusal = str(ended.code)
+            return 1
+
+    def withhold(self, kind: str, subject: object, *more: str) -> None:
+        assert self.run("withhold", kind, str(subject), "--reason", REASON, "--by", "Ada", *more) == 0
+
+    def get(self, path: str) -> Any:
+        """Without what a process keeps for a moment: each call is a new process's."""
+        return make_app(self.service.dependencies).test_client().get(path)
+
+    def listed(self, query: str) -> dict[str, Any]:
+        found = self.get(f"/api/bounties?{query}").json["items"]
+        return {each["bounty_id"]: each for each in found}
+
+    def graphql(self) -> dict[str, Any]:
+        fields = "bounty_id title summary tags withheld_reason withheld_since escrow_amount spec_commitment status"
+        query = f'{{ bounty(id: "{self.bounty_id}") {{ {fields} verdicts {{ kind report_commitment }} }} }}'
+        client = make_app(self.service.dependencies).test_client()
+        found = client.post("/subgraph", json={"query": query}).json
+        assert found is not None
+        answer: dict[str, Any] = found["data"]["bounty"]
+        return answer
+
+
+@pytest.fixture
+def case(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Case]:
+    world, word = service.world, f"quetzal{secrets.token_hex(4)}"
+    page = page_for(world, title=f"On {word} alone", deadline=world.time() + 1_001)
+    page = page.replace(b"\ntitle: ", f"\ntags: [{word}]\ntitle: ".encode())
+    assert service.publish(page).status_code == 200
+    bounty_id = world.create(page, seconds=1_000, judging=JUDGING)
+    submitted = world.submit(bounty_id, world.solver(1))
+    world.advance_to(world.reveal_at(bounty_id))
+    world.finalize()
+    verdict = document(service, bounty_id, world.guardian(1), (world.solver(1), submitted))
+    assert write(service, world.guardian(1), verdict).status_code == 201
+    yield Case(service, bounty_id, page, verdict, word, monkeypatch)
+    with writing(world.engine(MIGRATOR)) as connection:
+        connection.execute(delete(t.withholdings))
+
+
+def without_texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_texts(each) for name, each in value.items() if name not in TEXTS}
+    return [without_texts(each) for each in value] if isinstance(value, list) else value
+
+
+def test_page__that_is_withheld__is_nowhere_and_each_place_says_so(case: Case) -> None:
+    case.withhold("bounty", case.bounty_id, "--until", "2999-01-31")
+    detail = case.get(f"/api/bounties/{case.bounty_id}").json
+    assert (detail["challenge"], detail["error"]["code"]) == (None, "bounty_challenge_withheld")
+    assert REASON in detail["error"]["message"]
+    withheld = detail["withheld"]
+    assert (withheld["reason"], withheld["until"]) == (REASON, 32474736000)
+    assert detail["challenge_terms"] is not None
+    item = case.listed("limit=100")[str(case.bounty_id)]
+    assert (item["title"], item["summary"], item["tags"], item["withheld"]) == (None, None, [], withheld)
+    for query in (f"search={case.word}", f"search={case.word[2:12]}", f"tag={case.word}"):
+        assert str(case.bounty_id) not in case.listed(query)
+        assert case.get(f"/api/bounties?{query}").json["total_count"] == 0
+    row = case.graphql()
+    assert (row["title"], row["summary"], row["tags"]) == (None, None, None)
+    assert (row["withheld_reason"], row["withheld_since"]) == (REASON, withheld["since"])
+    (shown,) = case.get("/api/withheld").json["items"]
+    assert (shown["kind"], shown["bounty_id"]) == ("bounty", str(case.bounty_id))
+    assert (shown["spec_commitment"], shown["account_address"]) == (spec_commitment(case.page), None)
+
+
+@pytest.mark.parametrize("kind", ["bounty", "account"])
+def test_facts__of_a_bounty_whose_text_is_withheld__are_the_same(case: Case, kind: str) -> None:
+    def answers() -> list[Any]:
+        paths = (
+            f"/api/bounties/{case.bounty_id}",
+            "/api/bounties?limit=100",
+            "/api/changes?limit=500",
+            f"/api/accounts/{case.poster}",
+            f"/api/bounties/{case.bounty_id}/delivery/status?submission_commitment={'0x' + '11' * 32}",
+        )
+        found = [case.get(path).json for path in paths]
+        return [*found[:4], case.graphql()]
+
+    before = answers()
+    case.withhold(kind, case.bounty_id if kind == "bounty" else case.poster)
+    after = answers()
+    assert before != after
+    assert without_texts(before) == without_texts(after)
+    assert before[2:4] == after[2:4]
+
+
+def test_page__of_another_bounty_with_the_same_bytes__is_withheld_with_it(case: Case, capsys: Any) -> None:
+    world = case.service.world
+    again = world.create(case.page, poster=world.solver(2))
+    other = page_for(world, title="Another one")
+    assert case.service.publish(other).status_code == 200
+    beside = world.create(other)
+    world.finalize()
+    case.withhold("bounty", case.bounty_id)
+    assert f"the bounties {again}" in capsys.readouterr().out
+    assert case.get(f"/api/bounties/{again}").json["error"]["code"] == "bounty_challenge_withheld"
+    assert case.get(f"/api/bounties/{beside}").json["challenge"] == other.decode()
+
+
+def test_account__that_is_withheld__is_all_its_pages_and_verdicts_and_nobody_elses(case: Case) -> None:
+    world = case.service.world
+    again = world.create(case.page, poster=world.solver(2))
+    world.finalize()
+    path = f"/api/written-verdicts/{case.commitment}"
+    case.withhold("account", case.poster)
+    assert case.get(f"/api/bounties/{case.bounty_id}").json["challenge"] is None
+    assert case.get(f"/api/bounties/{again}").json["challenge"] == case.page.decode()
+    assert set(case.listed(f"search={case.word}")) == {str(again)}
+    assert case.get(path).status_code == 200
+    case.withhold("account", world.guardian(1).address)
+    assert case.get(path).status_code == 451
+
+
+def test_verdict__that_is_withheld__is_451_with_its_reason(case: Case) -> None:
+    path = f"/api/written-verdicts/{case.commitment}"
+    kept = case.get(path)
+    assert (kept.status_code, kept.headers["Cache-Control"]) == (200, "public, max-age=60")
+    case.withhold("verdict", case.commitment)
+    client = make_app(case.service.dependencies).test_client()
+    refused = client.get(path, headers={"If-None-Match": kept.headers["ETag"]})
+    assert (refused.status_code, error_of(refused)["code"]) == (451, "written_verdict_withheld")
+    assert REASON in str(error_of(refused)["message"])
+    assert case.verdict not in refused.data
+    assert write(case.service, case.service.world.guardian(1), case.verdict).status_code == 200
+    assert case.get(path).status_code == 451
+
+
+def test_webhooks__of_a_search__do_not_hear_of_what_is_withheld(case: Case) -> None:
+    engine = case.service.world.engine("service_webhooks")
+    wanted = {
+        Subject(matching=BountyFilter(search=SearchText(case.word))),
+        Subject(matching=BountyFilter(tag=Tag(case.word))),
+        Subject(matching=BountyFilter(poster_address=parse_address(case.poster))),
+    }
+
+    def heard() -> tuple[list[Change], int]:
+        with reading(engine) as connection:
+            head = read_head(connection, case.service.world.chain_id)
+            assert head is not None
+            changes = read_changes(connection, head, ChangeNumber(0), 5_000)
+            mine = [each for each in changes if each.event and each.event.bounty_id == case.bounty_id]
+            return mine, len(concerned_by(connection, mine, wanted))
+
+    before = heard()
+    case.withhold("bounty", case.bounty_id)
+    after = heard()
+    assert (before[1], after[1]) == (3, 1)
+    assert before[0] == after[0]
+
+
+def test_time__that_is_reached__shows_the_text_again(case: Case) -> None:
+    case.withhold("bounty", case.bounty_id, "--until", "2999-01-31T12:00Z")
+    with writing(case.service.dependencies.engine) as connection:
+        connection.execute(update(t.withholdings).values(until=func.now() - text("interval '1 second'")))
+    assert case.get(f"/api/bounties/{case.bounty_id}").json["challenge"] == case.page.decode()
+    assert "withheld" not in case.get(f"/api/bounties/{case.bounty_id}").json
+    assert case.get("/api/withheld").json["items"] == []
+    assert case.run("show-again", "bounty", str(case.bounty_id), "--reason", "x", "--by", "Ada") == 1
+    case.withhold("bounty", case.bounty_id)
+    assert case.get(f"/api/bounties/{case.bounty_id}").json["challenge"] is None
+
+
+def test_decision__is_idempotent_replaceable_and_reversible_and_stays_in_the_list(case: Case, capsys: Any) -> None:
+    case.withhold("bounty", case.bounty_id)
+    (first,) = case.get("/api/withheld").json["items"]
+    case.withhold("bounty", case.bounty_id)
+    assert case.get("/api/withheld").json["items"] == [first]
+    assert "nothing changed" in capsys.readouterr().out
+    changed = ("--reason", "Another reason", "--until", "2999-01-01", "--by", "Bob")
+    assert case.run("withhold", "bounty", str(case.bounty_id), *changed) == 0
+    (second,) = case.get("/api/withheld").json["items"]
+    assert (second["reason"], second["since"]) == ("Another reason", first["since"])
+    assert second["number"] > first["number"]
+    assert case.run("show-again", "bounty", str(case.bounty_id), "--reason", "Was wrong", "--by", "Eve") == 0
+    assert case.get(f"/api/bounties/{case.bounty_id}").json["challenge"] == case.page.decode()
+    assert set(case.listed(f"search={case.word}")) == {str(case.bounty_id)}
+    capsys.readouterr()
+    assert case.run("withheld") == 0
+    assert capsys.readouterr().out == ""
+    assert case.run("withheld", "--ended") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert all(each in lines[1] for each in ("Bob", "Another reason", "Eve", "Was wrong"))
+
+
+def test_decision__is_logged_and_counted(case: Case, capsys: Any) -> None:
+    case.withhold("account", case.poster)
+    logged = capsys.readouterr().err
+    assert all(each in logged for each in ("text is withheld", "Ada", REASON, case.poster))
+    (family,) = WithheldCollector(case.service.dependencies.engine).collect()
+    counted = {sample.labels["kind"]: sample.value for sample in family.samples}
+    assert counted == {"bounty": 0, "verdict": 0, "account": 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("bounty", "999999"), "no bounty 999999"),
+        (("bounty", "x"), "must be"),
+        (("verdict", "0x" + "11" * 32), "no Verdict"),
+        (("verdict", "0x11"), "must be"),
+        (("account", "0x" + "11" * 20), "has posted no bounty"),
+        (("account", "me"), "must be"),
+        (("page", "1"), "is none of bounty, verdict, account"),
+        (("bounty", "1", "--until", "tomorrow"), "--until must be a date"),
+        (("bounty", "1", "--until", "2001-01-01"), "in the past"),
+        (("bounty", "1", "--by", ""), "--by must have"),
+        (("bounty", "1", "--reason", " "), "--reason must have"),
+        (("bounty", "1", "--reason", "a" * 501), "--reason must have"),
+    ],
+)
+def test_decision__that_cannot_be_taken__is_refused_and_changes_nothing(
+    case: Case, arguments: tuple[str, ...], message: str
+) -> None:
+    assert case.run("withhold", "--reason", "x", "--by", "Ada", *arguments) == 1
+    assert message in case.refusal
+    assert case.get("/api/withheld").json["items"] == []
+    assert case.run("withhold", "bounty", "1", "--by", "Ada") == 1
+    assert "--reason is needed" in case.refusal
+
+
+def test_parties__read_the_bytes_by_their_signature_and_nobody_else_does(case: Case) -> None:
+    world = case.service.world
+    case.withhold("bounty", case.bounty_id)
+    case.withhold("verdict", case.commitment)
+    paths = {
+        f"/api/bounties/{case.bounty_id}/challenge": case.page,
+        f"/api/written-verdicts/{case.commitment}/document": case.verdict,
+    }
+    for path, content in paths.items():
+        for account in (world.people.poster.wallet, world.solver(1), world.guardian(1), world.guardian(2)):
+            response = case.service.signed(account.private_key, "GET", path)
+            assert (response.status_code, response.data) == (200, content)
+            assert response.headers["Cache-Control"] == "no-store"
+        refused = case.service.signed(world.solver(2).private_key, "GET", path)
+        assert (refused.status_code, error_of(refused)["code"]) == (403, "forbidden")
+        assert case.get(path).status_code == 401
+    nothing = case.service.signed(
+        world.guardian(1).private_key, "GET", f"/api/written-verdicts/{'0x' + '22' * 32}/document"
+    )
+    assert error_of(nothing)["code"] == "written_verdict_not_found"
+
+
+def test_parties__of_a_bounty_whose_bytes_are_altered__get_none(case: Case) -> None:
+    with writing(case.service.dependencies.engine) as connection:
+        commitment = spec_commitment(case.page)
+        altered = update(t.challenge_pages).where(t.challenge_pages.c.spec_commitment == commitment)
+        connection.execute(altered.values(content=b"other"))
+    poster = case.service.world.people.poster.wallet.private_key
+    refused = case.service.signed(poster, "GET", f"/api/bounties/{case.bounty_id}/challenge")
+    assert error_of(refused)["code"] == "challenge_not_found"
+
+
+def test_list__is_paged_and_names_where_to_report(case: Case) -> None:
+    case.withhold("bounty", case.bounty_id)
+    case.withhold("verdict", case.commitment)
+    case.withhold("account", case.poster)
+    config = replace(case.service.dependencies.config, report_address="mailto:report@bounties.example")
+    client = make_app(replace(case.service.dependencies, config=config)).test_client()
+    kinds, after = [], 0
+    for _ in range(2):
+        answer = client.get(f"/api/withheld?limit=2&after={after}")
+        assert answer.json is not None
+        kinds += [each["kind"] for each in answer.json["items"]]
+        after = answer.json["next_after"]
+        assert answer.json["report_address"] == "mailto:report@bounties.example"
+        assert answer.json["has_more"] is ("Link" in answer.headers)
+    assert kinds == ["bounty", "verdict", "account"]
+    assert client.get("/api/withheld?limit=0").status_code == 400
+    assert client.get(f"/api/withheld?after={2**63}").status_code == 400

@@ -1,0 +1,100 @@
+"""Text that the service's operator withholds: shown as that, read by those who take part, and no obstacle to them."""
+
+from pathlib import Path
+
+import pytest
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.withheld import Withheld
+
+from tests.cli.api_twin import ApiTwin, refusal, withheld_error
+from tests.cli.conftest import person
+from tests.cli.ledger import Ledger
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Terminal
+
+NOTICE = Withheld("An order of a court", UnixSeconds(1_800_000_000), UnixSeconds(1_900_000_000))
+
+
+@pytest.fixture
+def withheld(ledger: Ledger, api: ApiTwin) -> tuple[int, bytes]:
+    """A bounty to be judged, and its page, which is withheld."""
+    bounty, page = ledger.fund(seconds=100, judging=20 * 86_400)
+    api.keep_page(page)
+    api.withheld[spec_commitment(page)] = NOTICE
+    ledger.submit(bounty, ledger.people.solvers[0].wallet)
+    ledger.reveal(bounty)
+    return bounty, page
+
+
+def test_show__of_a_page_that_is_withheld__says_why_since_when_and_shows_the_rest(
+    api: ApiTwin, poster: Terminal, withheld: tuple[int, bytes]
+) -> None:
+    bounty, page = withheld
+    shown = poster.run("bounty:show", str(bounty)).last
+    assert (shown["challenge"], shown["withheld"]) == (
+        None,
+        {"reason": NOTICE.reason, "since": NOTICE.since, "until": NOTICE.until},
+    )
+    text = poster.run("bounty:show", "--text", str(bounty)).stdout
+    assert all(each in text for each in ("withheld by the service's operator", NOTICE.reason, "2027-01-15 08:00 UTC"))
+    assert all(each in text for each in ("Escrow", "Guardians", spec_commitment(page)))
+
+
+def test_template__of_a_withheld_page__has_its_criteria_for_a_guardian_alone(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, withheld: tuple[int, bytes]
+) -> None:
+    home = person(ledger, api, rpc, tmp_path / "third", "guardian-3")
+    ran = home.run("guardian:verdict", str(withheld[0]), "no_valid_submission", "--template")
+    assert "the operator withholds the page" in ran.words
+    assert api.approvals() == []
+
+
+def test_verdict__whose_document_is_withheld__is_read_back_by_its_guardian_and_recorded(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, withheld: tuple[int, bytes]
+) -> None:
+    home = person(ledger, api, rpc, tmp_path / "third", "guardian-3")
+    (home.home / "why.md").write_text("Nothing runs.\n")
+    error = withheld_error("written_verdict_withheld", NOTICE)
+    api.scripts["verdict_read"] = lambda _: refusal(451, error.code, error.message)
+    ran = home.run("guardian:verdict", str(withheld[0]), "no_valid_submission", "--unopened", "why.md")
+    (document,) = api.verdicts.values()
+    assert ran.last["report_commitment"] == report_commitment(document)
+    assert NOTICE.reason in ran.words
+    shown = home.run("bounty:show", "--verdicts", str(withheld[0]))
+    assert {each["code"] for each in shown.events[1:]} == {"written_verdict_withheld"}
+
+
+def test_keep__by_those_who_take_part__has_what_is_withheld(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, withheld: tuple[int, bytes]
+) -> None:
+    bounty, page = withheld
+    home = person(ledger, api, rpc, tmp_path / "third", "guardian-3")
+    (home.home / "why.md").write_text("Nothing runs.\n")
+    home.run("guardian:verdict", str(bounty), "no_valid_submission", "--unopened", "why.md")
+    (commitment,) = api.verdicts
+    api.withheld[commitment] = NOTICE
+    home.run_any("keep", str(bounty), "kept", "--sign-as", "guardian")
+    assert (home.home / "kept/challenge.md").read_bytes() == page
+    assert (home.home / f"kept/verdicts/{commitment}.md").read_bytes() == api.verdicts[commitment]
+    stranger = person(ledger, api, rpc, tmp_path / "first", "guardian-1")
+    ran = stranger.run_any("keep", str(bounty), "public")
+    assert not (stranger.home / "public/challenge.md").exists()
+    assert NOTICE.reason in str(ran.events)
+
+
+def test_submit__for_a_withheld_page__is_refused_with_the_reason_and_goes_on_by_consent(
+    ledger: Ledger, api: ApiTwin, solver: Terminal
+) -> None:
+    folder = solver.home / "work"
+    folder.mkdir()
+    (folder / "main.py").write_text("print(1)\n")
+    work = str(folder)
+    bounty, page = ledger.fund(seconds=20_000)
+    api.keep_page(page)
+    api.withheld[spec_commitment(page)] = NOTICE
+    refused = solver.run("solver:submit", str(bounty), work, code=1).last
+    assert refused["code"] == "challenge_withheld"
+    assert NOTICE.reason in str(refused["message"])
+    ran = solver.run("solver:submit", "--accept-term-differences", str(bounty), work)
+    assert ran.names[-1] == "submit.submission_recorded"

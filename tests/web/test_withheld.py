@@ -1,0 +1,129 @@
+"""What the operator withholds: not on any page, feed, calendar or picture, and each says so instead."""
+
+import pytest
+from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.wire.withheld import WithheldKind
+from icalendar import Calendar
+from service_common.web.versions import MAX_STALENESS_SECONDS
+from service_web.api.client import YOUNG_SECONDS
+from service_web.challenge import ABSENT_SECONDS
+from service_web.withheld import WITHHELD_SECONDS
+
+from tests.web.conftest import VARIABLES, Pages
+from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, page_of
+
+SHOWN_SECONDS = MAX_STALENESS_SECONDS + YOUNG_SECONDS + WITHHELD_SECONDS
+"""How long the pages of one process may still show what the API does not show any more."""
+TITLE = "Forbidden quetzal"
+REASONS = "Meets every criterion"
+PLACES = (
+    "/", "/?show=all", "/bounties/1", f"/people/{POSTER}", f"/people/{SOLVERS[0]}", "/feed.atom", "/feed.json",
+    "/bounties/1/feed.atom", "/bounties/1/feed.json", f"/people/{POSTER}/feed.atom", f"/people/{SOLVERS[0]}/feed.json",
+    f"/people/{POSTER}/calendar.ics",
+)  # fmt: skip
+
+
+def open_bounty(pages: Pages) -> Bounty:
+    return pages.ledger.add(page=page_of(title=TITLE), submitted=[SOLVERS[0]])
+
+
+def text_of(pages: Pages, path: str) -> str:
+    """As one reads it: a calendar's lines without their folds."""
+    answer = pages.get(path)
+    assert answer.status_code == 200
+    return answer.get_data(as_text=True).replace("\r\n ", "")
+
+
+@pytest.mark.parametrize("kind", [WithheldKind.BOUNTY, WithheldKind.ACCOUNT])
+def test_page__that_is_withheld_after_it_was_shown__is_nowhere_and_each_place_says_so(
+    pages: Pages, kind: WithheldKind
+) -> None:
+    pages.clock.step = 0.0
+    bounty = open_bounty(pages)
+    shown = [path for path in PLACES if TITLE in text_of(pages, path)]
+    assert shown == list(PLACES)
+    card = pages.get("/bounties/1/card.png").data
+    pages.ledger.withhold(kind, bounty.commitment if kind is WithheldKind.BOUNTY else POSTER, bounty_id=bounty.id)
+    pages.clock.ticks += SHOWN_SECONDS
+    for path in PLACES:
+        found = text_of(pages, path)
+        assert TITLE not in found
+        assert "withheld" in found
+    detail = text_of(pages, "/bounties/1")
+    assert "An order of a &lt;court&gt;" in detail
+    assert 'href="/withheld"' in detail
+    refused = pages.get("/bounties/1/challenge.md")
+    assert (refused.status_code, refused.headers["Cache-Control"]) == (451, "no-store")
+    assert TITLE not in refused.get_data(as_text=True)
+    drawn = pages.get("/bounties/1/card.png")
+    assert (drawn.data != card, drawn.headers["Cache-Control"]) == (True, "public, max-age=60")
+    pages.ledger.withheld.clear()
+    pages.clock.ticks += ABSENT_SECONDS
+    assert [path for path in PLACES if TITLE in text_of(pages, path)] == shown
+
+
+def test_calendar__of_a_withheld_page__states_why(pages: Pages) -> None:
+    bounty = open_bounty(pages)
+    pages.ledger.withhold(WithheldKind.BOUNTY, bounty.commitment)
+    found = Calendar.from_ical(pages.get(f"/people/{POSTER}/calendar.ics").data)
+    assert all("An order of a" in str(event["description"]) for event in found.walk("VEVENT"))
+
+
+@pytest.mark.parametrize("kind", [WithheldKind.VERDICT, WithheldKind.ACCOUNT])
+def test_reasons__that_are_withheld_after_they_were_shown__are_not_shown_and_the_verdict_is(
+    pages: Pages, kind: WithheldKind
+) -> None:
+    bounty = pages.ledger.add(page=page_of(title=TITLE), deadline=NOW - 1_200, submitted=[SOLVERS[0]])
+    bounty.award(SOLVERS[0], at=NOW - 300)
+    assert text_of(pages, "/bounties/1").count(REASONS) >= 2
+    written = bounty.verdicts[0].written or b""
+    subject = report_commitment(written) if kind is WithheldKind.VERDICT else GUARDIANS[0]
+    pages.ledger.withhold(kind, subject)
+    pages.clock.ticks += SHOWN_SECONDS
+    found = text_of(pages, "/bounties/1")
+    assert f"{REASONS}, says 0" not in found
+    assert f"{REASONS}, says 1" in found
+    assert "has withheld this text here" in found
+    assert TITLE in found
+
+
+def test_list__of_what_is_withheld__names_each_kind_and_is_paged(pages: Pages) -> None:
+    assert "Nothing is withheld" in text_of(pages, "/withheld")
+    bounty = open_bounty(pages)
+    pages.ledger.withhold(WithheldKind.BOUNTY, bounty.commitment, bounty_id=bounty.id)
+    pages.ledger.withhold(WithheldKind.VERDICT, "0x" + "11" * 32, bounty_id=bounty.id)
+    for _ in range(100):
+        pages.ledger.withhold(WithheldKind.ACCOUNT, POSTER)
+    pages.clock.ticks += SHOWN_SECONDS
+    found = text_of(pages, "/withheld")
+    assert all(each in found for each in ("The page of bounty 1", "A written Verdict on bounty 1", f"/people/{POSTER}"))
+    assert 'href="/withheld?after=100"' in found
+    assert f"/people/{POSTER}" in text_of(pages, "/withheld?after=100")
+    assert pages.get("/withheld?after=x").status_code == 404
+    assert pages.get("/withheld?before=1").status_code == 400
+
+
+def test_report_address__is_on_every_page_where_one_is_set() -> None:
+    for variables, is_there in (
+        (VARIABLES, False),
+        (VARIABLES | {"SERVICE_REPORT_ADDRESS": "mailto:a@b.example"}, True),
+    ):
+        pages = Pages(variables=dict(variables))
+        for path in ("/", "/withheld", "/glossary"):
+            assert ('href="mailto:a@b.example"' in text_of(pages, path)) is is_there
+
+
+def test_pages__of_an_api_of_the_release_before__are_shown(pages: Pages) -> None:
+    open_bounty(pages)
+    pages.api.alter = lambda path, status, body: (404, b"{}") if path == "/api/withheld" else (status, body)
+    assert all(TITLE in text_of(pages, path) for path in PLACES)
+
+
+def test_pages__whose_api_does_not_list_what_is_withheld__go_by_the_last_list(pages: Pages) -> None:
+    bounty = open_bounty(pages)
+    pages.ledger.withhold(WithheldKind.BOUNTY, bounty.commitment)
+    assert TITLE not in text_of(pages, "/feed.atom")
+    pages.api.alter = lambda path, status, body: (500, b"{}") if path == "/api/withheld" else (status, body)
+    pages.clock.ticks += 900
+    pages.ledger.head_time = pages.clock.now()
+    assert TITLE not in text_of(pages, "/feed.atom")
