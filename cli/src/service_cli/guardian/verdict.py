@@ -77,6 +77,7 @@ from service_cli.shell.text import moment, printable
 from service_cli.witnesses.bounties import Pair, terms_of, terms_without_api
 from service_cli.witnesses.numbers import listing, named_by_place
 from service_cli.witnesses.table import Fact
+from service_cli.witnesses.times import warn_of_late_chain
 from service_cli.witnesses.vouching import Vouched, agreed
 
 Named = Pair | None
@@ -465,6 +466,7 @@ def _require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
     if now < bounty.reveal_at:
         message = f"Judging starts at the reveal point, {moment(bounty.reveal_at, now)}."
         raise CommandRefused("judging_not_started", message, next_action="Wait until then and try again.")
+    warn_of_late_chain(chain, bounty.judging_deadline, "Your Verdict")
 
 
 def _confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, options: VerdictOptions) -> None:

@@ -74,7 +74,7 @@ from service_cli.witnesses.bounties import (
 )
 from service_cli.witnesses.notices import heed, notices_of, said
 from service_cli.witnesses.table import Witness
-from service_cli.witnesses.times import latest_moment
+from service_cli.witnesses.times import latest_moment, warn_of_late_chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,7 @@ def submit(
     api = None if options.without_api else work.session.api
     if not is_accepting(work):
         return _finish_late(work, api, directory, options)
+    warn_of_late_chain(work.chain, work.bounty.submission_deadline, "Your Submission")
     selection = select(directory, use_gitignore=options.use_gitignore)
     suspicious = find_secrets(work, selection)
     _require_permitted(work)
