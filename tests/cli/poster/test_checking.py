@@ -1,13 +1,18 @@
 """``poster:check``: the service's rules on this machine, each finding with its line; and the Hub's bounds."""
 
+import re
+import time
+
 import pytest
+from bounty_protocol.chain.deployment import NETWORKS
+from bounty_protocol.chain.rollup import LONGEST_INCLUSION_SECONDS
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds
 from demo.examples import EXAMPLES
 from service_cli.errors import MALFORMED
-from service_cli.poster.checking import find, line_of
+from service_cli.poster.checking import find, line_of, outage_advice
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.servers import Reply, RpcProxy, as_json
@@ -15,6 +20,7 @@ from tests.cli.terminal import Terminal
 
 EXAMPLE = (EXAMPLES / "bounty_challenge.md").read_text(encoding="utf-8")
 NOW = UnixSeconds(1_795_000_000)
+ENOUGH = LONGEST_INCLUSION_SECONDS + 1
 
 
 def number_of(text: str, page: str) -> int:
@@ -160,3 +166,32 @@ LINES = ["---", "title: a", "deliverables:", "  - one", "", "  - two", "language
 def test_line__of_a_field__is_where_it_stands(path: str, line: int) -> None:
     assert line_of(LINES, path) == line
     assert line_of([], path) == 1
+
+
+@pytest.mark.parametrize(
+    ("deadline", "judging", "named"),
+    [
+        (0, 0, []),
+        (1, 0, ["submission_deadline"]),
+        (0, 1, ["judging_window_seconds"]),
+        (1, 1, ["submission_deadline", "judging_window_seconds"]),
+    ],
+)
+def test_window__that_an_outage_could_take__is_named_as_advice_on_a_rollup_alone(
+    deadline: int, judging: int, named: list[str]
+) -> None:
+    page = re.sub(r"submission_deadline: .*", f"submission_deadline: {NOW + ENOUGH - deadline}", EXAMPLE)
+    page = re.sub(r"judging_window_seconds: .*", f"judging_window_seconds: {ENOUGH - judging}", page)
+    for network in ("mainnet", "staging"):
+        advice = list(outage_advice(page.encode(), NOW, NETWORKS[network]))
+        assert [one.split()[0] for one in advice] == named
+    assert not list(outage_advice(page.encode(), NOW, NETWORKS["local"]))
+
+
+def test_check__of_a_page_with_a_short_window__advises_and_accepts_it(shell: Terminal) -> None:
+    page = re.sub(r"judging_window_seconds: .*", "judging_window_seconds: 3600", EXAMPLE)
+    page = re.sub(r"submission_deadline: .*", f"submission_deadline: {int(time.time()) + 30 * 86_400}", page)
+    (shell.home / "page.md").write_text(page)
+    ran = shell.run("poster:check", "--offline", "--network", "mainnet", "page.md")
+    assert ran.last["event"] == "poster_check.finished"
+    assert "judging_window_seconds leaves 1 h" in ran.words

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
@@ -19,9 +20,11 @@ from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.token import base_units, shown_amount
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, gas_cost, simulate
-from service_cli.claimant.events import AwaitedClaim, PaidClaim, PreparedClaim, UnsentClaim
+from service_cli.claimant.events import AwaitedClaim, ForcedClaim, PaidClaim, PreparedClaim, UnsentClaim
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.events import ForcedCall
+from service_cli.forced import Forcing
 from service_cli.shell.output import emit, say
 
 _STEP: Final = TransactionStep("claim_transaction")
@@ -81,6 +84,16 @@ def prepare_claim(settings: Settings, bounty_id: BountyId, account: Address | No
         paid(kind, bounty_id, claimant),
         lambda later, receipt: _print_claimed(later, claimant, receipt, _amount(receipt)),
     )
+
+
+def claim_forced(settings: Settings, bounty_id: BountyId, account: Address | None, file: Path) -> ForcedCall | None:
+    """``claim --forced FILE``; None where it was paid before, which is shown. A claim has no deadline."""
+    if account is None:
+        account = claiming_signer(
+            settings, lambda accounts: _party(ChainClient.checked(settings), bounty_id, accounts)
+        ).address
+    forcing = Forcing.open(settings, file, account, bounty_id)
+    return forcing.write(prepare_claim(settings, bounty_id, account), ForcedClaim)
 
 
 def claim(settings: Settings, bounty_id: BountyId, external: ExternalSigner | None) -> PaidClaim | None:

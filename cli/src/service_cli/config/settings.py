@@ -18,6 +18,7 @@ from bounty_protocol.chain.deployment import (
     parse_network,
 )
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
+from bounty_protocol.chain.rollup import rollup_of
 from bounty_protocol.types import Address, ChainId, parse_address
 
 from service_cli.config.environment import (
@@ -45,6 +46,8 @@ OVERRIDES: Final = (
 )
 """Settings that every command needs on the local network."""
 LOCAL_VARIABLES: Final = (*OVERRIDES, *BEACON)
+FORCED: Final = ("SERVICE_PORTAL_ADDRESS", "SERVICE_SETTLEMENT_CHAIN_ID")
+"""Settings of ``--forced``. The portal is never known here: a wrong one would take a call to nowhere."""
 _RECORDED: Final = {
     "SERVICE_HUB_ADDRESS": "hub_address",
     "SERVICE_RPC_URL": "rpc_url",
@@ -60,6 +63,8 @@ _WANTED: Final = {
     "SERVICE_CHAIN_ID": "mainnet, staging, local or a chain id of theirs",
     "SERVICE_HUB_ADDRESS": _ACCOUNT,
     "SERVICE_ESCROW_TOKEN_ADDRESS": _ACCOUNT,
+    "SERVICE_PORTAL_ADDRESS": _ACCOUNT,
+    "SERVICE_SETTLEMENT_CHAIN_ID": "a chain id",
     "SERVICE_RPC_URL": _URL,
     FURTHER_VARIABLE: "http or https addresses, separated by commas",
     "SERVICE_SUBGRAPH_ENDPOINT": _URL,
@@ -106,6 +111,8 @@ class Settings:
             "SERVICE_BEACON_CHAIN_HASH": beacon.chain_hash if beacon else None,
             "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key if beacon else None,
         }
+        if name == "SERVICE_SETTLEMENT_CHAIN_ID" and (rollup := rollup_of(self.chain_id)) is not None:
+            return str(rollup.settlement)
         known = recorded.get(name) or (getattr(self.record, _RECORDED[name], None) if name in _RECORDED else None)
         return None if known is None else str(known)
 
@@ -155,6 +162,20 @@ class Settings:
         if text is not None:
             return _checked("SERVICE_FINALITY_DEPTH", _parse_from_one, text)
         return self.record.finality_depth if self.record else None
+
+    def portal(self) -> Address:
+        """The rollup's portal on its settlement layer, as the user or the operator knows it."""
+        return self._value("SERVICE_PORTAL_ADDRESS", parse_address, None)
+
+    def settlement_chain(self) -> ChainId:
+        """The chain on which the portal is; of a known network another value is refused."""
+        rollup = rollup_of(self.chain_id)
+        known = None if rollup is None else rollup.settlement
+        found = self._value("SERVICE_SETTLEMENT_CHAIN_ID", lambda text: ChainId(_parse_from_one(text)), known)
+        if known not in {None, found}:
+            message = f"SERVICE_SETTLEMENT_CHAIN_ID is {found}, and this network settles on chain {known}."
+            raise CommandRefused("deployment_mismatch", message, next_action="Remove it: the network decides it.")
+        return found
 
     def max_gas_price(self) -> int:
         """The most wei that this client offers for a unit of gas.

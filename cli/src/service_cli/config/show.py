@@ -12,7 +12,7 @@ from service_cli.config.environment import (
     without_credentials,
 )
 from service_cli.config.events import ConfiguredValue
-from service_cli.config.settings import LOCAL_VARIABLES, Settings
+from service_cli.config.settings import FORCED, LOCAL_VARIABLES, Settings
 from service_cli.shell.command import chosen_output, command
 from service_cli.shell.output import emit, remark
 from service_cli.shell.preferences import OUTPUT_VARIABLE
@@ -21,7 +21,7 @@ from service_cli.shell.preferences import OUTPUT_VARIABLE
 def show_configuration(settings: Settings) -> None:
     """The command ``config``."""
     _show("SERVICE_CHAIN_ID", str(settings.chain_id), settings.network_source)
-    for name in (*LOCAL_VARIABLES, FURTHER_VARIABLE, "SERVICE_FINALITY_DEPTH", GAS_PRICE_VARIABLE):
+    for name in (*LOCAL_VARIABLES, FURTHER_VARIABLE, *FORCED, "SERVICE_FINALITY_DEPTH", GAS_PRICE_VARIABLE):
         value, source = settings.origin(name)
         _show(name, _plain(name, value), source)
     for name in SECRETS:

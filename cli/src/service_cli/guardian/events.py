@@ -8,7 +8,7 @@ from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.shapes import OMITTED, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
 
-from service_cli.events import OpenedFiles, UnfinalizedOutcome
+from service_cli.events import ForcedCall, OpenedFiles, UnfinalizedOutcome
 from service_cli.shell.event import Code, Count, Event, Position
 from service_cli.shell.items import Column, Field, Row, Shown
 from service_cli.shell.phrases import at, counted, following, short, size, tokens, transaction
@@ -399,6 +399,12 @@ def after_verdict(bounty_id: BountyId, ended: BountyEnd | None) -> Iterator[Show
 
 
 @dataclass(frozen=True, slots=True)
+class ForcedVerdict(ForcedCall):
+    __doc__ = ForcedCall.__doc__
+    EVENT: ClassVar[str] = "guardian_verdict.forced_call_written"
+
+
+@dataclass(frozen=True, slots=True)
 class AnchoredVerdict(Event):
     """The same Verdict is on chain."""
 
@@ -496,6 +502,12 @@ class SignOfLife(Event):
 class AwaitedFee(UnfinalizedOutcome):
     __doc__ = UnfinalizedOutcome.__doc__
     EVENT: ClassVar[str] = "guardian_claim_fee.waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedFee(ForcedCall):
+    __doc__ = ForcedCall.__doc__
+    EVENT: ClassVar[str] = "guardian_claim_fee.forced_call_written"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 Both need only the chain. Run again after an interruption, each continues its own transaction.
 """
 
+from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
@@ -20,7 +21,9 @@ from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
 from service_cli.claimant.claim import claimed_before, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.guardian.events import AwaitedFee, ClaimedFee, SignOfLife
+from service_cli.events import ForcedCall
+from service_cli.forced import Forcing
+from service_cli.guardian.events import AwaitedFee, ClaimedFee, ForcedFee, SignOfLife
 from service_cli.shell.output import emit
 
 _STEP: Final = TransactionStep("transaction")
@@ -72,6 +75,12 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
         receipt = send(session, transaction, journal, _STEP)
         journal.forget(*_STEP.entries)
     return _claimed(chain, bounty_id, guardian, receipt)
+
+
+def claim_fee_forced(settings: Settings, bounty_id: BountyId, file: Path) -> ForcedCall | None:
+    """``guardian:claim-fee --forced FILE``; None where it was paid before, which is shown."""
+    forcing = Forcing.open(settings, file, account_of(settings, _KEY), bounty_id)
+    return forcing.write(prepare_fee(settings, bounty_id, forcing.account), ForcedFee)
 
 
 def prepare_fee(settings: Settings, bounty_id: BountyId, guardian: Address | None) -> PreparedAct[ClaimedFee]:

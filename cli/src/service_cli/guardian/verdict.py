@@ -49,7 +49,7 @@ from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent, ended_as
 from service_cli.chain.journal import Journal, JournalEntry, journals_below, open_journal, was_opened
 from service_cli.chain.outside import GIVEN, ExternalSigner, Given
-from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already, prepare
+from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already, prepare, program_signer
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, chain_errors
@@ -59,7 +59,16 @@ from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular, sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.guardian.events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict, VerdictCount, after_verdict
+from service_cli.events import ForcedCall
+from service_cli.forced import Forcing
+from service_cli.guardian.events import (
+    AnchoredVerdict,
+    ForcedVerdict,
+    PublishedVerdict,
+    ReadBackVerdict,
+    VerdictCount,
+    after_verdict,
+)
 from service_cli.guardian.opening import SubmissionChoice
 from service_cli.shell.consent import require_consent
 from service_cli.shell.items import Field
@@ -68,6 +77,7 @@ from service_cli.shell.text import moment, printable
 from service_cli.witnesses.bounties import Pair, terms_of, terms_without_api
 from service_cli.witnesses.numbers import listing, named_by_place
 from service_cli.witnesses.table import Fact
+from service_cli.witnesses.times import warn_of_late_chain
 from service_cli.witnesses.vouching import Vouched, agreed
 
 Named = Pair | None
@@ -227,6 +237,23 @@ def prepare_verdict(
     with _journal(session, verdict) as journal:
         journal.note(GIVEN, Given(prepared.calls[0].data, prepared.from_block))
     return prepared
+
+
+def record_forced(
+    settings: Settings,
+    bounty_id: BountyId,
+    meant: Meant,
+    body: bytes,
+    options: VerdictOptions,
+    file: Path,
+) -> ForcedCall | None:
+    """``guardian:verdict --forced FILE``: published as ever; None where it is recorded already, which is shown."""
+    key = local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+    forcing = Forcing.open(
+        settings, file, key.address, bounty_id, lambda chain: chain.bounty(bounty_id).judging_deadline
+    )
+    signer = program_signer(None, None, lambda: key)
+    return forcing.write(prepare_verdict(settings, signer, bounty_id, meant, body, options), ForcedVerdict)
 
 
 def kind_of(meant: Meant) -> VerdictKind:
@@ -439,6 +466,7 @@ def _require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
     if now < bounty.reveal_at:
         message = f"Judging starts at the reveal point, {moment(bounty.reveal_at, now)}."
         raise CommandRefused("judging_not_started", message, next_action="Wait until then and try again.")
+    warn_of_late_chain(chain, bounty.judging_deadline, "Your Verdict")
 
 
 def _confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, options: VerdictOptions) -> None:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.chain.hub_constants import term_issues
+from bounty_protocol.chain.rollup import LONGEST_INCLUSION_SECONDS, rollup_of
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError
-from bounty_protocol.types import UnixSeconds
+from bounty_protocol.types import ChainId, UnixSeconds
 
 from service_cli.chain.session import ChainClient
 from service_cli.config.keys import check_document
@@ -27,7 +28,7 @@ from service_cli.poster.events import CheckedPage, PageIssue
 from service_cli.poster.template import leftovers
 from service_cli.shell.output import emit, remark, warn
 from service_cli.shell.phrases import counted
-from service_cli.shell.text import About, moment, printable
+from service_cli.shell.text import About, duration, moment, printable
 
 _ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
 _IN_BODY: Final = re.compile(r"Line (?P<line>[0-9]{1,7}): ")
@@ -84,8 +85,31 @@ def check_page_file(
         if any(one.field == "document" for one in found):
             next_action = "Begin with a template, which has the form: service-cli poster:new page.md. Then check again."
         raise CommandRefused("page_not_ready", message, next_action=next_action)
+    for advice in outage_advice(page, UnixSeconds(int(time.time())), settings.chain_id):
+        warn(f"advice: {advice}")
     remark(f"{name}: nothing found; the service's review may still see what no rule does")
     return checked
+
+
+def outage_advice(page: bytes, now: UnixSeconds, chain_id: ChainId) -> Iterator[str]:
+    """A sentence for each window that an outage of the network's sequencer could take; advice, and no issue.
+
+    ``page`` is one that the rules have no issue with. Nothing is known of the local network, which has no sequencer.
+    """
+    if (rollup := rollup_of(chain_id)) is None:
+        return
+    challenge, longest = parse_challenge(page), duration(LONGEST_INCLUSION_SECONDS)
+    windows = (
+        ("submission_deadline", challenge.submission_deadline - now, "a Solver"),
+        ("judging_window_seconds", challenge.judging_window_seconds, "a Guardian"),
+    )
+    for field, seconds, who in windows:
+        if seconds <= LONGEST_INCLUSION_SECONDS:
+            outage = duration(rollup.stated_outage_seconds)
+            yield (
+                f"{field} leaves {duration(max(0, seconds))}. Its chain may stand still, as Base did for {outage}, and "
+                f"{who} may then need up to {longest} to be in a block by way of the settlement layer: leave more"
+            )
 
 
 def require_ready(page: bytes, name: str, now: UnixSeconds, conditions: HubConditions) -> None:

@@ -20,7 +20,7 @@ from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import check_page
 from service_cli.chain.journal import Journal
 from service_cli.chain.outside import expect_tasks, require_safe
-from service_cli.chain.prepared import PreparedAct, ProgramSigner
+from service_cli.chain.prepared import PreparedAct, ProgramSigner, program_signer
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
     HubCall,
@@ -35,10 +35,12 @@ from service_cli.config.environment import FURTHER_VARIABLE
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.events import ForcedCall
+from service_cli.forced import Forcing
 from service_cli.shell.consent import require_consent
 from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.text import About, moment, wei
-from service_cli.solver.events import KeptSubmission, SubmissionPreview, SubmittedWork
+from service_cli.solver.events import ForcedSubmission, KeptSubmission, SubmissionPreview, SubmittedWork
 from service_cli.solver.recording import active, may_be_recorded, record, require_place
 from service_cli.solver.sealing import (
     CIPHERTEXT,
@@ -72,7 +74,7 @@ from service_cli.witnesses.bounties import (
 )
 from service_cli.witnesses.notices import heed, notices_of, said
 from service_cli.witnesses.table import Witness
-from service_cli.witnesses.times import latest_moment
+from service_cli.witnesses.times import latest_moment, warn_of_late_chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ def submit(
     api = None if options.without_api else work.session.api
     if not is_accepting(work):
         return _finish_late(work, api, directory, options)
+    warn_of_late_chain(work.chain, work.bounty.submission_deadline, "Your Submission")
     selection = select(directory, use_gitignore=options.use_gitignore)
     suspicious = find_secrets(work, selection)
     _require_permitted(work)
@@ -137,6 +140,20 @@ def submit(
         else:
             _print_kept(work, envelope, journal)
         return record(work, envelope, journal, replace=options.replace)
+
+
+def submit_forced(
+    settings: Settings, key: LocalSigner, bounty_id: BountyId, directory: Path, options: SubmitOptions, file: Path
+) -> ForcedCall | None:
+    """``solver:submit --forced FILE``: sealed and uploaded as ever; the call is written for the rollup's portal.
+
+    None where the Submission is recorded already, which is shown.
+    """
+    forcing = Forcing.open(
+        settings, file, key.address, bounty_id, lambda chain: chain.bounty(bounty_id).submission_deadline
+    )
+    found = submit(settings, program_signer(None, None, lambda: key), bounty_id, directory, options)
+    return forcing.write(found, ForcedSubmission) if isinstance(found, PreparedAct) else None
 
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:

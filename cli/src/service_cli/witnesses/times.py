@@ -1,18 +1,23 @@
 """The time, and deadlines that have passed: by the chain, and by this machine's clock."""
 
 import time
+from typing import Final
 
 from bounty_protocol.types import UnixSeconds
 
 from service_cli.chain.session import ChainClient
 from service_cli.errors import CommandRefused
-from service_cli.shell.text import clock_off
+from service_cli.shell.output import warn
+from service_cli.shell.text import clock_off, duration, moment
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, vouch
 
 _SET_THE_CLOCK = (
     "Nothing was signed. Set this machine's clock, or use another RPC endpoint; if the chain itself stands still, wait."
 )
+
+LATE_SECONDS: Final = 120
+"""How old a newest block may be before that is named to those who sign something with a deadline."""
 
 
 def signing_time(chain: ChainClient) -> Vouched[UnixSeconds]:
@@ -40,6 +45,22 @@ def latest_moment(chain: ChainClient) -> UnixSeconds:
     """The latest that an endpoint or this machine's clock says: what one of them has behind it may have passed."""
     clock = () if chain.settings.has_moved_time() else (int(time.time()),)
     return UnixSeconds(max(*(each.latest().time for each in (chain, *chain.further)), 0, *clock))
+
+
+def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> None:
+    """A line before ``what`` is signed, where every endpoint's newest block is old: it may be in no block in time.
+
+    One endpoint that is behind says nothing of the chain, so the youngest of the newest blocks counts.
+    """
+    if chain.is_local:  # a local chain may make a block only for a transaction
+        return
+    newest = max(each.latest().time for each in (chain, *chain.further))
+    if (behind := int(time.time()) - newest) > LATE_SECONDS:
+        warn(
+            f"warning: the chain's newest block is {duration(behind)} old by this machine's clock. {what} counts only "
+            f"in a block before {moment(deadline, newest)}; if the chain stands still until then, it comes too late. "
+            "--forced goes by way of the settlement layer"
+        )
 
 
 def has_passed(chain: ChainClient, moment: UnixSeconds) -> bool:
