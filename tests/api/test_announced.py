@@ -140,6 +140,10 @@ PROVOKED: dict[str, tuple[Callable[[Dependencies], Dependencies], Change]] = {
 OF_DELIVERY_TOO = {"rate_limit_reached", "unauthorized", "payload_too_large", "unsupported_media_type"}
 """Codes that the api answers before it forwards."""
 
+OF_A_HELD_DOCUMENT = {"forbidden", "bounty_not_found"}
+"""Codes that the signed read of a written Verdict answers once the document, which names the bounty, is held here:
+``test_withholding``."""
+
 
 @pytest.mark.spec(132, 133, 163, 164, 165, 317, 318, 372, 373, 374, 375)
 @pytest.mark.parametrize("code", PROVOKED)
@@ -149,5 +153,6 @@ def test_code__that_is_provoked_everywhere__is_answered_by_those_that_announce_i
     plant, change = PROVOKED[code]
     there = replace(service, client=checked_client(make_app(plant(service.dependencies))))
     asked = [each for each in operations() if code in OF_DELIVERY_TOO or "deliver" not in each.path]
+    asked = [each for each in asked if code not in OF_A_HELD_DOCUMENT or not each.path.endswith("/document")]
     answered = {str(each) for each in asked if change(Sent(sealed, each, sealed.bounty_id)).code(there) == code}
     assert answered == {str(each) for each in asked if code in each.codes}
