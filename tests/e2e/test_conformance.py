@@ -42,7 +42,7 @@ BEFORE = {"deployment.facts", "list.pages", "bounty.detail"}
 
 
 def result_of(cast: Cast, requirement: str) -> Conformity:
-    known = Known(asking.Deployed(cast.stack.api_base_url))
+    known = Known(asking.ExaminedApi(cast.stack.api_base_url))
     wanted = [each for each in requirements(cast.stack.anvil.url) if each.name in BEFORE | {requirement}]
     return {each.name: looked_at(each, known).result for each in wanted}[requirement]
 

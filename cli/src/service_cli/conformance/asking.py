@@ -34,7 +34,7 @@ class NotChecked(Exception):
     """A requirement could not be looked at; the text says what is missing."""
 
 
-class Deployed:
+class ExaminedApi:
     """One deployment's API, asked from outside."""
 
     def __init__(self, base_url: str) -> None:

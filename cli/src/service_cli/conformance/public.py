@@ -14,7 +14,7 @@ from bounty_protocol.wire.changes import ChangeList
 from bounty_protocol.wire.deployment import Deployment, DeploymentStatus, RubricDocument
 from bounty_protocol.wire.publication import PageFindings
 
-from service_cli.conformance.asking import Broken, Deployed, NotChecked, as_json, as_shape, expect, json_of, shown
+from service_cli.conformance.asking import Broken, ExaminedApi, NotChecked, as_json, as_shape, expect, json_of, shown
 
 PAGE_SIZE: Final = 3
 MOST_PAGES: Final = 4
@@ -32,7 +32,7 @@ QUERY: Final = (
 class Known:
     """What the checks of one run found out, and later ones build on."""
 
-    deployed: Deployed
+    deployed: ExaminedApi
     deployment: Deployment | None = None
     items: list[BountyItem] = field(default_factory=list)
     details: list[BountyDetail] = field(default_factory=list)
@@ -246,7 +246,7 @@ def unknown_account(known: Known) -> str:
     return "an empty record"
 
 
-def _pages(deployed: Deployed) -> Iterator[BountyList]:
+def _pages(deployed: ExaminedApi) -> Iterator[BountyList]:
     query = {"limit": str(PAGE_SIZE)}
     for _ in range(MOST_PAGES):
         page = deployed.read("/api/bounties", BountyList, query=query)

@@ -16,7 +16,7 @@ NEVER: Final = 2**53 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ExpectedRefusal:
     """A request, and the code that answers it."""
 
     code: str
@@ -28,22 +28,22 @@ class Refused:
 
 
 ROUTES: Final = (
-    Refused("route_not_found", "GET", "/api/nothing-of-this-name"),
-    Refused("route_not_found", "GET", "/api/bounties/1/nothing"),
-    Refused("method_not_allowed", "DELETE", "/api/bounties"),
-    Refused("method_not_allowed", "POST", "/api/deployment", body=b""),
+    ExpectedRefusal("route_not_found", "GET", "/api/nothing-of-this-name"),
+    ExpectedRefusal("route_not_found", "GET", "/api/bounties/1/nothing"),
+    ExpectedRefusal("method_not_allowed", "DELETE", "/api/bounties"),
+    ExpectedRefusal("method_not_allowed", "POST", "/api/deployment", body=b""),
 )
 IDENTIFIERS: Final = (
     *(
-        Refused("invalid_bounty_detail_request", "GET", f"/api/bounties/{text}")
+        ExpectedRefusal("invalid_bounty_detail_request", "GET", f"/api/bounties/{text}")
         for text in ("0", "-1", "01", "1.0", "0x1", "one")
     ),
-    Refused("bounty_not_found", "GET", f"/api/bounties/{NEVER}"),
-    Refused("invalid_request", "GET", "/api/accounts/0x12"),
-    Refused("written_verdict_not_found", "GET", f"/api/written-verdicts/0x{'00' * 32}"),
+    ExpectedRefusal("bounty_not_found", "GET", f"/api/bounties/{NEVER}"),
+    ExpectedRefusal("invalid_request", "GET", "/api/accounts/0x12"),
+    ExpectedRefusal("written_verdict_not_found", "GET", f"/api/written-verdicts/0x{'00' * 32}"),
 )
 QUERIES: Final = tuple(
-    Refused("invalid_request", "GET", path, query=query)
+    ExpectedRefusal("invalid_request", "GET", path, query=query)
     for path, query in (
         ("/api/bounties", "limit=0"),
         ("/api/bounties", "limit=101"),
@@ -58,11 +58,11 @@ QUERIES: Final = tuple(
     )
 )
 BODIES: Final = (
-    Refused("unsupported_media_type", "POST", CHECK, body=b"a", headers={"Content-Type": "image/png"}),
-    Refused("payload_too_large", "POST", CHECK, body=TOO_LARGE, headers=_MARKDOWN),
+    ExpectedRefusal("unsupported_media_type", "POST", CHECK, body=b"a", headers={"Content-Type": "image/png"}),
+    ExpectedRefusal("payload_too_large", "POST", CHECK, body=TOO_LARGE, headers=_MARKDOWN),
 )
 GRAPHQL: Final = tuple(
-    Refused("invalid_request", "POST", "/subgraph", body=body, headers=_JSON)
+    ExpectedRefusal("invalid_request", "POST", "/subgraph", body=body, headers=_JSON)
     for body in (
         b"{",
         as_json([]),
@@ -103,13 +103,13 @@ def graphql(known: Known) -> str:
     return _all(known, GRAPHQL)
 
 
-def _all(known: Known, requests: tuple[Refused, ...]) -> str:
+def _all(known: Known, requests: tuple[ExpectedRefusal, ...]) -> str:
     for each in requests:
         _refuse(known, each)
     return f"{len(requests)} requests"
 
 
-def _refuse(known: Known, each: Refused) -> Mapping[str, str]:
+def _refuse(known: Known, each: ExpectedRefusal) -> Mapping[str, str]:
     """The header fields of the refusal."""
     answer = known.deployed.refused(
         each.method, each.path, each.code, query=each.query, body=each.body, headers=each.headers

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from service_cli.conformance import public, refusals, signed
-from service_cli.conformance.asking import Broken, Deployed, NotChecked
+from service_cli.conformance.asking import Broken, ExaminedApi, NotChecked
 from service_cli.conformance.events import ConformanceTotal, Conformity, RequirementChecked
 from service_cli.conformance.public import Known
 from service_cli.errors import CommandRefused
@@ -55,7 +55,7 @@ def requirements(rpc_url: str | None) -> Iterator[Requirement]:
 
 def conform(url: str, rpc_url: str | None, *, strict: bool) -> None:
     """The command ``service-conformance``."""
-    deployed = Deployed(url)
+    deployed = ExaminedApi(url)
     known, results = Known(deployed), list[RequirementChecked]()
     for each in requirements(rpc_url):
         results.append(looked_at(each, known))
