@@ -55,6 +55,7 @@ COVERS: Final[dict[str, tuple[str, ...]]] = {
     "webhook-histories": (*API, *INDEX),
     "guides": PRODUCT,
     "service-gone": PRODUCT,
+    "stolen-guardian": PRODUCT,
     "wallet-lies": PAGES,
     "wallet-plays": (*PAGES, *API),
     "wallet-transactions": PAGES,
@@ -166,6 +167,11 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "a bounty whose service and storage end for good after the reveal point: opened, judged and paid by what "
             "was kept",
             "tests/e2e/test_service_gone.py",
+        ),
+        _tests(
+            "stolen-guardian",
+            "a Guardian's key stolen while a bounty runs: the others are told, decide, and are paid",
+            "tests/e2e/test_stolen_guardian.py",
         ),
         _tests(
             "wallet-lies",
