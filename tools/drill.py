@@ -25,6 +25,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         ("tests/indexer/test_comparing.py", "tests/api/test_submissions.py", "tests/delivery/test_delivery.py"),
     ),
     "damaged": ("What is kept is damaged", ("tests/api/test_inspecting.py",)),
+    "stands-still": ("The chain stands still", ("tests/indexer/test_status.py", "tests/indexer/test_metrics.py")),
     "lag": ("The index is behind", ("tests/indexer/test_backfill.py", "tests/indexer/test_kills.py")),
     "replica": ("The read replica is behind or away", ("tests/api/test_read_replica.py",)),
     "unproven": ("The index is not proven", ("tests/indexer/test_proving.py",)),

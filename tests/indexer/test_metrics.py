@@ -13,7 +13,7 @@ from rq.serializers import JSONSerializer
 from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.once import give_sign
 from service_common.jobs.queues import QueueName, connect, open_queue
-from service_indexer.conduct import conduct_key, conduct_of, note_contradictions
+from service_indexer.conduct import conduct_key, conduct_of, newest_key, note_contradictions
 from service_indexer.metrics import IndexCollector
 
 from tests.world import ChainClock, World
@@ -69,8 +69,14 @@ def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: W
     assert (figure("lag_blocks", "1"), figure("contradictions", "1")) == (9, 3)
 
 
-def test_metrics__without_a_follower__tell_no_endpoint(world: World, redis: Redis) -> None:
+def test_metrics__of_the_chain__tell_how_old_its_newest_block_is(world: World, redis: Redis) -> None:
+    redis.set(newest_key(world.chain_id), ChainClock(world.rpc).now() - 90)
+    assert scraped(world, redis).get_sample_value("service_chain_head_age_seconds") == 90
+
+
+def test_metrics__without_a_follower__tell_no_endpoint_and_no_age_of_the_chain(world: World, redis: Redis) -> None:
     registry = scraped(world, redis)
+    assert registry.get_sample_value("service_chain_head_age_seconds") is None
     assert registry.get_sample_value("service_rpc_endpoint_preferred", {"endpoint": "1"}) is None
     assert registry.get_sample_value("service_index_block") is not None
 

@@ -1,5 +1,7 @@
 """``service-indexer status``: how far the copy is, how old that is, and what is known of those who add to it."""
 
+import re
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -10,7 +12,7 @@ from redis import Redis
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
 from service_common.jobs.queues import connect
-from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of
+from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, newest_key
 from service_indexer.status import ago, status_lines
 from sqlalchemy import update
 
@@ -71,3 +73,19 @@ def test_status__without_redis__says_the_rest(world: World) -> None:
 )
 def test_age__is_in_its_largest_unit(seconds: float, said: str) -> None:
     assert ago(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("age", "said"),
+    [
+        (2, r"the chain's newest block is of \d seconds ago"),
+        (600, r"the chain's newest block is of 10 minutes ago; the chain itself stands still"),
+    ],
+)
+def test_status__of_a_chain__says_how_old_its_newest_block_is(world: World, redis: Redis, age: int, said: str) -> None:
+    redis.set(newest_key(world.chain_id), int(time.time()) - age)
+    assert [line for line in lines(world, redis) if re.fullmatch(said, line)]
+
+
+def test_status__without_an_endpoint_that_answers__says_nothing_of_the_chain(world: World, redis: Redis) -> None:
+    assert "newest block is of" not in "".join(lines(world, redis))

@@ -10,6 +10,9 @@ import pytest
 from local_stack.services import SERVICES
 from local_stack.stack import DATABASE, Stack, StackSettings, running_stack
 
+from tests.scraping import scrape
+from tests.waiting import wait_until
+
 GRACE_SECONDS = 10
 
 
@@ -26,6 +29,10 @@ def indexed_block(stack: Stack) -> int:
     return 0 if row is None else int(row[0])
 
 
+def age_of_the_chain(stack: Stack) -> float | None:
+    return scrape(stack.services["indexer-worker"].internal_port).value("service_chain_head_age_seconds")
+
+
 def test_follower__terminated__drains(stack: Stack) -> None:
     began = indexed_block(stack)
     while indexed_block(stack) <= began:
@@ -33,6 +40,7 @@ def test_follower__terminated__drains(stack: Stack) -> None:
         time.sleep(0.05)
     worker = stack.services["indexer-worker"].child
     assert worker is not None
+    wait_until(lambda: age_of_the_chain(stack) is not None)
     worker.send(signal.SIGTERM)
     ends = time.monotonic() + GRACE_SECONDS
     while worker.exit_status() is None and time.monotonic() < ends:

@@ -48,6 +48,8 @@ PROTECTED: Final = (
         "POST", "/api/bounty-challenge-specs/prepare-publication", "text/markdown", "poster_address={account}"
     ),
     ProtectedRequest("POST", "/api/written-verdicts/{hash}", "text/markdown"),
+    ProtectedRequest("GET", "/api/written-verdicts/{hash}/document"),
+    ProtectedRequest("GET", "/api/bounties/{id}/challenge"),
     ProtectedRequest("GET", "/api/webhooks"),
     ProtectedRequest("POST", "/api/webhooks", _JSON),
     ProtectedRequest("DELETE", "/api/webhooks/{hash}"),

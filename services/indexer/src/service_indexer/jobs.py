@@ -32,7 +32,7 @@ from sqlalchemy import Engine
 
 from service_indexer.backfill import Backfill, enqueue_ahead
 from service_indexer.checking import Checking
-from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, note_contradictions
+from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, newest_key, note_contradictions
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import MIN_PAUSE_SECONDS, Halted, advance, pause_between_looks
 from service_indexer.scheduler import LEASE_JOB_SECONDS, lease_key
@@ -42,6 +42,8 @@ from service_indexer.writer import AnotherWriter, FencedOut, Writer, only_writer
 
 LEASE_SECONDS: Final = 5
 RENEW_SECONDS: Final = 0.5
+ANSWERED_SECONDS: Final = 30.0
+"""For how long the newest block is reported after an endpoint answered: one that is away is no chain that rests."""
 MAX_BACKOFF_SECONDS: Final = 5.0
 AHEAD_SECONDS: Final = 1.0
 
@@ -56,10 +58,10 @@ def follow(received: Mapping[str, object]) -> str:
     ended, draining = Event(), Event()
     job = get_current_job()  # RQ knows it in this thread only
     worker = None if job is None else job.worker_name
-    renewal = Thread(target=_keep_lease, args=(config, rpc, worker, ended, draining), daemon=True)
+    source = source_of(config, rpc)
+    renewal = Thread(target=_keep_lease, args=(config, rpc, source, worker, ended, draining), daemon=True)
     renewal.start()
     try:
-        source = source_of(config, rpc)
         start = first_header(source, config.chain.first_block, draining)
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
             ahead, pause = _Ahead(config, engine), pause_between_looks(config.chain.block_time_seconds)
@@ -170,8 +172,10 @@ def _follow(source: RpcSource, writer: Writer, ahead: _Ahead, draining: Event, p
     return "draining" if draining.is_set() else "lease ended"
 
 
-def _keep_lease(config: IndexerConfig, rpc: JsonRpc, worker: str | None, ended: Event, draining: Event) -> None:
-    """Renew the lease, report how the endpoints behave, and set ``draining`` when the worker has to stop.
+def _keep_lease(
+    config: IndexerConfig, rpc: JsonRpc, source: RpcSource, worker: str | None, ended: Event, draining: Event
+) -> None:
+    """Renew the lease, report how the endpoints and the chain behave, and set ``draining`` when the worker has to stop.
 
     A Redis that does not answer only means that a second job may start, and end at once because it cannot have the
     lock.
@@ -181,6 +185,9 @@ def _keep_lease(config: IndexerConfig, rpc: JsonRpc, worker: str | None, ended: 
         try:
             redis.set(lease_key(config), os.getpid(), ex=LEASE_SECONDS)
             redis.set(conduct_key(config.chain.chain_id), conduct_of(rpc.endpoints), ex=CONDUCT_SECONDS)
+            newest = source.newest
+            if newest is not None and time.monotonic() - newest.answered_at < ANSWERED_SECONDS:
+                redis.set(newest_key(config.chain.chain_id), newest.time, ex=CONDUCT_SECONDS)
             if worker and must_stop(redis, worker):
                 draining.set()
         except RedisError as error:

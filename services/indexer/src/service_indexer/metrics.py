@@ -15,7 +15,7 @@ from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import Head, read_head
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select
 
-from service_indexer.conduct import EndpointConduct, read_conduct
+from service_indexer.conduct import EndpointConduct, read_conduct, read_newest
 from service_indexer.due import read_due
 
 
@@ -29,6 +29,13 @@ class IndexCollector(Collector):
         """The figures of this moment."""
         yield from self._copy()
         yield from self._endpoints()
+        newest = read_newest(self._redis, self._chain_id)
+        if newest is not None:
+            yield GaugeMetricFamily(
+                "service_chain_head_age_seconds",
+                "Age of the newest block that the follower's endpoints show",
+                max(0, self._clock.now() - newest),
+            )
 
     def _copy(self) -> Iterator[Metric]:
         try:

@@ -19,7 +19,7 @@ from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import Address, BlockNumber, to_bytes
+from bounty_protocol.types import Address, BlockNumber, UnixSeconds, to_bytes
 
 from service_indexer.chain import ChainModule, ChainReader
 from service_indexer.config import IndexerConfig
@@ -48,6 +48,14 @@ class Tip:
 
     latest: Header
     finalized: Header | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBlock:
+    """The time of the newest block that endpoints showed, and when one answered last, by the monotonic clock."""
+
+    time: UnixSeconds
+    answered_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +99,11 @@ class RpcSource:
         self._span = FIRST_SPAN
         self._agreed: Header | None = None
         self._compared_at = float("-inf")
+        self.newest: SeenBlock | None = None
 
     def tip(self) -> Tip:
         latest, finalized = first_tip(self._chain, self._depth)
+        self.newest = SeenBlock(max(latest.time, self.newest.time if self.newest else latest.time), time.monotonic())
         if self._quorum == 1:
             self._agreed = finalized
         if len(self._chain.rpc.endpoints.all) > 1 and time.monotonic() - self._compared_at >= COMPARE_SECONDS:

@@ -1,5 +1,6 @@
 """``service-indexer status``: how far the copy is, how old that knowledge is, and whether anybody adds to it."""
 
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -10,8 +11,10 @@ from service_common.db import hub_index as t
 from service_common.db.hub_reads import read_head
 from sqlalchemy import Connection, func, select
 
-from service_indexer.conduct import CONDUCT_SECONDS, read_conduct
+from service_indexer.conduct import CONDUCT_SECONDS, read_conduct, read_newest
 
+STANDS_STILL_SECONDS: Final = 120
+"""From when on a chain without a new block counts as one that stands still; as the alert ChainStandsStill has it."""
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -41,6 +44,11 @@ def _endpoints(redis: Redis, chain_id: ChainId) -> Iterator[str]:
     except RedisError as error:
         yield f"Redis does not answer ({type(error).__name__}): nothing is known of the follower"
         return
+    newest = read_newest(redis, chain_id)
+    if newest is not None:
+        age = max(0.0, time.time() - newest)
+        still = "; the chain itself stands still" if age > STANDS_STILL_SECONDS else ""
+        yield f"the chain's newest block is of {ago(age)}{still}"
     reported = read_conduct(redis, chain_id)
     if not reported:
         yield f"no follower has given a sign of life for {CONDUCT_SECONDS} seconds"
