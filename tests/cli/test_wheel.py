@@ -36,6 +36,7 @@ PACKAGES = {
     "shapes.py",
     "timely.py",
     "types.py",
+    "vanished.py",
     "wire",
     "__init__.py",
     "py.typed",

@@ -96,7 +96,9 @@ class ForcedCall(Event):
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield f"The call is in {self.file}. It was not sent."
-        yield Field("Send", f"its data to {self.to} on chain {self.chain_id}, from {self.account} itself", whole=True)
+        yield Field("Send", f"its data on chain {self.chain_id}, from the account itself, to the portal")
+        yield Field("From", self.account, whole=True)
+        yield Field("To", self.to, whole=True)
         yield Field("Counts", f"by {at(self.counts_by, screen)} at the latest, if it is sent within an hour")
         if self.deadline is not None:
             yield Field("Deadline", at(self.deadline, screen))

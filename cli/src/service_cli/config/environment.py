@@ -258,6 +258,8 @@ _EXPORTED_ONLY: Final = {
 _OF_OTHER_PROGRAMS: Final = {
     "SERVICE_SETTLER_PRIVATE_KEY",
     "SERVICE_SETTLER_PRIVATE_KEY_FILE",
+    "SERVICE_REPORT_ADDRESS",
+    "SERVICE_REPORT_ADDRESS_FILE",
 }
 """The services' own variables that are close to one of this client."""
 _CLOSE: Final = 0.9
