@@ -262,7 +262,7 @@ def test_decision__is_logged_and_counted(case: Case, capsys: Any) -> None:
         (("bounty", "x"), "must be"),
         (("verdict", "0x" + "11" * 32), "no Verdict"),
         (("verdict", "0x11"), "must be"),
-        (("account", "0x" + "11" * 20), "has posted no bounty"),
+        (("account", "0x" + "5e1f" * 10), "has posted no bounty"),
         (("account", "me"), "must be"),
         (("page", "1"), "is none of bounty, verdict, account"),
         (("bounty", "1", "--until", "tomorrow"), "--until must be a date"),

@@ -106,6 +106,13 @@ def test_evidence__whose_files_changed_since__is_stale_and_other_files_do_not_ma
     assert (held().stale, held().words) == ("changed since: covered/a.py", "2 commits ago, 1 covered files changed")
 
 
+def test_evidence__of_which_git_cannot_tell_what_changed__is_stale_and_so_is_a_new_file(repository: Path) -> None:
+    passed = Evidence("a", "passed", "2026-01-01", 1.0, commit(repository))
+    assert held_against(passed, (":(nothing)covered",), repository).stale
+    write(repository / "covered/new.py", "nobody added it yet")
+    assert held_against(passed, ("covered",), repository).stale == "changed since: covered/new.py"
+
+
 @pytest.mark.parametrize(
     ("state", "reason"), [("**failed**", "failed"), ("not run", "not run"), ("passed", "not in this clone")]
 )

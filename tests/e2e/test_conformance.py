@@ -19,7 +19,7 @@ from demo.bounty import Cast, Funded
 from service_cli.conformance import asking
 from service_cli.conformance.events import Conformity
 from service_cli.conformance.public import Known
-from service_cli.conformance.run import looked_at, requirements
+from service_cli.conformance.run import Requirement, looked_at, requirements
 from service_cli.conformance.signed import PROTECTED
 
 from tests.api.contract import openapi_document
@@ -213,3 +213,26 @@ def test_codes__of_refusals_that_the_kit_expects__are_the_interfaces() -> None:
     from service_cli.conformance.refusals import BODIES, GRAPHQL, IDENTIFIERS, QUERIES, ROUTES
 
     assert {each.code for each in (*ROUTES, *IDENTIFIERS, *QUERIES, *BODIES, *GRAPHQL)} <= set(PROBLEMS)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [None, {"bounties": "ab"}, {"bounties": [1]}, {"bounties": [{}]}, {"bounties": [{"bounty_id": "x"}]}],
+    ids=["null", "text", "numbers", "empty rows", "a number that is none"],
+)
+def test_answer__that_no_check_can_make_sense_of__breaks_its_requirement(rows: object) -> None:
+    def strange(_: Known) -> str:
+        known = {"data": rows}
+        return str([int(row["bounty_id"]) for row in known["data"]["bounties"]])  # type: ignore[index]
+
+    found = looked_at(Requirement("graphql.facts", strange, "facts"), Known(asking.ExaminedApi("http://127.0.0.1:1")))
+    assert found.result is Conformity.BROKEN
+
+
+def test_api__that_asks_for_another_attempt_at_once__is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept = list[float]()
+    monkeypatch.setattr("service_cli.conformance.asking.time.sleep", slept.append)
+    away = HttpAnswer(503, {"Retry-After": "0", "X-Correlation-Id": "a"}, b'{"error": {"code": "service_overloaded"}}')
+    monkeypatch.setattr(TimelyHttp, "exchange", lambda *_, **__: away)
+    assert asking.ExaminedApi("http://127.0.0.1:1").send("GET", "/api/status").status == 503
+    assert sum(slept) == asking.PATIENCE_SECONDS

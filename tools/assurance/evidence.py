@@ -89,7 +89,10 @@ def held_against(evidence: Evidence, covers: tuple[str, ...], top: Path = TOP) -
         return evidence
     patterns = [f":(glob){each}" if "*" in each and not each.startswith(":") else each for each in covers]
     changed = _git(top, "diff", "--name-only", evidence.commit, "--", *patterns)
-    paths = tuple((changed or "").splitlines())
+    if changed is None:
+        return evidence
+    added = _git(top, "ls-files", "--others", "--exclude-standard", "--", *patterns) or ""
+    paths = tuple(changed.splitlines() + added.splitlines())
     return Evidence(evidence.name, evidence.state, evidence.date, evidence.seconds, evidence.commit, int(count), paths)
 
 

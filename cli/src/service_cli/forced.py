@@ -72,7 +72,6 @@ class Forcing:
     portal: Address
     bounty_id: BountyId
     deadline: UnixSeconds | None
-    counts_by: UnixSeconds
 
     @staticmethod
     def open(
@@ -90,23 +89,16 @@ class Forcing:
         portal, settlement = settings.portal(), settings.settlement_chain()
         chain = ChainClient.checked(settings)
         _require_own_address(chain, account)
-        counts_by = UnixSeconds(latest_moment(chain) + LONGEST_INCLUSION_SECONDS)
         until = None if deadline is None else deadline(chain)
-        if until is not None and counts_by >= until:
-            late, longest = duration(counts_by - until), duration(LONGEST_INCLUSION_SECONDS)
-            message = (
-                f"A forced call counts within {longest} at the latest, which may be {late} after the deadline. "
-                "Nothing was written."
-            )
-            next_action = "Run it without --forced: a sequencer that goes on takes it at once."
-            raise CommandRefused("forced_too_late", message, next_action=next_action)
-        return Forcing(chain, file, account, settlement, portal, bounty_id, until, counts_by)
+        _count_by(chain, until)
+        return Forcing(chain, file, account, settlement, portal, bounty_id, until)
 
     def write(self, act: PreparedAct[object], event: type[ForcedCall]) -> ForcedCall | None:
         """The file of this act, which is one call; None where the act is done already."""
         if not act.calls:
             return None
         (call,) = act.calls
+        counts_by = _count_by(self.chain, self.deadline)  # sealing and uploading took their time
         data = bytes.fromhex(call.data.removeprefix("0x"))
         gas = _gas(call)
         inner = _Inner(act.chain_id, call.to, HexData(data), str(call.value), gas)
@@ -119,14 +111,28 @@ class Forcing:
             to=self.portal,
             value="0",
             data=HexData(deposit_call(call.to, data, gas)),
-            counts_by=str(self.counts_by),
+            counts_by=str(counts_by),
             deadline=None if self.deadline is None else str(self.deadline),
             forces=inner,
         )
         write_new(self.file, json.dumps(to_json(written), indent=2, ensure_ascii=False) + "\n")
-        ends = (self.counts_by, self.deadline)
+        ends = (counts_by, self.deadline)
         found = event(self.bounty_id, self.account, self.settlement, self.portal, *ends, str(self.file))
         return emit(found, about_chain(self.chain))
+
+
+def _count_by(chain: ChainClient, deadline: UnixSeconds | None) -> UnixSeconds:
+    """When a call that is sent soon counts at the latest; refused where that may be after the deadline."""
+    counts_by = UnixSeconds(latest_moment(chain) + LONGEST_INCLUSION_SECONDS)
+    if deadline is not None and counts_by >= deadline:
+        late, longest = duration(counts_by - deadline), duration(LONGEST_INCLUSION_SECONDS)
+        message = (
+            f"A forced call counts within {longest} at the latest, which may be {late} after the deadline. "
+            "No call was written."
+        )
+        next_action = "Run it without --forced: a sequencer that goes on takes it at once."
+        raise CommandRefused("forced_too_late", message, next_action=next_action)
+    return counts_by
 
 
 def _require_own_address(chain: ChainClient, account: Address) -> None:

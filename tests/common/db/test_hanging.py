@@ -132,7 +132,7 @@ def test_connections__of_stores__end_where_the_other_machine_is_gone(server: Pos
         assert end is not None
         found.append(_unacknowledged(end.fileno()))
         redis.connection_pool.release(kept)
-    assert found == [STORE_SECONDS, module.UNLIMITED_SECONDS, STORE_SECONDS]
+    assert found == [module.LIMITED_SECONDS, module.UNLIMITED_SECONDS, STORE_SECONDS]
 
 
 def _unacknowledged(descriptor: int) -> float:

@@ -62,8 +62,8 @@ class ExaminedApi:
                 answer = self._http.exchange(method, url, most_bytes=MOST_BYTES, body=body, headers=headers)
             except (urllib3.exceptions.HTTPError, OSError) as error:
                 raise Broken(f"{method} {path} is not answered: {shown(type(error).__name__)}") from None
-            wait = answer.retry_after
-            if answer.status not in {429, 503} or wait is None or wait > self._patience:
+            wait = max(1, answer.retry_after or 0)  # 0 is no reason to ask without end
+            if answer.status not in {429, 503} or answer.retry_after is None or wait > self._patience:
                 _check_every(answer, method, path)
                 return answer
             self._patience -= wait

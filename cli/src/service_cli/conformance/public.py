@@ -16,6 +16,8 @@ from bounty_protocol.wire.publication import PageFindings
 
 from service_cli.conformance.asking import Broken, ExaminedApi, NotChecked, as_json, as_shape, expect, json_of, shown
 
+MOST_WINDOW_SECONDS: Final = 300
+"""For how long a signature may count."""
 PAGE_SIZE: Final = 3
 MOST_PAGES: Final = 4
 """Of a list that is read: enough to see that pages join, and little for a deployment with very many bounties."""
@@ -58,6 +60,9 @@ def deployment_facts(known: Known) -> str:
     hosts = {parts.netloc.lower(), (parts.hostname or "").lower()}
     if found.public_host.lower() not in hosts:
         raise Broken(f"public_host is {shown(found.public_host)}; a signature for {parts.netloc} would be refused")
+    window = found.freshness_window_blocks * found.block_time_seconds
+    if window > MOST_WINDOW_SECONDS:
+        raise Broken(f"signatures count for {window:.0f} s; it has to be at most {MOST_WINDOW_SECONDS}")
     return f"chain {found.chain_id}, Hub {found.hub_address}"
 
 
@@ -148,14 +153,17 @@ def challenge_bytes(known: Known) -> str:
     if not known.details:
         raise NotChecked("no bounty's detail could be read")
     shown_pages = 0
+    reasons = {"bounty_challenge_content_mismatch", "bounty_challenge_withheld"}
     for detail in known.details:
         if detail.challenge is None:
-            if detail.error is None:
-                raise Broken(f"bounty {detail.bounty_id} has no challenge, and no error that says why")
+            if detail.error is None or detail.error.code not in reasons:
+                raise Broken(f"bounty {detail.bounty_id} has no challenge, and no code of the interface that says why")
             continue
         shown_pages += 1
         if spec_commitment(detail.challenge.encode()) != detail.facts.spec_commitment:
             raise Broken(f"the challenge of bounty {detail.bounty_id} does not hash to its spec_commitment")
+    if not shown_pages:
+        raise NotChecked("no page is shown")
     return f"{shown_pages} pages hashed"
 
 
@@ -204,6 +212,7 @@ def graphql_facts(known: Known) -> str:
     for row in rows:
         facts = items[int(row["bounty_id"])].facts
         expected = {
+            "status": facts.status.value,
             "poster_address": facts.poster_address,
             "escrow_amount": str(facts.escrow_amount),
             "spec_commitment": facts.spec_commitment,

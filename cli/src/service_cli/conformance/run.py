@@ -80,4 +80,6 @@ def looked_at(requirement: Requirement, known: Known) -> RequirementChecked:
         result, detail = Conformity.BROKEN, str(broken)
     except NotChecked as missing:
         result, detail = Conformity.NOT_CHECKED, str(missing)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as strange:
+        result, detail = Conformity.BROKEN, f"an answer of another shape than is specified ({type(strange).__name__})"
     return RequirementChecked(requirement.name, requirement.demands, result, detail)

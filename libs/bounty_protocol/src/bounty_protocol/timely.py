@@ -22,8 +22,6 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util.response import assert_header_parsing
 
-from bounty_protocol.vanished import FAR_SECONDS, socket_options
-
 HEAD_BYTES: Final = 64 * 1024
 """Of everything before the body, and once more of what frames its chunks."""
 _PIECE: Final = 256 * 1024
@@ -115,9 +113,7 @@ class TimelyHttp:
     def __init__(self, answer_seconds: float, *, least_rate: int | None = None, **options: Any) -> None:
         self._seconds, self._least_rate = answer_seconds, least_rate
         self._allowances = ThreadLimits()
-        self._pools = urllib3.PoolManager(
-            **{"retries": False, "socket_options": socket_options(FAR_SECONDS), **options}
-        )
+        self._pools = urllib3.PoolManager(**{"retries": False, **options})
         self._pools.pool_classes_by_scheme = self._allowances.pool_classes
 
     def exchange(

@@ -3,25 +3,34 @@
 A process that ends closes its connections. A machine that is lost, or a pod whose network went with its node, sends
 nothing at all: what was sent to it is sent again and again, and a read waits as for a slow answer. TCP can tell the two
 apart, since a machine that is there acknowledges what it got, however long its program takes for the answer.
+
+A program that does not read is no different from a lost machine once the buffers between are full. So these options are
+for connections that send little at a time, or with a time in which a program has to read whatever is sent to it.
 """
 
 import socket
 from typing import Final
 
-NEAR_SECONDS: Final = 2
-"""Between two pods of a cluster."""
+NEAR_SECONDS: Final = 3
+"""Between two pods of a cluster, of questions that fit into the buffers."""
 STORE_SECONDS: Final = 5
-"""To a database, where work is lost with a connection: a virtual machine that moves stands still a second or two."""
-FAR_SECONDS: Final = 20
-"""Over the internet, where a mobile connection may be away for a while."""
+"""To the queues' server, whose commands are short: a virtual machine that moves stands still a second or two."""
+
+_MOST_PROBES: Final = 127
+"""As many as Linux takes."""
 
 
 def tcp_options(seconds: int) -> dict[int, int]:
     """Options of ``IPPROTO_TCP`` that, with ``SO_KEEPALIVE``, end a connection that acknowledges nothing for so long.
 
-    An idle one is asked after as long, too. A system without one of these options goes without it.
+    An idle one is asked after a third of it, and then each second. A system without one of these options goes without.
     """
-    wanted = {"TCP_KEEPIDLE": seconds, "TCP_KEEPINTVL": 1, "TCP_KEEPCNT": seconds, "TCP_USER_TIMEOUT": seconds * 1000}
+    wanted = {
+        "TCP_KEEPIDLE": _first_probe(seconds),
+        "TCP_KEEPINTVL": 1,
+        "TCP_KEEPCNT": min(seconds, _MOST_PROBES),
+        "TCP_USER_TIMEOUT": seconds * 1000,
+    }
     return {getattr(socket, name): value for name, value in wanted.items() if hasattr(socket, name)}
 
 
@@ -37,8 +46,13 @@ def socket_options(seconds: int) -> list[tuple[int, int, int]]:
 def libpq_options(seconds: int) -> dict[str, int]:
     """The same for a connection of libpq."""
     return {
-        "keepalives_idle": seconds,
+        "keepalives_idle": _first_probe(seconds),
         "keepalives_interval": 1,
-        "keepalives_count": seconds,
+        "keepalives_count": min(seconds, _MOST_PROBES),
         "tcp_user_timeout": seconds * 1000,
     }
+
+
+def _first_probe(seconds: int) -> int:
+    """After how many seconds of silence: the rest of the time is for probes that may be lost."""
+    return max(1, seconds // 3)

@@ -23,7 +23,6 @@ from bounty_protocol.domain.hub_notice import HubNotice
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.timely import TimelyHttp
 from bounty_protocol.types import Address, BountyId, Bytes32
-from bounty_protocol.vanished import NEAR_SECONDS, socket_options
 from flask import Flask, current_app
 from redis import Redis
 from service_common.budgets import Budgets
@@ -187,12 +186,7 @@ def make_dependencies(config: ApiConfig, *, application: str = "api", pool_size:
         limits_redis=connect(config.redis_url, retries=0),
         store=GcsStore(config.storage),
         rpc=config.chain.rpc(),
-        http=TimelyHttp(
-            FORWARDED_SECONDS,
-            maxsize=32,
-            timeout=urllib3.Timeout(connect=2.0, read=15.0),
-            socket_options=socket_options(NEAR_SECONDS),
-        ),
+        http=TimelyHttp(FORWARDED_SECONDS, maxsize=32, timeout=urllib3.Timeout(connect=2.0, read=15.0)),
         clock=clock,
     )
 

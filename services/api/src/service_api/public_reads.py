@@ -135,6 +135,10 @@ class WithheldRevision:
             if isinstance(error, TimeoutError):
                 return self._known
             found = self._known
+        except Exception:
+            with self._lock:
+                self._asked = None if self._asked is asked else self._asked  # the next read asks anew
+            raise
         with self._lock:
             self._known = found
             self._asked = None if self._asked is asked else self._asked

@@ -50,12 +50,10 @@ class WithheldTexts:
         return self._recent.get(None, self._read)
 
     def _read(self) -> _Known:
-        """The list; the last one while the API does not answer, and none of an API of an earlier release."""
+        """The list; the last one while the API does not answer, or one of its pods is of an earlier release."""
         try:
             found = _known_of(self._all())
-        except ApiAbsent:
-            found = _Known()
-        except (ApiRefused, ApiUnavailable):
+        except (ApiAbsent, ApiRefused, ApiUnavailable):
             return self._last
         with self._lock:
             self._last = found

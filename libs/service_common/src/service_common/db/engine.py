@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
-from bounty_protocol.vanished import STORE_SECONDS, libpq_options
+from bounty_protocol.vanished import libpq_options
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
@@ -27,7 +27,9 @@ STATEMENT_TIMEOUT_MS: Final = 10_000
 CHECKED_AFTER_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = STATEMENT_TIMEOUT_MS / 1000 + 2
 """How long the client waits by its own clock: a server that hangs cannot keep the statement's limit."""
-UNLIMITED_SECONDS: Final = 60
+LIMITED_SECONDS: Final = int(ANSWER_SECONDS)
+"""Until a connection ends whose server's machine is gone."""
+UNLIMITED_SECONDS: Final = 300
 """Until a connection for statements of any length notices that its server is gone; one that works on its disk reads
 nothing meanwhile, either."""
 _CONFLICTS: Final = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
@@ -90,7 +92,7 @@ def make_engine(
             "application_name": application,
             "connect_timeout": 3 if statement_ms is None else 2,
             "options": f"-c statement_timeout={limit_ms if limited else 0} -c timezone=UTC",
-            **libpq_options(STORE_SECONDS if limited else UNLIMITED_SECONDS),
+            **libpq_options(LIMITED_SECONDS if limited else UNLIMITED_SECONDS),
         },
     )
 
