@@ -33,6 +33,7 @@ _SETTINGS: Final = {
     "unix_socket_directories": "",
     "max_connections": "200",
     "shared_buffers": "64MB",
+    "wal_keep_size": "128MB",  # for a replica that hung while much was written
     "dynamic_shared_memory_type": "mmap",
     "password_encryption": "scram-sha-256",
     "log_min_messages": "warning",
