@@ -5,7 +5,6 @@ runs, so help and version are there at once.
 """
 
 import re
-import signal
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,9 +19,7 @@ from service_cli.shell.command import (
     QUIET_HELP,
     TEXT_HELP,
     Program,
-    end_without_output,
-    raise_terminated,
-    require_supported,
+    run_program,
 )
 from service_cli.topics import TOPICS
 
@@ -224,12 +221,7 @@ def show_help(ctx: click.Context, name: str | None) -> None:
 
 def main() -> None:
     """Run the command line."""
-    require_supported()
-    signal.signal(signal.SIGTERM, raise_terminated)
-    try:
-        group(prog_name="service-cli")
-    except OSError as error:  # text that could not be printed: help into a full disk
-        end_without_output(error.strerror or "it failed")
+    run_program(group, "service-cli")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ Nothing of an audit is imported before it runs, so help is there at once; exit c
 was checked holds, 1 where something does not or the audit could not be made, 2 usage.
 """
 
-import signal
 from pathlib import Path
 
 import click
@@ -17,9 +16,7 @@ from service_cli.shell.command import (
     Program,
     argument_error,
     command,
-    end_without_output,
-    raise_terminated,
-    require_supported,
+    run_program,
 )
 
 
@@ -94,12 +91,7 @@ run = click.version_option(__version__, prog_name="service-audit")(_with_options
 
 def main() -> None:
     """Run the program."""
-    require_supported()
-    signal.signal(signal.SIGTERM, raise_terminated)
-    try:
-        run(prog_name="service-audit")
-    except OSError as error:  # help into a full disk
-        end_without_output(error.strerror or "it failed")
+    run_program(run, "service-audit")
 
 
 if __name__ == "__main__":

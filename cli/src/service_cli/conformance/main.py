@@ -3,8 +3,6 @@
 Exit code 0 where everything that was checked conforms, 1 where something does not, 2 usage.
 """
 
-import signal
-
 import click
 
 from service_cli import __version__
@@ -13,9 +11,7 @@ from service_cli.shell.command import (
     HelpedCommand,
     Program,
     command,
-    end_without_output,
-    raise_terminated,
-    require_supported,
+    run_program,
 )
 
 
@@ -71,12 +67,7 @@ run = click.version_option(__version__, prog_name="service-conformance")(
 
 def main() -> None:
     """Run the program."""
-    require_supported()
-    signal.signal(signal.SIGTERM, raise_terminated)
-    try:
-        run(prog_name="service-conformance")
-    except OSError as error:  # help into a full disk
-        end_without_output(error.strerror or "it failed")
+    run_program(run, "service-conformance")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ are the reader's own values.
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -285,6 +286,16 @@ class Terminated(KeyboardInterrupt):
 def raise_terminated(_number: int, _frame: object) -> NoReturn:
     """End as Ctrl-C does."""
     raise Terminated
+
+
+def run_program(program: click.Command, name: str) -> None:
+    """Run one of the wheel's programs by its name, from its first line to its exit code."""
+    require_supported()
+    signal.signal(signal.SIGTERM, raise_terminated)
+    try:
+        program(prog_name=name)
+    except OSError as error:  # text that could not be printed: help into a full disk
+        end_without_output(error.strerror or "it failed")
 
 
 class UnexpectedError(ServiceError):
