@@ -353,6 +353,16 @@ def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
     return api.get(f"/api/bounties/{bounty_id}")
 
 
+def is_page_withheld(detail: Mapping[str, object]) -> bool:
+    """Whether a bounty's detail has no page since the operator withholds it."""
+    return detail.get("challenge") is None and isinstance(detail.get("withheld"), dict)
+
+
+def withheld_verdict(api: ApiClient, signer: "Signer", path: str, summary: str) -> bytes:
+    """The bytes of a written Verdict that the operator withholds, which are for those who take part."""
+    return api.signed(signer, "GET", f"{path}/document", summary=summary).body
+
+
 def withheld_page(api: ApiClient, signer: "Signer", bounty_id: BountyId) -> bytes:
     """The bytes of a page that the operator withholds, which are for those who take part; nobody has checked them."""
     path = f"/api/bounties/{bounty_id}/challenge"

@@ -44,7 +44,7 @@ from bounty_protocol.types import (
     to_bytes,
 )
 
-from service_cli.api import ApiClient, api_of, bounty_detail, withheld_page
+from service_cli.api import ApiClient, api_of, bounty_detail, is_page_withheld, withheld_page, withheld_verdict
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent, ended_as
 from service_cli.chain.journal import Journal, JournalEntry, journals_below, open_journal, was_opened
@@ -609,7 +609,7 @@ def _read_back(session: ApiSession[Signer], path: str) -> bytes:
         if refused.code != "written_verdict_withheld":
             raise
         warn(f"warning: {printable(refused.message, 1_000)} Your Verdict counts all the same")
-    return session.api.signed(session.signer, "GET", f"{path}/document", summary="read your written Verdict back").body
+    return withheld_verdict(session.api, session.signer, path, "read your written Verdict back")
 
 
 def _keep_unpublished(path: Path, document: bytes) -> None:
@@ -735,7 +735,7 @@ def _page(api: ApiClient, signer: Signer | None, bounty: BountyView, bounty_id: 
     try:
         detail = bounty_detail(api, bounty_id).json()
         page = detail.get("challenge")
-        if is_withheld := page is None and isinstance(detail.get("withheld"), dict):
+        if is_withheld := is_page_withheld(detail):
             page = None if signer is None else withheld_page(api, signer, bounty_id).decode()
         if isinstance(page, str) and spec_commitment(page.encode()) == bounty.spec_commitment:
             return parse_challenge(page.encode())

@@ -26,7 +26,15 @@ from bounty_protocol.foreign_json import read_object
 from bounty_protocol.types import BountyId, Bytes32
 from bounty_protocol.wire.submissions import SubmissionContent
 
-from service_cli.api import MAX_ANSWER_BYTES, ApiClient, api_of, bounty_detail, withheld_page
+from service_cli.api import (
+    MAX_ANSWER_BYTES,
+    ApiClient,
+    api_of,
+    bounty_detail,
+    is_page_withheld,
+    withheld_page,
+    withheld_verdict,
+)
 from service_cli.audit.bundle import read_bundle
 from service_cli.audit.collect import ServiceQuestions, wanted_envelopes
 from service_cli.audit.history import ServiceEvidence
@@ -230,7 +238,7 @@ class _Keeping:
         def fetch() -> bytes:
             detail = bounty_detail(self.api, self.bounty_id).json()
             page = detail.get("challenge")
-            if page is None and isinstance(detail.get("withheld"), dict) and self.signer is not None:
+            if is_page_withheld(detail) and self.signer is not None:
                 return withheld_page(self.api, self.signer, self.bounty_id)
             return page.encode() if isinstance(page, str) else b""
 
@@ -249,7 +257,7 @@ class _Keeping:
         except CommandRefused as refused:
             if refused.code != "written_verdict_withheld" or self.signer is None:
                 raise
-        return self.api.signed(self.signer, "GET", f"{path}/document", summary="read a withheld Verdict").body
+        return withheld_verdict(self.api, self.signer, path, "read a withheld Verdict")
 
     def keep_submissions(self) -> None:
         """The sealed work: every Solver's for a reader, else what was sealed on this machine."""

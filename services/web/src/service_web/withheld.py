@@ -4,7 +4,6 @@ What was verified is kept here for long, since its bytes never change; so the li
 """
 
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Final
 
 from bounty_protocol.clock import Clock
@@ -33,7 +32,6 @@ class WithheldTexts:
     def __init__(self, api: Api, clock: Clock) -> None:
         self._api = api
         self._recent: Recent[None, _Known] = Recent(WITHHELD_SECONDS / 2, 1, clock)
-        self._lock = Lock()
         self._last = _Known()
 
     def page(self, commitment: Bytes32, poster: Address) -> Withheld | None:
@@ -55,8 +53,7 @@ class WithheldTexts:
             found = _known_of(self._all())
         except (ApiAbsent, ApiRefused, ApiUnavailable):
             return self._last
-        with self._lock:
-            self._last = found
+        self._last = found
         return found
 
     def _all(self) -> list[WithheldText]:
