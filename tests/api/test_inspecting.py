@@ -12,6 +12,7 @@ from bounty_protocol.errors import ServiceError
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies
 from service_api.storage.port import ObjectInfo
 from service_api.usecases import inspecting
+from service_api.usecases.ciphertexts import verify
 from service_api.usecases.defects import Walk, list_defects
 from service_api.usecases.inspecting import inspect_kept
 from service_common.db import app as t
@@ -178,6 +179,38 @@ def test_lost_work__is_announced_once_and_once_more_when_it_was_put_back(service
     assert (notices(sealed), lost_since(sealed)) == (["lost", "restored"], None)
     walk(deps, Walk.OBJECTS)
     assert notices(sealed) == ["lost", "restored"]
+
+
+@pytest.mark.attack
+def test_work__found_lost_by_hashing_and_then_deleted__is_not_restored_by_that(
+    service: Service, tmp_path: Path
+) -> None:
+    deps, sealed = service.dependencies, recorded(service, tmp_path)
+    replace_object(sealed)
+    info = info_of(sealed)
+    set_known(sealed, generation=info.generation, checksum=info.checksum)
+    walk(deps, Walk.BYTES)
+    assert notices(sealed) == ["lost"]
+    lose(sealed)
+    for name in (Walk.BYTES, Walk.OBJECTS, Walk.BYTES):
+        walk(deps, name)
+        assert notices(sealed) == ["lost"]
+
+
+def test_work__found_lost_by_hashing_and_put_back__is_restored_also_where_a_reader_hashed_it_first(
+    service: Service, tmp_path: Path
+) -> None:
+    deps, sealed = service.dependencies, recorded(service, tmp_path)
+    replace_object(sealed)
+    info = info_of(sealed)
+    set_known(sealed, generation=info.generation, checksum=info.checksum)
+    walk(deps, Walk.BYTES)
+    lose(sealed)
+    assert sealed.upload() == 200
+    info = info_of(sealed)
+    verify(deps, info, sealed.envelope.ciphertext, lambda: True)
+    inspect_kept(deps)
+    assert (notices(sealed), lost_since(sealed)) == (["lost", "restored"], None)
 
 
 def test_bytes__of_a_day__are_bounded_and_the_walk_goes_on_where_it_was(service: Service, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from bounty_protocol.types import BountyId, Bytes32, parse_address
 from bounty_protocol.wire.bounties import BountyFilter
 from bounty_protocol.wire.changes import Change
 from bounty_protocol.wire.values import ChangeNumber, SearchText, Tag
+from local_stack.contract import Wallet
 from local_stack.services import MIGRATOR
 from service_api.app import make_app
 from service_api.changes import read_changes
@@ -302,6 +303,37 @@ def test_parties__read_the_bytes_by_their_signature_and_nobody_else_does(case: C
         world.guardian(1).private_key, "GET", f"/api/written-verdicts/{'0x' + '22' * 32}/document"
     )
     assert error_of(nothing)["code"] == "written_verdict_not_found"
+
+
+@pytest.mark.attack
+def test_party__that_became_one_after_the_page_was_withheld__does_not_read_it(case: Case) -> None:
+    world, service = case.service.world, case.service
+    page = page_for(world, title="Once more", deadline=world.time() + 1_001)
+    assert service.publish(page).status_code == 200
+    bounty_id = world.create(page, seconds=1_000, judging=JUDGING)
+    world.submit(bounty_id, world.solver(1))
+    world.finalize()
+    case.withhold("bounty", bounty_id)
+    world.submit(bounty_id, world.solver(1))  # replaced, and was a party before
+    world.submit(bounty_id, world.solver(2))
+    copied = world.create(page, seconds=1_000, judging=JUDGING)
+    world.finalize()
+
+    def status(account: Wallet, of: BountyId) -> int:
+        return service.signed(account.private_key, "GET", f"/api/bounties/{of}/challenge").status_code
+
+    poster = world.people.poster.wallet
+    assert [status(world.solver(1), bounty_id), status(world.solver(2), bounty_id)] == [200, 403]
+    assert [status(poster, bounty_id), status(poster, copied), status(world.guardian(1), copied)] == [200, 403, 200]
+    case.withhold("bounty", bounty_id, "--until", "2999-01-01")  # the same text, withheld since the first decision
+    assert status(world.solver(2), bounty_id) == 403
+    assert case.run("show-again", "bounty", str(bounty_id), "--reason", "lifted") == 0
+    case.withhold("account", poster.address)
+    assert [status(world.solver(2), bounty_id), status(poster, copied)] == [200, 200]
+    later = world.create(page, seconds=1_000, judging=JUDGING)
+    world.submit(later, world.solver(2))
+    world.finalize()
+    assert [status(world.solver(2), later), status(poster, later), status(world.guardian(1), later)] == [403, 200, 200]
 
 
 def test_parties__of_a_bounty_whose_bytes_are_altered__get_none(case: Case) -> None:

@@ -197,10 +197,11 @@ withholdings = Table(
     Column("ended_at", DateTime(timezone=True)),
     Column("ended_by", Text),
     Column("ended_why", Text),
+    Column("since_block", BigInteger),
 )
 """What the operator decided not to show, by whom and why: a row for each decision, which is never deleted. The
 subject is the commitment of a bounty's page or of a written Verdict, or an account; ``since`` is when it was first not
-shown."""
+shown, and ``since_block`` the chain's newest block then."""
 Index(
     "withholdings_not_ended",
     withholdings.c.kind,

@@ -10,6 +10,7 @@ back.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from bounty_protocol.domain.envelope import CiphertextReference
@@ -78,10 +79,12 @@ def verify(
 
 @dataclass(frozen=True, slots=True)
 class HashedObject:
-    """A generation that was hashed: what it was found to be, and the storage's own checksum of it, where it is kept."""
+    """A generation that was hashed: what it was found to be and when, and the storage's own checksum of it, where it is
+    kept."""
 
     reference: CiphertextReference
     checksum: str | None
+    verified_at: datetime
 
 
 def known_good(deps: Dependencies, info: ObjectInfo) -> HashedObject | None:
@@ -89,14 +92,14 @@ def known_good(deps: Dependencies, info: ObjectInfo) -> HashedObject | None:
     v = t.verified_objects.c
     with reading(deps.engine) as connection:
         row = connection.execute(
-            select(v.sha256, v.byte_length, v.checksum).where(
+            select(v.sha256, v.byte_length, v.checksum, v.verified_at).where(
                 v.storage_locator == info.locator, v.generation == info.generation
             )
         ).first()
     return (
         None
         if row is None
-        else HashedObject(CiphertextReference(row.sha256, row.byte_length, info.locator), row.checksum)
+        else HashedObject(CiphertextReference(row.sha256, row.byte_length, info.locator), row.checksum, row.verified_at)
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -93,13 +93,14 @@ def _lost(connection: Connection, subjects: Collection[str]) -> set[tuple[int, s
     return {(row.bounty_id, row.lost_by, row.subject) for row in connection.execute(found)}
 
 
-def list_lost(engine: Engine, most: int) -> list[tuple[BountyId, Address, Bytes32]]:
-    """Bounty, Solver and commitment of work that is known to be lost; what was looked at the longest ago first."""
+def list_lost(engine: Engine, most: int) -> list[tuple[BountyId, Address, Bytes32, datetime]]:
+    """Bounty, Solver and commitment of work that is known to be lost, and when the last inspection found that; what was
+    looked at the longest ago first."""
     d = t.defects.c
-    found = select(d.bounty_id, d.lost_by, d.subject).where(d.lost_by.is_not(None))
+    found = select(d.bounty_id, d.lost_by, d.subject, func.max(d.found_at)).where(d.lost_by.is_not(None))
     oldest = found.group_by(d.bounty_id, d.lost_by, d.subject).order_by(func.min(d.seen_at)).limit(most)
     with reading(engine) as connection:
-        return [(BountyId(row[0]), Address(row[1]), Bytes32(row[2])) for row in connection.execute(oldest)]
+        return [(BountyId(row[0]), Address(row[1]), Bytes32(row[2]), row[3]) for row in connection.execute(oldest)]
 
 
 def delete_old_notices(engine: Engine) -> None:

@@ -16,7 +16,7 @@ bytes a day.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
@@ -37,7 +37,6 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounty_pages import read_bounty_page
 from service_api.dependencies import Dependencies
-from service_api.storage.port import ObjectInfo
 from service_api.storage.verify import Verification, verify_object
 from service_api.usecases.ciphertexts import keep_verified, known_good, verify
 from service_api.usecases.defects import Looked, Walk, delete_old_notices, list_lost, note, note_again
@@ -259,14 +258,14 @@ def _look_at_lost(deps: Dependencies) -> None:
     """Once more at work that is lost, of which some may have been put back."""
     e = t.submission_envelopes.c
     try:
-        for bounty_id, solver, commitment in list_lost(deps.engine, _ROWS):
+        for bounty_id, solver, commitment, found_at in list_lost(deps.engine, _ROWS):
             key = (e.bounty_id == bounty_id, e.solver == solver, e.submission_commitment == commitment)
             with reading(deps.engine) as connection:
                 row = connection.execute(_active_envelopes().where(*key)).first()
             envelope = None if row is None else _envelope(row)
             if envelope is not None:  # else replaced by its Solver, or altered: that is for the walks
                 work = _Submitted("", bounty_id, solver, commitment, envelope)
-                is_hashed = _hash_put_back(deps, envelope.ciphertext)
+                is_hashed = _is_put_back_hashed(deps, envelope.ciphertext, found_at)
                 found = work.found(_wrong_object(deps, envelope.ciphertext))
                 note_again(deps.engine, found, is_hashed=is_hashed)
     except _EnoughToday:
@@ -277,12 +276,14 @@ def _look_at_lost(deps: Dependencies) -> None:
         log.warning("left to the next run", inspection="lost work", reason=error.message)
 
 
-def _hash_put_back(deps: Dependencies, wanted: CiphertextReference) -> bool:
-    """Hash what nobody hashed yet; whether there was something. Other bytes are removed, so that the right ones can
-    still be put there."""
+def _is_put_back_hashed(deps: Dependencies, wanted: CiphertextReference, lost_at: datetime) -> bool:
+    """Whether what is there was hashed since the work was found lost, here if nobody did it yet. Other bytes are
+    removed, so that the right ones can still be put there."""
     info = deps.store.stat(wanted.storage_locator)
-    if info is None or known_good(deps, info) is not None:
+    if info is None:
         return False
+    if (known := known_good(deps, info)) is not None:
+        return known.verified_at > lost_at
     _take(deps, wanted.byte_length)
     verify(deps, info, wanted, lambda: True)
     return True
@@ -294,12 +295,13 @@ def _hash_put_back(deps: Dependencies, wanted: CiphertextReference) -> bool:
 def _look_at_bytes(deps: Dependencies, position: str) -> Iterator[Looked]:
     for each in _active(deps.engine, position):
         wanted = None if each.envelope is None else each.envelope.ciphertext
-        info = None if wanted is None else deps.store.stat(wanted.storage_locator)
-        what = None if wanted is None or info is None else _wrong_bytes(deps, info, wanted)
-        yield each.found(what)
+        yield each.found(None if wanted is None else _wrong_bytes(deps, wanted))
 
 
-def _wrong_bytes(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> _Wrong | None:
+def _wrong_bytes(deps: Dependencies, wanted: CiphertextReference) -> _Wrong | None:
+    info = deps.store.stat(wanted.storage_locator)
+    if info is None:
+        return _MISSING
     _take(deps, wanted.byte_length)
     found = verify_object(deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length)
     if found is Verification.DIFFERS:

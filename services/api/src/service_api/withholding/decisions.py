@@ -141,8 +141,10 @@ def withhold(engine: Engine, kind: WithheldKind, given: str, decision: Decision)
             "reason": reason,
             "until": decision.until,
             "decided_by": by,
+            "since_block": _newest_block(connection),
         }
-        connection.execute(insert(_W).values(row if former is None else row | {"since": former.since}))
+        first = {} if former is None else {"since": former.since, "since_block": former.since_block}
+        connection.execute(insert(_W).values(row | first))
     until = None if decision.until is None else decision.until.isoformat()
     log.warning("text is withheld", kind=kind.value, subject=subject.subject, reason=reason, until=until, decided_by=by)
     return subject, True
@@ -201,6 +203,12 @@ def _checked(decision: Decision) -> tuple[str, str]:
             raise DecisionRefused(f"{name} must have 1 to {most} characters")
         found.append(line)
     return found[0], found[1]
+
+
+def _newest_block(connection: Connection) -> int:
+    """That the chain is known to have, also where the index is behind."""
+    h = t.head.c
+    return int(connection.execute(select(func.greatest(h.block_number, h.tip_number))).scalar_one())
 
 
 def _counting(connection: Connection, subject: TextSubject) -> Row[Any] | None:

@@ -21,6 +21,7 @@ from sqlalchemy import (
     and_,
     cast,
     func,
+    literal,
     or_,
     select,
 )
@@ -49,6 +50,14 @@ def page_reason(commitment: Text, poster: Text) -> ScalarSelect[Any]:
 def page_since(commitment: Text, poster: Text) -> ScalarSelect[Any]:
     """The time alone, in seconds."""
     return _first(select(_seconds(_W.since)), WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
+
+
+def read_page_blocks(connection: Connection, commitment: str, poster: str) -> tuple[int | None, int | None]:
+    """The newest block when a page was first withheld: by a decision on the page, and by any that concerns it."""
+    by_itself, by_account = _concerned(WithheldKind.BOUNTY, literal(commitment), literal(poster))
+    own = func.min(_W.since_block).filter(by_itself)
+    row = connection.execute(select(own, func.min(_W.since_block)).where(COUNTS, or_(by_itself, by_account))).one()
+    return row[0], row[1]
 
 
 def verdict_notice(commitment: Text, guardian: Text) -> ScalarSelect[Any]:
@@ -99,10 +108,16 @@ def _notice_columns() -> ColumnElement[Any]:
 
 def _first(found: Select[Any], kind: WithheldKind, commitment: Text, account: Text) -> Select[Any]:
     """Of the decisions that concern a text the earliest."""
-    by_itself = and_(_is(kind), _W.subject == commitment)
-    by_account = and_(_is(WithheldKind.ACCOUNT), _W.subject == account)
-    concerned = found.where(COUNTS, or_(by_itself, by_account)).order_by(_W.number).limit(1)
+    concerned = found.where(COUNTS, or_(*_concerned(kind, commitment, account))).order_by(_W.number).limit(1)
     return concerned.correlate_except(app.withholdings)
+
+
+def _concerned(kind: WithheldKind, commitment: Text, account: Text) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """The decisions on a text itself, and those on all text of its author."""
+    return (
+        and_(_is(kind), _W.subject == commitment),
+        and_(_is(WithheldKind.ACCOUNT), _W.subject == account),
+    )
 
 
 def _is(kind: WithheldKind) -> ColumnElement[bool]:

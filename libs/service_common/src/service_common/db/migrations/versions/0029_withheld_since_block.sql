@@ -1,0 +1,4 @@
+-- The newest block when a text was first not shown: who became a party of its bounty later does not read it. Null of a
+-- decision by a release before; such a one is taken once more.
+
+ALTER TABLE app.withholdings ADD COLUMN since_block bigint;
