@@ -346,6 +346,30 @@ def test_verdict_replacements__of_a_guardian_that_changed_its_mind__name_both_ve
     assert replaced[0]["report_commitment"] == "0x" + "01" * 32
 
 
+@pytest.mark.attack
+def test_latest_replacements__while_a_thief_replaces_a_verdict_again_and_again__are_one_of_each_guardian(
+    service: Service,
+) -> None:
+    world = service.world
+    bounty_id = world.create()
+    solver = world.solver(1)
+    commitment = bytes.fromhex(world.submit(bounty_id, solver)[2:])
+    world.advance_to(world.reveal_at(bounty_id))
+    award, none = (1, solver.address, commitment), (2, "0x" + "00" * 20, bytes(32))
+    for number, count, decision in ((2, 2, award), (1, 6, none)):
+        for report in range(count):
+            words = (bounty_id, *decision, bytes([report + 1]) * 32)
+            world.contract.transact(world.guardian(number), "recordVerdict", *words)
+    world.finalize()
+    query = """query ($id: String!) { all: verdict_replacements(where: {bounty_id: $id}) { id }
+        latest: verdict_replacements(where: {bounty_id: $id, replaced_again_time: null}, orderBy: block_number) {
+        guardian_address report_commitment replaced_again_time } }"""
+    found = data(ask(service, query, id=str(bounty_id)))
+    assert len(found["all"]) == 6
+    reports = [(each["guardian_address"], str(each["report_commitment"])[2:4]) for each in found["latest"]]
+    assert reports == [(world.guardian(2).address, "02"), (world.guardian(1).address, "06")]
+
+
 QUERY = {"query": "{ bounties { id } }"}
 WRONG = {"query": "{ nothing }"}
 GRAPHQL = "application/graphql-response+json"

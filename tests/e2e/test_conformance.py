@@ -9,8 +9,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from bounty_protocol.errors import PROBLEMS
@@ -207,6 +209,20 @@ def test_deviation__is_found_at_its_requirement(
 
     monkeypatch.setattr(TimelyHttp, "exchange", altered)
     assert result_of(cast, requirement) is Conformity.BROKEN
+
+
+def test_bounty__that_is_created_between_two_reads__is_no_deviation(
+    cast: Cast, funded: list[Funded], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange, lists = TimelyHttp.exchange, count()
+
+    def before_the_newest(self: TimelyHttp, method: str, url: str, **options: Any) -> HttpAnswer:
+        answer = exchange(self, method, url, **options)
+        is_first = urlsplit(url).path == "/api/bounties" and next(lists) == 0
+        return changed(answer, lambda found: found["items"].pop(0)) if is_first else answer
+
+    monkeypatch.setattr(TimelyHttp, "exchange", before_the_newest)
+    assert result_of(cast, "list.pages") is Conformity.MET
 
 
 def test_codes__of_refusals_that_the_kit_expects__are_the_interfaces() -> None:

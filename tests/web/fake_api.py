@@ -519,9 +519,12 @@ class Ledger:
 
     def _replacement_rows(self, bounty: Bounty) -> list[Json]:
         latest: dict[Address, Verdict] = {}
-        rows = []
+        rows: list[Json] = []
         for each in bounty.verdicts:
             if (former := latest.get(each.guardian)) is not None:
+                for row in rows:
+                    if row["guardian_address"] == each.guardian and row["replaced_again_time"] is None:
+                        row["replaced_again_time"] = each.at
                 rows.append(
                     {
                         "bounty_id": str(bounty.id),
@@ -530,6 +533,7 @@ class Ledger:
                         "solver_address": each.solver,
                         "replaced_kind": former.kind.value,
                         "replaced_solver_address": former.solver,
+                        "replaced_again_time": None,
                         **_origin(each.at),
                     }
                 )

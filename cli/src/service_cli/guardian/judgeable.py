@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
+from bounty_protocol.domain.roster import MAX_MEMBERS
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds, parse_bounty_id
 from bounty_protocol.wire.reading import read
 
@@ -29,8 +30,6 @@ PAGE = 100
 MOST_AWARDS = 1_000
 LISTS, LIST_ROWS, LARGEST_LIST = 20, 4_800, 1_000
 """Lists of Submissions in one query, their rows together, and those of one: the endpoint answers no more (MAX_ROWS)."""
-REPLACEMENTS = 10
-"""Of one bounty: a thief can replace a Verdict as often as gas is paid for."""
 ROSTERS = """
 query Rosters($guardian: String!) {
   roster_members(where: {guardian_address: $guardian}, orderBy: version, orderDirection: desc, first: 500) { version }
@@ -76,11 +75,12 @@ def submissions_query(count: int) -> str:
 
 
 def replacements_query(count: int) -> str:
-    """The newest replaced Verdicts of several bounties, ``$b0`` and so on."""
+    """The latest Verdicts of several bounties that replaced earlier ones, ``$b0`` and so on: one of each Guardian,
+    since a thief can replace a Verdict as often as gas is paid for."""
     lists = "".join(
-        f"  r{n}: verdict_replacements(where: {{bounty_id: $b{n}}}, orderBy: block_number, orderDirection: desc,"
-        f" first: {REPLACEMENTS}) {{ guardian_address kind solver_address replaced_kind replaced_solver_address"
-        " tx_hash time }\n"
+        f"  r{n}: verdict_replacements(where: {{bounty_id: $b{n}, replaced_again_time: null}}, orderBy: block_number,"
+        f" orderDirection: desc, first: {MAX_MEMBERS}) {{ guardian_address kind solver_address replaced_kind"
+        " replaced_solver_address tx_hash time }\n"
         for n in range(count)
     )
     names = ", ".join(f"$b{n}: String!" for n in range(count))
@@ -167,15 +167,16 @@ def _submissions(subgraph: ApiClient, path: str, bounty_ids: list[BountyId]) -> 
 def _replacements(
     subgraph: ApiClient, path: str, bounty_ids: list[BountyId]
 ) -> dict[BountyId, tuple[VerdictReplacement, ...]]:
-    """Each bounty's replaced Verdicts, the newest first; none of an index of an earlier release."""
+    """Each bounty's latest replaced Verdicts, the newest first; none where the index refuses to list them."""
     found: dict[BountyId, tuple[VerdictReplacement, ...]] = {}
     for start in range(0, len(bounty_ids), LISTS):
         some = bounty_ids[start : start + LISTS]
         asked: dict[str, object] = {f"b{n}": str(bounty_id) for n, bounty_id in enumerate(some)}
         try:
             data = _ask(subgraph, path, replacements_query(len(some)), asked)
-        except CommandRefused:
-            warn("the index is of an earlier release, so replaced Verdicts are not shown; bounty:watch shows each")
+        except CommandRefused as error:
+            why = "it may be of an earlier release" if error.code == "invalid_request" else error.code
+            warn(f"the index does not list replaced Verdicts ({why}), so they are not shown; bounty:watch shows each")
             return found
         for n, bounty_id in enumerate(some):
             found[bounty_id] = tuple(_read(VerdictReplacement, each) for each in _list(data, f"r{n}"))

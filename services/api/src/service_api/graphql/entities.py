@@ -95,6 +95,8 @@ NOTES: Final[Mapping[str, str]] = {
     "replaced_report_commitment": "The keccak256 digest of the written Verdict before it.",
     "replaced_tx_hash": "The transaction of the Verdict before it.",
     "replaced_time": "The time of the block of the Verdict before it, in seconds.",
+    "replaced_again_time": "The time of the block of the Verdict that replaced this one in turn, in seconds; null of "
+    "the Guardian's latest, so one row of each Guardian has none.",
     "version": "Versions count from 1.",
     "guardian_roster_hash": "Over the members and their keys, as the Hub has it.",
     "quorum": "How many agreeing Verdicts decide.",
@@ -298,12 +300,22 @@ def _verdict_replacements() -> Select[tuple[object, ...]]:
         was.report_commitment.label("replaced_report_commitment"),
         was.tx_hash.label("replaced_tx_hash"),
         was.time.label("replaced_time"),
+        _time_of_next_verdict().label("replaced_again_time"),
         v.block_number,
         v.log_index,
         v.block_hash,
         v.tx_hash,
         v.time,
     ).select_from(t.verdicts.join(former, true()))
+
+
+def _time_of_next_verdict() -> ScalarSelect[int]:
+    """Of a row of ``verdicts``: when its Guardian recorded another one for the bounty; null of the newest."""
+    c, later = t.verdicts.c, t.verdicts.alias("later").c
+    of_the_same = and_(later.bounty_id == c.bounty_id, later.guardian == c.guardian)
+    is_later = tuple_(later.block_number, later.log_index) > tuple_(c.block_number, c.log_index)
+    found = select(later.time).where(of_the_same, is_later).correlate(t.verdicts)
+    return found.order_by(later.block_number, later.log_index).limit(1).scalar_subquery()
 
 
 def _is_newest(table: Table, account: str) -> ColumnElement[bool]:

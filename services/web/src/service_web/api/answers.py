@@ -114,12 +114,13 @@ class Api:
         return self._ask_rows(question, lambda data: read(rows.BountyActivity, data["bounty"]))
 
     def replacements(self, ids: frozenset[BountyId]) -> tuple[rows.ReplacementRow, ...]:
-        """Verdicts of these bounties that replaced earlier ones, the newest first, at most a hundred; none of an API of
-        an earlier release, which has no such list."""
+        """Verdicts of these bounties that replaced earlier ones, the latest of each Guardian, the newest first, at most
+        a hundred; none of an API of an earlier release, which has no such list."""
         if not ids:
             return ()
         listed = ", ".join(rows.text(str(each)) for each in sorted(ids, reverse=True)[:500])
-        arguments = f"(where: {{bounty_id_in: [{listed}]}}, orderBy: block_number, orderDirection: desc, first: 100)"
+        latest = f"where: {{bounty_id_in: [{listed}], replaced_again_time: null}}"
+        arguments = f"({latest}, orderBy: block_number, orderDirection: desc, first: 100)"
         question = rows.question(verdict_replacements=(arguments, rows.ReplacementRow))
         try:
             return self._ask_rows(

@@ -26,8 +26,6 @@ from service_web.views.timeline import Milestone
 from service_web.written import Written
 
 SHOWN_SUBMISSIONS: Final = 100
-SHOWN_REPLACEMENTS: Final = 5
-"""Of one Guardian: a thief can replace a Verdict as often as gas is paid for."""
 REASONS: Final = {
     SettlementReason.JUDGED: marked("A quorum of the Guardians decided it."),
     SettlementReason.NO_SUBMISSIONS: marked("Nobody submitted anything before the deadline."),
@@ -218,7 +216,7 @@ def _judge(
     verdict = next((each for each in history.verdicts if each.guardian_address == member.guardian_address), None)
     if verdict is None:
         return Judge(member, None, None, is_about_this=False)
-    own = tuple(each for each in replaced if each.guardian_address == member.guardian_address)[:SHOWN_REPLACEMENTS]
+    own = tuple(each for each in replaced if each.guardian_address == member.guardian_address)
     written = deps.written.of(verdict.report_commitment, member.guardian_address)
     if isinstance(written, Withheld):
         return Judge(member, verdict, None, is_about_this=False, replacements=own, withheld=written)
