@@ -28,6 +28,7 @@ from service_api.dependencies import Dependencies
 from service_api.public_reads import RETRY_SECONDS, SUBSTITUTED_READS, PublicReads, Replica, ReplicaCollector
 from service_api.usecases.list_bounties import list_bounties
 from service_api.usecases.show_status import show_status
+from service_api.withholding.texts import read_revision
 from service_common.config import ConfigurationError
 from service_common.db import app as tables
 from service_common.db.engine import reading, single, writing
@@ -473,5 +474,28 @@ def test_replica__that_does_not_know_what_is_withheld__is_not_asked(replicated: 
         assert replicated.client.get("/api/withheld").json["items"][0]["reason"] == "An order"  # type: ignore[index]
         assert (replicated.answered_by(), substituted("lacks") - lacked) == ("primary", 2)
     assert replicated.answered_by() == "replica"
+    with writing(world.engine(MIGRATOR)) as connection:
+        connection.execute(delete(tables.withholdings))
+
+
+@pytest.mark.attack
+def test_standby__that_knows_what_is_withheld__does_not_vouch_for_another_behind_the_same_address(
+    replicated: Replicated,
+) -> None:
+    world, engine = replicated.service.world, replicated.replica.engine
+    row = {"kind": "bounty", "subject": "0x" + "78" * 32, "reason": "An order", "decided_by": "Ada"}
+    assert replicated.answered_by() == "replica"
+    with replicated.paused():
+        with writing(replicated.dependencies.engine) as connection:
+            connection.execute(insert(tables.withholdings).values(row))
+            newest = read_revision(connection)
+        with engine.connect() as another, engine.connect() as one:
+            another.info.pop(public_reads.WITHHELD, None)
+            one.info[public_reads.WITHHELD] = newest  # as that of a standby which is not behind
+        replicated.clock.sleep(public_reads.WITHHELD_SECONDS)
+        with engine.connect() as first:
+            assert first.info[public_reads.WITHHELD] == newest
+            with pytest.raises(public_reads.ReplicaLacks):
+                engine.connect()
     with writing(world.engine(MIGRATOR)) as connection:
         connection.execute(delete(tables.withholdings))

@@ -14,15 +14,16 @@ from bounty_protocol.wire.bounties import BountyFilter
 from bounty_protocol.wire.values import ChangeNumber
 from service_api.changes import read_changes
 from service_api.usecases.defects import Looked, Walk, note
-from service_api.webhooks.deliveries import BACKOFF, CHALLENGES, admit_new
+from service_api.webhooks.deliveries import BACKOFF, CHALLENGES, admit_new, list_hearing, pass_over
 from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, Lanes
 from service_api.webhooks.messages import MAX_FACTS
 from service_api.webhooks.receivers import ReceiverRules
 from service_api.webhooks.sending import Sender
 from service_api.webhooks.subjects import Subject, concerned_by
+from service_api.webhooks.tables import deliveries
 from service_api.webhooks.worker import Deliverer
 from service_indexer.replay import rebuild_copy
-from sqlalchemy import Engine, event, text
+from sqlalchemy import Engine, delete, event, select, text
 from standardwebhooks import Webhook
 
 from tests.api.conftest import WEBHOOK_KEY, Service, running_service
@@ -777,3 +778,20 @@ def test_lost_work__is_sent_once_to_whom_its_bounty_concerns_and_so_is_its_retur
     (restored,) = receiver.of_type("submission.restored")
     assert restored.message["data"] == lost.message["data"]
     assert len(receiver.of_type("submission.lost")) == 2
+
+
+@pytest.mark.attack
+def test_notice__that_another_worker_sent_meanwhile__is_not_sent_once_more(
+    service: Service, worker: Worker, receiver: Receiving, subscriber: Subscriber
+) -> None:
+    webhook_id = confirmed(subscriber, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
+    engine, now = worker.deliverer.engine, datetime.now(UTC)
+    listed = list_hearing(engine, now, ChangeNumber(10**9), 10**9, proven=True)
+    (due,) = [each for each in listed if each.webhook_id == webhook_id]
+    for after in (due.after_notice + 5, due.after_notice + 2):  # the second one read its page before
+        pass_over(engine, [due], due.cursor, after)
+    with engine.connect() as connection:
+        kept = select(deliveries.c.after_notice).where(deliveries.c.webhook_id == webhook_id)
+        assert connection.execute(kept).scalar_one() == due.after_notice + 5
+        connection.execute(delete(deliveries).where(deliveries.c.webhook_id == webhook_id))
+        connection.commit()

@@ -33,7 +33,7 @@ from service_common.db.hub_facts import INDEX_UNAVAILABLE, FactSource
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
 from service_common.web.versions import ReadPosition
-from sqlalchemy import Engine, event, select, text
+from sqlalchemy import Connection, Engine, event, select, text
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from service_api.withholding.texts import read_revision
@@ -63,6 +63,8 @@ _CLUSTER: Final = (
     "FROM pg_control_system()"
 )
 """What a server shares with its standbys alone, and a database with its copy there."""
+WITHHELD: Final = "withheld_revision"
+"""Of a connection: the newest decision on what is withheld that its server was seen to have."""
 _SCHEMA: Final = "SELECT version_num FROM schema_version"
 _NEEDED: Final = max(
     each.name.partition("_")[0]
@@ -169,7 +171,6 @@ class Replica:
         self.places = BoundedSemaphore(SUBSTITUTED_READS)
         self._primary, self._clock = primary, clock
         self._wanted = WithheldRevision(primary, clock)
-        self._has = 0
         self._lock = Lock()
         self._cluster: tuple[int, int] | None = None
         self._asked_from = float("-inf")
@@ -177,6 +178,7 @@ class Replica:
         self.failures = 0
         """How often it was left alone: an answer counts only if that did not happen while it was made."""
         event.listen(self.engine, "checkin", self._notice_promotion)
+        event.listen(self.engine, "engine_connect", self._require_withheld)
 
     def may_be_asked(self) -> bool:
         """Whether it answered last, or was left alone for long enough: then one caller tries."""
@@ -188,14 +190,6 @@ class Replica:
                 return False
             self._asked_from = now + RETRY_SECONDS
             return True
-
-    def has_withheld(self) -> bool:
-        """Whether it has taken in every decision on what is withheld that the primary is known to have."""
-        wanted = self._wanted.newest()
-        if self._has < wanted:
-            with single(self.engine) as connection:
-                self._has = read_revision(connection)
-        return self._has >= wanted
 
     def leave_alone(self, reason: str) -> None:
         """After it did not answer, or is no replica any more."""
@@ -238,6 +232,19 @@ class Replica:
         except DatabaseUnavailable as error:
             raise psycopg.OperationalError("the primary cannot be asked which replica is its own") from error
 
+    def _require_withheld(self, connection: Connection) -> None:
+        """Raise ``ReplicaLacks`` where the server lacks a decision on what is withheld that the primary is known to
+        have. Each connection shows it of its own server: there may be several behind one address."""
+        wanted = self._wanted.newest()
+        if connection.info.get(WITHHELD, 0) >= wanted:
+            return
+        connection.execution_options(isolation_level="AUTOCOMMIT")
+        connection.info[WITHHELD] = read_revision(connection)
+        connection.rollback()
+        if connection.info[WITHHELD] < wanted:
+            connection.close()
+            raise ReplicaLacks
+
     def _notice_promotion(self, connection: Any, record: ConnectionPoolEntry) -> None:
         """What a connection that is given back showed of its server. Such connections are not used again."""
         if connection is not None and not _is_standby(connection):
@@ -276,8 +283,6 @@ class PublicReads:
                 is_replica=True,
             )
             try:
-                if not replica.has_withheld():
-                    raise ReplicaLacks
                 found = use(source)
             except ReplicaLacks:
                 reason = "lacks"
@@ -343,6 +348,8 @@ class ReplicaCollector(Collector):
             is_usable = self._replica.failures == failures
         except DatabaseUnavailable:
             is_usable = False
+        except ReplicaLacks:  # for a moment, after a decision
+            is_usable = True
         usable.add_metric([], int(is_usable))
         yield usable
         try:

@@ -193,7 +193,8 @@ def pass_over(engine: Engine, due: Sequence[DueWebhook], cursor: FactsPosition, 
     ids = [each.webhook_id for each in due]
     moved = update(t.deliveries).where(d.webhook_id.in_(ids), d.after_number == due[0].cursor.change)
     with writing(engine) as connection:
-        connection.execute(moved.values(**_columns(cursor), until_number=None, after_notice=after_notice))
+        further = func.greatest(d.after_notice, after_notice)  # one of them may have been sent a notice meanwhile
+        connection.execute(moved.values(**_columns(cursor), until_number=None, after_notice=further))
 
 
 def recount(engine: Engine, newest: ChangeNumber) -> int:
@@ -228,7 +229,9 @@ def write_ended(engine: Engine, ended: Sequence[Ended], now: datetime) -> list[W
     unmoved = (d.webhook_id == bindparam("of_webhook")) & (d.after_number == bindparam("was_after"))
     names = rows[0].keys() & {column.name for column in t.deliveries.c}
     missed = case((bindparam("told_of_missed", type_=Boolean), null()), else_=d.missed_block)
-    values: dict[str, object] = {name: bindparam(name) for name in names} | {"missed_block": missed}
+    noticed = func.greatest(d.after_notice, bindparam("after_notice"))
+    values: dict[str, object] = {name: bindparam(name) for name in names}
+    values |= {"missed_block": missed, "after_notice": noticed}
     statement = update(t.deliveries).where(unmoved).values(values)
     with writing(engine) as connection:
         connection.execute(statement, rows)
