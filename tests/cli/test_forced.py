@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from bounty_protocol.chain.deployment import NETWORKS
-from bounty_protocol.chain.rollup import LONGEST_INCLUSION_SECONDS, ROLLUPS, keeps_its_address, rollup_of
+from bounty_protocol.chain.rollup import ROLLUPS, keeps_its_address, rollup_of
+from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS
 from local_stack.anvil import AnvilServer
 from web3 import Web3
 

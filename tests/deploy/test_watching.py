@@ -7,6 +7,7 @@ import re
 
 import pytest
 import yaml
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.errors import PROBLEMS
 from kustomization.render import Object
 from local_stack.services import SERVICES
@@ -183,6 +184,18 @@ def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_no
     assert [alert["exp_annotations"]["runbook_url"] for alert in told] == [
         rule["annotations"]["runbook_url"] for group in groups for rule in group["rules"]
     ]
+
+
+def test_alerts__about_an_old_newest_block__begin_where_the_protocol_has_a_chain_stand_still() -> None:
+    rules = {rule["alert"]: rule for group in rule_groups("one") for rule in group["rules"]}
+    begin = rf'{{namespace="one"}}\) > {STANDS_STILL_SECONDS}\b'
+    for alert, metrics in {
+        "ChainStandsStill": ["service_chain_head_age_seconds"],
+        "IndexBehind": ["service_index_lag_seconds", "service_chain_head_age_seconds"],
+    }.items():
+        rule = rules[alert]
+        assert all(re.search(metric + begin, rule["expr"]) for metric in metrics), alert
+        assert f"older than {STANDS_STILL_SECONDS // 60} minutes" in rule["annotations"]["summary"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

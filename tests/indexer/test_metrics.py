@@ -13,7 +13,8 @@ from rq.serializers import JSONSerializer
 from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.once import give_sign
 from service_common.jobs.queues import QueueName, connect, open_queue
-from service_indexer.conduct import conduct_key, conduct_of, newest_key, note_contradictions
+from service_common.newest_block import newest_key
+from service_indexer.conduct import conduct_key, conduct_of, note_contradictions
 from service_indexer.metrics import IndexCollector
 
 from tests.world import ChainClock, World

@@ -18,6 +18,7 @@ from bounty_protocol.domain.bounty import Bounty as ChainBounty
 from bounty_protocol.domain.bounty import Winner
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
 from bounty_protocol.domain.hub_notice import HubNotice
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
@@ -56,6 +57,7 @@ from bounty_protocol.wire.cursor import BountySort, Cursor, parse_cursor
 from bounty_protocol.wire.delivery import DeliveryKey
 from bounty_protocol.wire.deployment import (
     Announcements,
+    ChainHead,
     CurrentFees,
     Deployment,
     DeploymentStatus,
@@ -210,10 +212,11 @@ class Bounty:
 
 @dataclass
 class Ledger:
-    """Everything there is. ``head_time`` is the newest block's."""
+    """Everything there is. ``head_time`` is the newest indexed block's, ``chain_time`` that of the chain's newest."""
 
     bounties: dict[BountyId, Bounty] = field(default_factory=dict)
     head_time: UnixSeconds = NOW
+    chain_time: UnixSeconds | None = NOW
     has_errors: bool = False
     announced: Announcements = field(default_factory=lambda: Announcements(None, None, None))
     hub_notices: tuple[HubNotice, ...] = ()
@@ -295,7 +298,11 @@ class Ledger:
             paid[AmountKind.WINNER_AWARD], paid[AmountKind.POSTER_REFUND], paid[AmountKind.GUARDIAN_FEE],
             paid[AmountKind.PROTOCOL_FEE],
         )  # fmt: skip
-        return DeploymentStatus(state, CHAIN, HUB, "1.2.3", position, totals, self.announced)
+        head = None
+        if self.chain_time is not None:
+            age = max(0, NOW - self.chain_time)
+            head = ChainHead(self.chain_time, age, age > STANDS_STILL_SECONDS)
+        return DeploymentStatus(state, CHAIN, HUB, "1.2.3", position, totals, self.announced, chain_head=head)
 
     def facts(self, bounty: Bounty) -> Facts:
         status = BountyStatus.OPEN if bounty.outcome is None else BountyStatus.FINAL

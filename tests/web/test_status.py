@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 import urllib3
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.deployment import Announcements, KeyAnnouncement, RosterAnnouncement
 
 from tests.web.conftest import Pages
-from tests.web.fake_api import CHAIN, HUB, NOW, SOLVERS, account, hash_of
+from tests.web.fake_api import CHAIN, HUB, NOW, POSTER, SOLVERS, account, hash_of
 from tests.web.test_pages import STAGES, awarded
 
 Change = Callable[[dict[str, Any]], None]
@@ -181,6 +182,40 @@ def test_health__stated_better_than_it_is__is_what_is_seen_here(lived: Pages) ->
     state(lived, lambda found: found.update(state="following"))
     lived.ledger.head_time = NOW
     assert '<strong class="tag due">The index has stopped' in lived.get("/deployment").get_data(as_text=True)
+
+
+def test_chain__without_a_new_block__is_said_on_every_page_and_that_of_publishing(pages: Pages) -> None:
+    pages.ledger.add()
+    pages.ledger.chain_time = pages.ledger.head_time = UnixSeconds(NOW - STANDS_STILL_SECONDS)
+    title = "The chain makes no new block"
+    assert title not in pages.text("/bounties/1")
+    pages.ledger.chain_time = pages.ledger.head_time = UnixSeconds(NOW - 900)
+    for path in ("/", "/bounties/1", "/guardians", f"/people/{POSTER}", "/publish", "/deployment"):
+        shown = pages.text(path)
+        assert title in shown
+        assert "15 minutes ago" in shown
+        assert "docs/chain-halts.md" in shown
+        assert "The index is behind" not in shown
+    assert f"{title} Index" in pages.text("/deployment")  # its own state, too
+
+
+def test_chain__without_a_new_block_and_an_index_behind_that_one__are_both_said(pages: Pages) -> None:
+    pages.ledger.head_time = UnixSeconds(NOW - 1_800)
+    pages.ledger.chain_time = UnixSeconds(NOW - 900)
+    shown = pages.text("/")
+    assert "The chain makes no new block" in shown
+    assert "The index is behind the chain" in shown
+
+
+def test_chain__of_which_nobody_knows__is_said_nothing_of(pages: Pages) -> None:
+    pages.ledger.chain_time = None
+    shown = pages.text("/")
+    assert "The chain makes no new block" not in shown
+
+
+def test_publish__while_the_api_is_silent__is_there(pages: Pages) -> None:
+    without(pages, "/api/status", "/api/deployment", "/subgraph")
+    assert "Publish a challenge" in pages.text("/publish")
 
 
 def test_status__that_is_silent__takes_no_page_with_it(lived: Pages) -> None:

@@ -9,6 +9,7 @@ from tools.generate.configuration import CONFIGURATION
 from tools.generate.decisions import DECISIONS
 from tools.generate.derived import Derived
 from tools.generate.events import EVENTS
+from tools.generate.halts import HALTS
 from tools.generate.hub import HUB
 from tools.generate.indexer import TABLES
 from tools.generate.interface import INTERFACE, SIGNED
@@ -29,6 +30,6 @@ from tools.generate.witnesses import WITNESSES
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
-    DECISIONS, NETWORKS, REQUESTS, POLICIES,
+    DECISIONS, NETWORKS, HALTS, REQUESTS, POLICIES,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

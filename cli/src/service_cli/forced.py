@@ -13,7 +13,8 @@ from typing import Final, Literal
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS
 from bounty_protocol.chain.json_rpc import hex_bytes
-from bounty_protocol.chain.rollup import LONGEST_INCLUSION_SECONDS, deposit_call, keeps_its_address
+from bounty_protocol.chain.rollup import deposit_call, keeps_its_address
+from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, ChainId, HexData, UnixSeconds
 

@@ -37,6 +37,7 @@ import { findingsOf } from "./checking.js";
 import { element } from "./dom.js";
 import { forgetPage, isAboutPage, writtenPage } from "./editor.js";
 import type { Outlook } from "./editor.js";
+import { outageAdvice } from "./halts.js";
 import type { ExpectedEvent } from "./node.js";
 import { requireNoNotice } from "./notices.js";
 import type { Call } from "./provider.js";
@@ -275,7 +276,7 @@ async function readConditions(context: Context, stage: Stage): Promise<Condition
 }
 
 /** What terms come to while they are written, by the contract's fees and times; nothing of it is signed. */
-async function outlookOf({ node, hub, token }: Context): Promise<Outlook> {
+async function outlookOf({ node, hub, token, settings }: Context): Promise<Outlook> {
   const [fees, revealDelay] = await Promise.all([
     node.readContract({ ...hub, functionName: "feePolicy" }),
     node.readContract({ ...hub, functionName: "revealDelay" }),
@@ -290,7 +291,9 @@ async function outlookOf({ node, hub, token }: Context): Promise<Outlook> {
     if (deadline !== undefined && window !== undefined) {
       facts.push(["If nobody wins", refundDay(BigInt(deadline) + revealDelay + BigInt(window))]);
     }
-    return facts;
+    const left = deadline === undefined ? undefined : BigInt(deadline) - BigInt(Math.floor(Date.now() / 1_000));
+    const judging = window === undefined ? undefined : BigInt(window);
+    return [...facts, ...outageAdvice(settings.deployment.chainId, left, judging)];
   };
 }
 
@@ -738,6 +741,7 @@ function factsOf(
       `${amount(escrowAmount, token)}, all fees of the service included, and the network's fee in ether, which the wallet shows`,
     ],
     isAllowed === true ? ["How it is paid", allowed] : ["The signature is good until", moment(validBefore)],
+    ...outageAdvice(settings.deployment.chainId, terms.submissionDeadline - conditions.now, terms.judgingWindow),
   ];
   const real: Fact = ["Real money", "this is the mainnet deployment"];
   return settings.deployment.chainId === MAINNET ? [real, ...facts] : facts;

@@ -15,6 +15,7 @@ import { requireSameTerms } from "./challenge.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { DirectoryField } from "./files.js";
+import { heedStandstill } from "./halts.js";
 import { heedNotice } from "./notices.js";
 import { paced } from "./paced.js";
 import { finished } from "./results.js";
@@ -65,6 +66,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   requireSameTerms(detail, bounty);
   await requireSealable(context, stage, bounty);
   await heedNotice(context, stage);
+  await heedStandstill(context, stage, bounty.submissionDeadline, "A Submission");
   const name = `sealed ${bounty.id}`;
   let sealed = await keptOf(context, stage, name, bounty);
   if (sealed === undefined) {

@@ -8,6 +8,7 @@ import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
+import { heedStandstill } from "./halts.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { moment } from "./text.js";
@@ -74,6 +75,7 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
   stage.say("The Submissions are looked up.");
   const detail = await detailOf(context, stage, bounty);
   const submissions = await recordedOf(context, detail, bounty.id);
+  await heedStandstill(context, stage, bounty.judgingDeadline, "A Verdict");
   const [earlier] = await node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
   stage.say(earlier === 0 ? "" : "You have recorded a Verdict already; another one takes its place.");
   const { named, reasons } = await decided(context, stage, bounty, submissions);

@@ -6,8 +6,8 @@ import { buildSync } from "esbuild";
 import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
-const generated = ["../src/generated/hub", "../src/generated/refusals"];
-const parts = ["api", "files", "page", "refused", "safe", "text", "verdict", "waiting", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
+const parts = ["api", "files", "halts", "page", "refused", "safe", "text", "verdict", "waiting", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -327,6 +327,40 @@ test("a node that does not answer says nothing of an account", async () => {
   const refused = actions.fundingPath({ getCode, call: reverts }, ADDRESS, DIGEST, "0x");
   await assert.rejects(refused, { message: "no connection" });
 });
+
+const { STANDS_STILL_SECONDS: STILL, LONGEST_INCLUSION_SECONDS: LONGEST } = actions;
+test("a window that an outage could take is named as advice, on a rollup alone", () => {
+  const named = (...given) => actions.outageAdvice(...given).map(([, text]) => text.split(" is ")[0]);
+  const [deadline, judging] = ["The time until the deadline", "The judging window"];
+  for (const chainId of [8453, 84532]) {
+    assert.deepEqual(named(chainId, LONGEST + 1n, LONGEST + 1n), []);
+    assert.deepEqual(named(chainId, LONGEST, LONGEST + 1n), [deadline]);
+    assert.deepEqual(named(chainId, LONGEST + 1n, LONGEST), [judging]);
+    assert.deepEqual(named(chainId, -5n, 60n), [deadline, judging]);
+    assert.deepEqual(named(chainId, undefined, undefined), []);
+  }
+  assert.deepEqual(named(31337, 60n, 60n), []);
+  const [[, text]] = actions.outageAdvice(8453, 5n * 3_600n + 59n, undefined);
+  assert.match(text, /is 5 hours\. .* for 43 minutes once, and a Solver may then need up to 13 hours /);
+});
+for (const [what, age, hasMovedTime, isShown] of [
+  ["a newest block of just before", STILL, false, false],
+  ["an old newest block", STILL + 1n, false, true],
+  ["an old newest block where time is moved by hand", STILL + 1n, true, false],
+]) {
+  test(`${what} is ${isShown ? "" : "not "}shown before something with a deadline is signed`, async (context) => {
+    context.mock.method(Date, "now", () => 1_800_000_000_000);
+    const node = { getBlock: async () => ({ timestamp: 1_800_000_000n - age }) };
+    const shown = [];
+    const stage = { say: () => {}, confirm: async (title, facts, ...buttons) => shown.push([title, facts, buttons]) };
+    await actions.heedStandstill({ node, settings: { hasMovedTime } }, stage, 1_800_000_060n, "A Verdict");
+    assert.equal(shown.length, isShown ? 1 : 0);
+    if (isShown) {
+      const text = "counts only in a block before 2027-01-15 08:01:00 UTC; if the chain stands still until then, it comes too late";
+      assert.deepEqual(shown[0][1][1], ["A Verdict", text]);
+    }
+  });
+}
 
 const guardian = `0x${"bb".repeat(20)}`;
 const named = { solver: `0x${"Cc".repeat(20)}`, commitment: `0x${"dd".repeat(32)}` };

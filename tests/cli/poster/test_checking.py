@@ -5,8 +5,8 @@ import time
 
 import pytest
 from bounty_protocol.chain.deployment import NETWORKS
-from bounty_protocol.chain.rollup import LONGEST_INCLUSION_SECONDS
 from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds

@@ -4,11 +4,12 @@ import time
 from collections.abc import Mapping
 
 import pytest
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import UnixSeconds
 from service_cli.chain.session import ChainClient
 from service_cli.config.environment import Environment
 from service_cli.config.settings import load_settings
-from service_cli.witnesses.times import LATE_SECONDS, warn_of_late_chain
+from service_cli.witnesses.times import warn_of_late_chain
 
 from tests.cli.ledger import Ledger
 from tests.cli.servers import RpcProxy
@@ -43,8 +44,8 @@ def chain_at(ledger: Ledger, rpc: RpcProxy, ages: Mapping[str, int], monkeypatch
 @pytest.mark.parametrize(
     ("first", "second", "warned"),
     [
-        (LATE_SECONDS + 1, LATE_SECONDS + 1, True),
-        (LATE_SECONDS, LATE_SECONDS + 1, False),
+        (STANDS_STILL_SECONDS + 1, STANDS_STILL_SECONDS + 1, True),
+        (STANDS_STILL_SECONDS, STANDS_STILL_SECONDS + 1, False),
         (3_000, 0, False),  # one endpoint that does not keep up says nothing of the chain
     ],
 )

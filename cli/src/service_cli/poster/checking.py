@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.chain.hub_constants import term_issues
-from bounty_protocol.chain.rollup import LONGEST_INCLUSION_SECONDS, rollup_of
+from bounty_protocol.chain.rollup import rollup_of
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError
 from bounty_protocol.types import ChainId, UnixSeconds
 

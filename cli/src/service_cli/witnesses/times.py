@@ -1,8 +1,8 @@
 """The time, and deadlines that have passed: by the chain, and by this machine's clock."""
 
 import time
-from typing import Final
 
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import UnixSeconds
 
 from service_cli.chain.session import ChainClient
@@ -15,9 +15,6 @@ from service_cli.witnesses.vouching import ENDPOINTS, Vouched, vouch
 _SET_THE_CLOCK = (
     "Nothing was signed. Set this machine's clock, or use another RPC endpoint; if the chain itself stands still, wait."
 )
-
-LATE_SECONDS: Final = 120
-"""How old a newest block may be before that is named to those who sign something with a deadline."""
 
 
 def signing_time(chain: ChainClient) -> Vouched[UnixSeconds]:
@@ -55,7 +52,7 @@ def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> 
     if chain.is_local:  # a local chain may make a block only for a transaction
         return
     newest = max(each.latest().time for each in (chain, *chain.further))
-    if (behind := int(time.time()) - newest) > LATE_SECONDS:
+    if (behind := int(time.time()) - newest) > STANDS_STILL_SECONDS:
         warn(
             f"warning: the chain's newest block is {duration(behind)} old by this machine's clock. {what} counts only "
             f"in a block before {moment(deadline, newest)}; if the chain stands still until then, it comes too late. "

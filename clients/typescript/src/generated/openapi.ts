@@ -853,6 +853,14 @@ export interface components {
         };
         /** @description 32 bytes: 0x and 64 lowercase hex digits. */
         Bytes32: string;
+        /** @description The newest block that the chain showed to this deployment, indexed or not. */
+        ChainHead: {
+            /** @description From that block to now. */
+            age_seconds: number;
+            block_time: components["schemas"]["UnixSeconds"];
+            /** @description Whether the block is older than 120 seconds: nothing that is sent counts until there is a newer one, and deadlines that pass meanwhile have passed. */
+            stands_still: boolean;
+        };
         /** @description A receiver's answer to a challenge: the same value. */
         ChallengeAnswer: {
             challenge: string;
@@ -954,6 +962,8 @@ export interface components {
          */
         DeploymentStatus: {
             announced: components["schemas"]["Announcements"] | null;
+            /** @description Null where no RPC endpoint has answered within the last minutes, or nobody reads them. */
+            chain_head?: components["schemas"]["ChainHead"] | null;
             chain_id: number;
             hub_address: components["schemas"]["Address"];
             /**

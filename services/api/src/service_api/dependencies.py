@@ -22,7 +22,7 @@ from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.domain.hub_notice import HubNotice
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.timely import TimelyHttp
-from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds
 from flask import Flask, current_app
 from redis import Redis
 from service_common.budgets import Budgets
@@ -57,6 +57,8 @@ WORKING_READS: Final = 6
 """Public reads that one process works on at a time: of more, each takes longer, and signed ones beside them too."""
 NOTICE_SECONDS: Final = 10.0
 """For how long a notice about the Hub counts without being checked on the chain again."""
+NEWEST_SECONDS: Final = 1.0
+"""For how long the chain's newest block is not looked up again; also where Redis did not answer."""
 NOTICE_CALL_SECONDS: Final = 3.0
 NOTICE_ANSWER_BYTES: Final = 16_384
 """Of the chain about a notice: its signer may be a contract that answers slowly, or much."""
@@ -78,6 +80,13 @@ class KeptDownload:
 
     generation: int
     target: DownloadTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """What was last looked up about the chain's newest block; None where nobody knows it."""
+
+    block_time: UnixSeconds | None
 
 
 @dataclass
@@ -112,9 +121,12 @@ class Dependencies:
     """The bytes of each kind that wait for their transaction."""
     notices: Recent[HubNotice, bool] = field(init=False)
     """Whether a notice about the Hub counts, by the chain."""
+    newest: Recent[ChainId, Newest] = field(init=False)
+    """The chain's newest block, as the index's follower reports it."""
 
     def __post_init__(self) -> None:
         self.records = Recent(RECORD_SECONDS, MAX_KEPT, self.clock)
+        self.newest = Recent(NEWEST_SECONDS, 1, self.clock)
         self.notices = Recent(NOTICE_SECONDS, MAX_KEPT, self.clock)
         self.contents = Recent(CONTENT_SECONDS, MAX_KEPT, self.clock)
         self.pending = Recent(PENDING_SECONDS, MAX_KEPT, self.clock)

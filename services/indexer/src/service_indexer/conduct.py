@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from bounty_protocol.chain.endpoints import Endpoints
-from bounty_protocol.types import ChainId, UnixSeconds
+from bounty_protocol.types import ChainId
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -40,20 +40,6 @@ def conduct_of(endpoints: Endpoints) -> str:
             for each in endpoints.all
         ]
     )
-
-
-def newest_key(chain_id: ChainId) -> str:
-    """Where the time of the chain's newest block is kept, apart: the release before reads the other one."""
-    return f"newest:follow:{chain_id}"
-
-
-def read_newest(redis: Redis, chain_id: ChainId) -> UnixSeconds | None:
-    """The time of the newest block that the follower was shown within the last minute or so; None where it was none."""
-    try:
-        kept = redis.get(newest_key(chain_id))
-    except RedisError:
-        return None
-    return UnixSeconds(int(kept)) if isinstance(kept, bytes | str) else None
 
 
 def read_conduct(redis: Redis, chain_id: ChainId) -> list[EndpointConduct]:

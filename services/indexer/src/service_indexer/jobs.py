@@ -28,11 +28,12 @@ from service_common.db.hub_reads import read_head
 from service_common.jobs.queues import check_message, connect
 from service_common.jobs.worker import must_stop
 from service_common.log import get_logger
+from service_common.newest_block import write_newest
 from sqlalchemy import Engine
 
 from service_indexer.backfill import Backfill, enqueue_ahead
 from service_indexer.checking import Checking
-from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, newest_key, note_contradictions
+from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, note_contradictions
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import MIN_PAUSE_SECONDS, Halted, advance, pause_between_looks
 from service_indexer.scheduler import LEASE_JOB_SECONDS, lease_key
@@ -187,7 +188,7 @@ def _keep_lease(
             redis.set(conduct_key(config.chain.chain_id), conduct_of(rpc.endpoints), ex=CONDUCT_SECONDS)
             newest = source.newest
             if newest is not None and time.monotonic() - newest.answered_at < ANSWERED_SECONDS:
-                redis.set(newest_key(config.chain.chain_id), newest.time, ex=CONDUCT_SECONDS)
+                write_newest(redis, config.chain.chain_id, newest.time)
             if worker and must_stop(redis, worker):
                 draining.set()
         except RedisError as error:

@@ -13,9 +13,10 @@ from service_common.db import hub_index as t
 from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import Head, read_head
+from service_common.newest_block import read_newest
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select
 
-from service_indexer.conduct import EndpointConduct, read_conduct, read_newest
+from service_indexer.conduct import EndpointConduct, read_conduct
 from service_indexer.due import read_due
 
 

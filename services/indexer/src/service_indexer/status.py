@@ -4,17 +4,17 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import ChainId
 from redis import Redis
 from redis.exceptions import RedisError
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import read_head
+from service_common.newest_block import read_newest
 from sqlalchemy import Connection, func, select
 
-from service_indexer.conduct import CONDUCT_SECONDS, read_conduct, read_newest
+from service_indexer.conduct import CONDUCT_SECONDS, read_conduct
 
-STANDS_STILL_SECONDS: Final = 120
-"""From when on a chain without a new block counts as one that stands still; as the alert ChainStandsStill has it."""
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 

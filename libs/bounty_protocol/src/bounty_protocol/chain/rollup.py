@@ -11,14 +11,9 @@ from typing import Final
 
 from bounty_protocol.chain.abi import Function, Parameter
 from bounty_protocol.chain.deployment import NETWORKS
+from bounty_protocol.domain.halts import BASE_OUTAGE_SECONDS
 from bounty_protocol.types import Address, ChainId
 
-SEQUENCER_WINDOW_SECONDS: Final = 3_600 * 12
-"""How long the sequencer may leave out a deposit: 3,600 blocks of the settlement layer, of 12 seconds each
-(``seq_window_size`` of the OP stack's rollup configuration)."""
-LONGEST_INCLUSION_SECONDS: Final = SEQUENCER_WINDOW_SECONDS + 3_600
-"""From now to the block of the rollup that has a forced call at the latest: the window, and an hour in which it is sent
-on the settlement layer, and for slots of that layer that stay empty, each of which lengthens the window."""
 _DELEGATED: Final = bytes.fromhex("ef0100")
 _DELEGATED_BYTES: Final = 23
 
@@ -33,11 +28,9 @@ class Rollup:
     """The outage that a bounty's windows should outlast."""
 
 
-_BASE_OUTAGE_SECONDS: Final = 43 * 60
-"""The longest that Base made no block until now: 43 minutes on 5 September 2023; 33 minutes on 5 August 2025."""
 ROLLUPS: Final = {
-    NETWORKS["mainnet"]: Rollup(ChainId(1), _BASE_OUTAGE_SECONDS),
-    NETWORKS["staging"]: Rollup(ChainId(11_155_111), _BASE_OUTAGE_SECONDS),  # of the same operator and software
+    NETWORKS["mainnet"]: Rollup(ChainId(1), BASE_OUTAGE_SECONDS),
+    NETWORKS["staging"]: Rollup(ChainId(11_155_111), BASE_OUTAGE_SECONDS),  # of the same operator and software
 }
 
 

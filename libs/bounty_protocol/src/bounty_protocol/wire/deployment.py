@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.hub_notice import HubNotice
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.shapes import Note
@@ -99,6 +100,21 @@ class IndexPosition:
 
 
 @dataclass(frozen=True, slots=True)
+class ChainHead:
+    """The newest block that the chain showed to this deployment, indexed or not."""
+
+    block_time: UnixSeconds
+    age_seconds: Annotated[int, Note("From that block to now.", minimum=0)]
+    stands_still: Annotated[
+        bool,
+        Note(
+            f"Whether the block is older than {STANDS_STILL_SECONDS} seconds: nothing that is sent counts until there "
+            "is a newer one, and deadlines that pass meanwhile have passed."
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
 class DeploymentTotals:
     """Totals of all bounties of the Hub, as of the newest indexed block."""
 
@@ -154,6 +170,9 @@ class DeploymentStatus:
     totals: DeploymentTotals | None
     announced: Announcements | None
     hub_notices: HubNotices = ()
+    chain_head: Annotated[
+        ChainHead | None, Note("Null where no RPC endpoint has answered within the last minutes, or nobody reads them.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

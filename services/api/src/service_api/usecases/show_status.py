@@ -1,14 +1,17 @@
-"""How this deployment does, for anyone to see: how far its index is, and what all bounties come to."""
+"""How this deployment does, for anyone to see: how far its index is, whether its chain makes blocks, and what all
+bounties come to."""
 
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Final
 
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.hub_notice import HubNotice
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import TokenAmount, UnixSeconds
 from bounty_protocol.wire.deployment import (
     Announcements,
+    ChainHead,
     DeploymentStatus,
     DeploymentTotals,
     IndexPosition,
@@ -28,9 +31,10 @@ from service_common.db.hub_reads import (
     read_offered_owner,
     read_totals,
 )
+from service_common.newest_block import read_newest
 from sqlalchemy import Connection, func, select
 
-from service_api.dependencies import Dependencies
+from service_api.dependencies import Dependencies, Newest
 from service_api.public_reads import ReplicaLacks
 from service_api.usecases.hub_notices import read_notices, shown_notices
 
@@ -80,8 +84,20 @@ def _status(
     announced: Announcements | None,
     notices: tuple[HubNotice, ...] = (),
 ) -> DeploymentStatus:
-    chain = deps.config.chain
-    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced, notices)
+    chain, head = deps.config.chain, _chain_head(deps)
+    return DeploymentStatus(
+        state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced, notices, head
+    )
+
+
+def _chain_head(deps: Dependencies) -> ChainHead | None:
+    """By what the index's follower was shown, which Redis has; looked up once in a while, however many ask."""
+    chain_id = deps.config.chain.chain_id
+    newest = deps.newest.get(chain_id, lambda: Newest(read_newest(deps.limits_redis, chain_id))).block_time
+    if newest is None:
+        return None
+    age = max(0, deps.clock.now() - newest)
+    return ChainHead(newest, age, age > STANDS_STILL_SECONDS)
 
 
 def _announced(connection: Connection, now: UnixSeconds) -> Announcements:

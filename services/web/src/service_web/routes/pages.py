@@ -44,7 +44,8 @@ def page(template: str, make: Callable[[Freshness], dict[str, object]]) -> Respo
             deployment = fresh.of(deps.api.deployment())
         except ApiUnavailable:
             deployment = None
-        warned = notices(fresh, head, deployment, deps.clock.now())
+        chain = None if deployment is None else status.status_of(deps, deployment, fresh).chain_head
+        warned = notices(fresh, head, chain, deployment, deps.clock.now())
         text = render_template(template, notices=warned, head=head, deployment=deployment, **values)
         return text_version(text, HTML, REVALIDATE)
 
@@ -178,11 +179,7 @@ def get_guardians() -> Response:
 def get_publish() -> Response:
     """Where a Poster publishes a challenge page and funds it with a wallet."""
     read_query(allowed=frozenset())
-    return versioned(
-        lambda: text_version(
-            render_template("publish.html", notices=(), wallet=_wallet(wallets.Actions.PUBLISH)), HTML, REVALIDATE
-        )
-    )
+    return page("publish.html", lambda _: {"wallet": _wallet(wallets.Actions.PUBLISH)})
 
 
 @routes.post("/publish/preview")

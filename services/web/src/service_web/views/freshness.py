@@ -6,10 +6,11 @@ A page is made of several answers. The oldest of them that the API could not con
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.hub_notice import NoticeReason, latest_of_each
 from bounty_protocol.domain.lifecycle import BountyStatus
 from bounty_protocol.types import BlockNumber, UnixSeconds
-from bounty_protocol.wire.deployment import Deployment
+from bounty_protocol.wire.deployment import ChainHead, Deployment
 
 from service_web.api.client import KeptAnswer
 from service_web.api.rows import IndexHead
@@ -17,8 +18,6 @@ from service_web.formatting import counted, moment, span
 from service_web.texts import gettext, marked
 
 T = TypeVar("T")
-_LATE_SECONDS: Final = 120
-"""A chain's newest block, its indexing and the clocks of two machines are this far apart at most, when all is well."""
 _FINAL_TERMS: Final = marked(
     "The terms of this bounty cannot change any more: the chain has finalized the block that recorded it."
 )
@@ -63,10 +62,13 @@ class Notice:
 
 
 def notices(
-    freshness: Freshness, head: IndexHead | None, deployment: Deployment | None, now: int
+    freshness: Freshness, head: IndexHead | None, chain: ChainHead | None, deployment: Deployment | None, now: int
 ) -> tuple[Notice, ...]:
-    """The present fault, if any."""
+    """The present faults. Of a chain that stands still the index is not late."""
     found = [] if deployment is None else _about_the_hub(deployment, now)
+    is_still = chain is not None and stands_still(chain, now)
+    if chain is not None and is_still:
+        found.append(_of_a_chain_that_stands_still(chain, now))
     if freshness.unconfirmed:
         since = moment(min(freshness.unconfirmed))
         text = gettext("What you see was true at %(time)s and may have changed since. Reload in a minute.", time=since)
@@ -81,7 +83,7 @@ def notices(
                 ),
             )
         )
-    elif head is not None and is_late(head, deployment, now):
+    elif head is not None and is_late(head, deployment, chain.block_time if chain is not None and is_still else now):
         at = head.block.timestamp
         text = gettext("What you see is the state of %(time)s, %(span)s ago.", time=moment(at), span=span(now - at))
         found.append(Notice(gettext("The index is behind the chain"), text))
@@ -105,10 +107,27 @@ def _about_the_hub(deployment: Deployment, now: int) -> list[Notice]:
     return [Notice(gettext("Do not fund a bounty on this Hub"), text)]
 
 
+def stands_still(chain: ChainHead, now: int) -> bool:
+    """Whether the newest block that the chain showed is old, by this process's clock."""
+    return now - chain.block_time > STANDS_STILL_SECONDS
+
+
+def _of_a_chain_that_stands_still(chain: ChainHead, now: int) -> Notice:
+    text = gettext(
+        "Its newest block is of %(time)s, %(span)s ago. What you send now counts only in a later block, and a deadline "
+        "that passes until then has passed: a Submission or a Verdict comes too late if the next block is later than "
+        "its deadline. Claims have no deadline, and wait. If your deadline is near, service-cli with --forced goes by "
+        "way of the settlement layer, as docs/chain-halts.md of this project explains.",
+        time=moment(chain.block_time),
+        span=span(now - chain.block_time),
+    )
+    return Notice(gettext("The chain makes no new block"), text)
+
+
 def is_late(head: IndexHead, deployment: Deployment | None, now: int) -> bool:
-    """Whether the newest indexed block is older than it should be."""
+    """Whether the newest indexed block is older than it should be at ``now``."""
     block_time = deployment.block_time_seconds if deployment is not None else 0
-    return now - head.block.timestamp > max(_LATE_SECONDS, 20 * block_time)
+    return now - head.block.timestamp > max(STANDS_STILL_SECONDS, 20 * block_time)
 
 
 def finality_seconds(block: BlockNumber, head: IndexHead, block_time: float) -> int:

@@ -6,14 +6,21 @@ from typing import Final
 
 from bounty_protocol.domain.readable import readable_line
 from bounty_protocol.types import TokenAmount, UnixSeconds
-from bounty_protocol.wire.deployment import Announcements, Deployment, DeploymentStatus, DeploymentTotals, IndexPosition
+from bounty_protocol.wire.deployment import (
+    Announcements,
+    ChainHead,
+    Deployment,
+    DeploymentStatus,
+    DeploymentTotals,
+    IndexPosition,
+)
 from bounty_protocol.wire.values import IndexState
 
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.api.rows import IndexHead
 from service_web.dependencies import Dependencies
 from service_web.texts import marked
-from service_web.views.freshness import Freshness, is_late
+from service_web.views.freshness import Freshness, is_late, stands_still
 
 PAGES_VERSION: Final = metadata.version("service-web")
 _MOST_VERSION: Final = 40
@@ -32,6 +39,7 @@ class Health:
 FINE: Final = Health(marked("Everything answers"), "accepting")
 SILENT: Final = Health(marked("The API does not answer"), "judging")
 LATE: Final = Health(marked("The index is behind"), "judging")
+STILL: Final = Health(marked("The chain makes no new block"), "judging")
 STOPPED: Final = Health(marked("The index has stopped"), "due")
 UNKNOWN: Final = Health(marked("The state of the index is not known"), "judging")
 _STATED: Final = {
@@ -66,9 +74,10 @@ class Status:
     state: IndexState | None
     api_version: str | None
     announced: Announcements | None
+    chain_head: ChainHead | None
 
 
-NOTHING: Final = Status(None, None, None, None, None)
+NOTHING: Final = Status(None, None, None, None, None, None)
 
 
 def status_of(deps: Dependencies, deployment: Deployment, fresh: Freshness) -> Status:
@@ -81,7 +90,7 @@ def status_of(deps: Dependencies, deployment: Deployment, fresh: Freshness) -> S
         return NOTHING
     version = readable_line(stated.service_version[:_MOST_VERSION])
     position = _position(stated, deps.clock.now())
-    return Status(_figures(stated), position, stated.state, version, stated.announced)
+    return Status(_figures(stated), position, stated.state, version, stated.announced, stated.chain_head)
 
 
 def health_of(
@@ -92,13 +101,14 @@ def health_of(
         return STOPPED
     if fresh.unconfirmed:
         return SILENT
-    if status.state is None:
+    is_following = status.state is IndexState.FOLLOWING
+    if status.state is None or (is_following and (head is None or status.position is None)):
         return UNKNOWN
-    if status.state is IndexState.FOLLOWING:
-        if head is None or status.position is None:
-            return UNKNOWN
-        if is_late(head, deployment, now):
-            return LATE
+    is_running = is_following or status.state is IndexState.BEHIND
+    if is_running and status.chain_head is not None and stands_still(status.chain_head, now):
+        return STILL
+    if is_following and head is not None and is_late(head, deployment, now):
+        return LATE
     return _STATED[status.state]
 
 

@@ -1,0 +1,18 @@
+"""For how long a chain may make no block, or leave out what it is sent, and what its users reckon with.
+
+Everyone has these figures from here: the services, the client, the pages and their documents (docs/chain-halts.md).
+"""
+
+from typing import Final
+
+STANDS_STILL_SECONDS: Final = 120
+"""How old a chain's newest block may be; a chain with an older one counts as one that stands still. Indexing and the
+clocks of two machines are no further apart than that either, when all is well."""
+BASE_OUTAGE_SECONDS: Final = 43 * 60
+"""The longest that Base made no block until now: 43 minutes on 5 September 2023; 33 minutes on 5 August 2025."""
+SEQUENCER_WINDOW_SECONDS: Final = 3_600 * 12
+"""How long a rollup's sequencer may leave out a deposit: 3,600 blocks of the settlement layer, of 12 seconds each
+(``seq_window_size`` of the OP stack's rollup configuration)."""
+LONGEST_INCLUSION_SECONDS: Final = SEQUENCER_WINDOW_SECONDS + 3_600
+"""From now to the block of the rollup that has a forced call at the latest: the window, and an hour in which it is sent
+on the settlement layer, and for slots of that layer that stay empty, each of which lengthens the window."""

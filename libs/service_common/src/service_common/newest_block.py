@@ -1,0 +1,32 @@
+"""The time of the chain's newest block, as the follower of the index was shown it last; Redis carries it.
+
+It is apart from the follower's report about its endpoints, which a release before reads in another form.
+"""
+
+from typing import Final
+
+from bounty_protocol.types import ChainId, UnixSeconds
+from redis import Redis
+from redis.exceptions import RedisError
+
+KEPT_SECONDS: Final = 60
+"""For how long it is shown of a follower that gives no more sign of life."""
+
+
+def newest_key(chain_id: ChainId) -> str:
+    """Where it is kept."""
+    return f"newest:follow:{chain_id}"
+
+
+def write_newest(redis: Redis, chain_id: ChainId, time: UnixSeconds) -> None:
+    """Note the time of the newest block that an endpoint has just shown; raises ``RedisError``."""
+    redis.set(newest_key(chain_id), time, ex=KEPT_SECONDS)
+
+
+def read_newest(redis: Redis, chain_id: ChainId) -> UnixSeconds | None:
+    """The time of the newest block that the follower was shown within the last minute or so; None where it was none."""
+    try:
+        kept = redis.get(newest_key(chain_id))
+    except RedisError:
+        return None
+    return UnixSeconds(int(kept)) if isinstance(kept, bytes | str) else None
