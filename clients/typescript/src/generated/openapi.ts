@@ -294,6 +294,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/deployment/client.env": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The client's settings for this deployment, to be saved as ``.env`` in a directory of its own.
+         * @description Chain, Hub, token, API, subgraph, reveal delay and beacon belong together, so they come as one file. It names no RPC
+         *     endpoint: by that the client checks all the others.
+         */
+        get: operations["get_api_deployment_client_env"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/deployment/delivery-key": {
         parameters: {
             query?: never;
@@ -944,9 +965,13 @@ export interface components {
              */
             hub_notices: components["schemas"]["HubNotice"][];
             limits: components["schemas"]["HubLimits"];
+            /** @description Where bounties from before this deployment are still served; null where there is none. */
+            predecessor?: components["schemas"]["NeighbourDeployment"] | null;
             /** @description The audience of signatures. */
             public_host: string;
             reveal_delay_seconds: number;
+            /** @description Where new bounties go instead, as the operator names it; null where there is none. */
+            successor?: components["schemas"]["NeighbourDeployment"] | null;
         };
         /**
          * @description How this deployment does. Without an index there is neither position, nor totals, nor announcements; without a
@@ -1191,6 +1216,12 @@ export interface components {
             timestamp: components["schemas"]["Timestamp"];
             /** @enum {string} */
             type: "hub.missed";
+        };
+        /** @description Another deployment of the same operator, served beside this one. */
+        NeighbourDeployment: {
+            hub_address: components["schemas"]["Address"];
+            /** @description The origin of its API and pages. Its signatures name its host, and its Hub. */
+            url: string;
         };
         /** @enum {string} */
         NoticeReason: "hub_flaw" | "owner_keys" | "escrow_token" | "other" | "withdrawn";
@@ -1549,6 +1580,7 @@ export interface components {
                 Allow: components["headers"]["Allow"];
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                "X-Hub": components["headers"]["X-Hub"];
                 [name: string]: unknown;
             };
             content: {
@@ -1560,6 +1592,7 @@ export interface components {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                "X-Hub": components["headers"]["X-Hub"];
                 [name: string]: unknown;
             };
             content: {
@@ -1586,6 +1619,8 @@ export interface components {
         "WWW-Authenticate": string;
         /** @description Names this request in the operator's log: the request's own where it sent one. */
         "X-Correlation-Id": string;
+        /** @description The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…: each has numbers of its own. */
+        "X-Hub": string;
         /** @description The newest block of the index that the answer was read of. Answers that follow each other may come from databases of which one is a little behind. */
         "X-Index-Block": string;
         /** @description The time of that block, in Unix seconds. */
@@ -1617,6 +1652,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1633,6 +1669,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1646,6 +1683,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1659,6 +1697,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1673,6 +1712,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1686,6 +1726,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1703,6 +1744,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1751,6 +1793,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1767,6 +1810,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1780,6 +1824,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1794,6 +1839,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1807,6 +1853,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1824,6 +1871,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1854,6 +1902,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1870,6 +1919,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1886,6 +1936,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1902,6 +1953,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1916,6 +1968,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1929,6 +1982,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1946,6 +2000,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1972,6 +2027,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1985,6 +2041,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1999,6 +2056,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2012,6 +2070,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2029,6 +2088,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2043,6 +2103,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2056,6 +2117,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2074,6 +2136,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2109,6 +2172,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2125,6 +2189,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2139,6 +2204,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2152,6 +2218,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2170,6 +2237,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2183,6 +2251,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2196,6 +2265,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2210,6 +2280,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2226,6 +2297,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2245,6 +2317,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2273,6 +2346,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2294,6 +2368,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2307,6 +2382,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2321,6 +2397,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2334,6 +2411,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2352,6 +2430,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2389,6 +2468,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2407,6 +2487,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2428,6 +2509,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2442,6 +2524,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2455,6 +2538,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2472,6 +2556,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2485,6 +2570,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2498,6 +2584,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2512,6 +2599,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2528,6 +2616,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2547,6 +2636,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2584,6 +2674,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2600,6 +2691,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2614,6 +2706,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2627,6 +2720,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2643,6 +2737,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2656,6 +2751,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2669,6 +2765,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2683,6 +2780,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2696,6 +2794,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2715,6 +2814,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2746,6 +2846,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2759,6 +2860,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2775,6 +2877,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2789,6 +2892,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2802,6 +2906,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2818,6 +2923,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2831,6 +2937,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2844,6 +2951,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2857,6 +2965,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2871,6 +2980,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2884,6 +2994,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2905,6 +3016,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2932,6 +3044,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2945,6 +3058,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2959,6 +3073,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2972,6 +3087,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2989,6 +3105,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3003,6 +3120,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3019,6 +3137,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3038,6 +3157,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3081,6 +3201,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3094,6 +3215,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3107,6 +3229,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3120,6 +3243,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3134,6 +3258,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3147,6 +3272,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3166,6 +3292,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3211,6 +3338,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3228,6 +3356,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3242,6 +3371,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3255,6 +3385,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3268,6 +3399,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3281,6 +3413,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3294,6 +3427,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3311,6 +3445,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3327,6 +3462,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3341,6 +3477,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3361,6 +3498,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3394,6 +3532,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -3410,6 +3549,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -3423,6 +3563,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3437,6 +3578,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3450,6 +3592,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3467,6 +3610,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3495,6 +3639,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3509,6 +3654,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3520,6 +3666,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3534,6 +3681,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3547,6 +3695,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3565,6 +3714,110 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_api_deployment_client_env: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the answer that the client has. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The version of If-None-Match is the newest. */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3589,6 +3842,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3609,6 +3863,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3623,6 +3878,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3636,6 +3892,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3654,6 +3911,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3682,6 +3940,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3696,6 +3955,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3707,6 +3967,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3721,6 +3982,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3734,6 +3996,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3748,6 +4011,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3787,6 +4051,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3800,6 +4065,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3816,6 +4082,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3829,6 +4096,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3842,6 +4110,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3856,6 +4125,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3869,6 +4139,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3887,6 +4158,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3915,6 +4187,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3929,6 +4202,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3940,6 +4214,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3954,6 +4229,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3967,6 +4243,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3981,6 +4258,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4009,6 +4287,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4023,6 +4302,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4034,6 +4314,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4048,6 +4329,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4061,6 +4343,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4075,6 +4358,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4103,6 +4387,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4117,6 +4402,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4128,6 +4414,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4142,6 +4429,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4155,6 +4443,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4169,6 +4458,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4197,6 +4487,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -4213,6 +4504,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -4226,6 +4518,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4240,6 +4533,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4253,6 +4547,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4267,6 +4562,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4291,6 +4587,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4304,6 +4601,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4318,6 +4616,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4332,6 +4631,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4345,6 +4645,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4363,6 +4664,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4397,6 +4699,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4410,6 +4713,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4426,6 +4730,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4440,6 +4745,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4453,6 +4759,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4466,6 +4773,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4479,6 +4787,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4493,6 +4802,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4506,6 +4816,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4525,6 +4836,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4551,6 +4863,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4567,6 +4880,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4581,6 +4895,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4597,6 +4912,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4611,6 +4927,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4624,6 +4941,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4642,6 +4960,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4668,6 +4987,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4684,6 +5004,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4698,6 +5019,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4714,6 +5036,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4727,6 +5050,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4741,6 +5065,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4754,6 +5079,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4773,6 +5099,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4799,6 +5126,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4815,6 +5143,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4829,6 +5158,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4845,6 +5175,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4859,6 +5190,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4872,6 +5204,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4890,6 +5223,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4923,6 +5257,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4937,6 +5272,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4948,6 +5284,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4962,6 +5299,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4975,6 +5313,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4992,6 +5331,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5022,6 +5362,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5036,6 +5377,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5047,6 +5389,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5063,6 +5406,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5077,6 +5421,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5090,6 +5435,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5103,6 +5449,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5120,6 +5467,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5150,6 +5498,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5169,6 +5518,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5191,6 +5541,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5205,6 +5556,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5218,6 +5570,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5234,6 +5587,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5247,6 +5601,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5260,6 +5615,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5274,6 +5630,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5287,6 +5644,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5305,6 +5663,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5331,6 +5690,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5344,6 +5704,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5358,6 +5719,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5371,6 +5733,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5388,6 +5751,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5402,6 +5766,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5415,6 +5780,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5433,6 +5799,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5455,6 +5822,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5466,6 +5834,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5477,6 +5846,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5489,6 +5859,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5525,6 +5896,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -5541,6 +5913,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5555,6 +5928,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5569,6 +5943,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5584,6 +5959,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5598,6 +5974,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5616,6 +5993,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5641,6 +6019,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5654,6 +6033,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5668,6 +6048,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5681,6 +6062,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5695,6 +6077,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {

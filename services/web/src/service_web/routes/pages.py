@@ -178,11 +178,18 @@ def get_guardians() -> Response:
 def get_publish() -> Response:
     """Where a Poster publishes a challenge page and funds it with a wallet."""
     read_query(allowed=frozenset())
-    return versioned(
-        lambda: text_version(
-            render_template("publish.html", notices=(), wallet=_wallet(wallets.Actions.PUBLISH)), HTML, REVALIDATE
-        )
-    )
+
+    def render() -> Version:
+        """It shows nothing of the API but where new bounties go, and is there without it."""
+        try:
+            deployment = dependencies().api.deployment().value
+        except (ApiAbsent, ApiRefused, ApiUnavailable):
+            deployment = None
+        wallet = _wallet(wallets.Actions.PUBLISH)
+        text = render_template("publish.html", notices=(), deployment=deployment, wallet=wallet)
+        return text_version(text, HTML, REVALIDATE)
+
+    return versioned(render)
 
 
 @routes.post("/publish/preview")
