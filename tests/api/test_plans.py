@@ -275,7 +275,8 @@ def test_query__of_the_pages__reads_what_it_shows(
 def test_reads__that_authorize_judge_and_settle__are_of_one_bounty(
     deployment: tuple[Dependencies, Statements], statements: Statements
 ) -> None:
-    facts = FactSource(statements.engine, deployment[0].config.chain.chain_id, SystemClock(), 10**9)
+    chain = deployment[0].config.chain
+    facts = FactSource(statements.engine, chain.chain_id, chain.hub_address, SystemClock(), 10**9)
     with statements.listening(), facts.open() as moment:
         bounty = moment.bounty(FINAL)
         moment.roster(bounty)

@@ -17,6 +17,7 @@ API = {
     "GET /api/bounties/<bounty_id>/submissions/<submission_commitment>/content": "signed",
     "GET /api/changes": "public",
     "GET /api/deployment": "public",
+    "GET /api/deployment/client.env": "public",
     "GET /api/deployment/delivery-key": "public",
     "GET /api/docs": "public",
     "GET /api/openapi.json": "public",

@@ -56,6 +56,7 @@ COVERS: Final[dict[str, tuple[str, ...]]] = {
     "guides": PRODUCT,
     "service-gone": PRODUCT,
     "stolen-guardian": PRODUCT,
+    "successor": PRODUCT,
     "wallet-lies": PAGES,
     "wallet-plays": (*PAGES, *API),
     "wallet-transactions": PAGES,
@@ -172,6 +173,11 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "stolen-guardian",
             "a Guardian's key stolen while a bounty runs: the others are told, decide, and are paid",
             "tests/e2e/test_stolen_guardian.py",
+        ),
+        _tests(
+            "successor",
+            "a Hub left for another: two deployments side by side on one database server, to the old one's last claim",
+            "tests/e2e/test_successor.py",
         ),
         _tests(
             "wallet-lies",

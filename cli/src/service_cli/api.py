@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
+from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
 from bounty_protocol.chain.json_rpc import host_of, unreachable
 from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, MAX_ISSUES, Issue
 from bounty_protocol.foreign_json import read_object
 from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp
 from bounty_protocol.types import BlockNumber, BountyId
 
-from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
+from service_cli.errors import COHERENT, MALFORMED, CommandFailed, CommandRefused
 from service_cli.shell.local_stack import ended_stack
 from service_cli.shell.output import clock_while, say, warn
 from service_cli.shell.text import DATE_SECONDS, clock_off, printable
@@ -155,11 +156,21 @@ class Answer:
 class ApiClient:
     """Calls of one deployment's API.
 
-    One that is not needed, since its answers are hints, is not waited for while it starts anew.
+    One that is not needed, since its answers are hints, is not waited for while it starts anew. ``hub`` is the Hub of
+    this run (``caip_10``): an answer of an API that names another one is refused, since the same number is another
+    bounty there.
     """
 
-    def __init__(self, base_url: str, chain: "ChainClient | None", peer: Peer = API, *, is_needed: bool = True) -> None:
-        self.base_url, self._chain, self._is_needed = base_url, chain, is_needed
+    def __init__(
+        self,
+        base_url: str,
+        chain: "ChainClient | None",
+        peer: Peer = API,
+        *,
+        is_needed: bool = True,
+        hub: str | None = None,
+    ) -> None:
+        self.base_url, self._chain, self._is_needed, self._hub = base_url, chain, is_needed, hub
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
         self._clock_named = False
         self._ahead = 0
@@ -289,6 +300,13 @@ class ApiClient:
                 self._clock_named = True
                 warn(f"warning: {off}; set it, or times are shown wrong")
 
+    def _require_hub(self, response: HttpAnswer) -> None:
+        """Refuse what an API of another Hub answers, errors included; a release before this header names none."""
+        served = response.headers.get(HUB_HEADER, "")[:100]
+        if self._hub is not None and served and served.lower() != self._hub:
+            message = f"{self.peer.named} serves the Hub {printable(served, 100)}, and this run is for {self._hub}."
+            raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
+
     def _settle(
         self,
         attempt: Callable[[], HttpAnswer],
@@ -302,6 +320,7 @@ class ApiClient:
         while True:
             response = self._answered(attempt, restart, once=once)
             patience.begin()
+            self._require_hub(response)
             self._name_clock(response)
             if 200 <= response.status < 300:
                 return Answer(response.status, response.body, self.peer)
@@ -338,14 +357,18 @@ class ApiClient:
 def api_of(settings: "Settings", chain: "ChainClient | None" = None, *, is_needed: bool = True) -> ApiClient:
     """The deployment's API; messages name the option where it was chosen by that."""
     peer = API if settings.api_override is None else Peer(API.name, "--api-base-url")
-    return ApiClient(settings.api_base_url(), chain, peer, is_needed=is_needed)
+    return ApiClient(settings.api_base_url(), chain, peer, is_needed=is_needed, hub=_hub_of(settings))
 
 
 def subgraph_of(settings: "Settings") -> tuple[ApiClient, str]:
     """The subgraph's endpoint as a client of its host, and the path to ask."""
     parts = urlsplit(settings.subgraph_endpoint())
     peer = Peer("The subgraph", "SERVICE_SUBGRAPH_ENDPOINT", "subgraph")
-    return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer), parts.path
+    return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer, hub=_hub_of(settings)), parts.path
+
+
+def _hub_of(settings: "Settings") -> str | None:
+    return caip_10(settings.chain_id, settings.hub_address()) if settings.knows("SERVICE_HUB_ADDRESS") else None
 
 
 def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:

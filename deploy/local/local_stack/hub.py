@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from hexbytes import HexBytes
+
 from local_stack.anvil import ETHER, AnvilServer
 from local_stack.contract import Contract, Wallet, read_artifact, send_deployment, wait_for
 from local_stack.process import StackError
@@ -70,14 +72,16 @@ def deploy_hub(
     terms: LocalHubTerms | None = None,
     artifacts: Path = ARTIFACTS,
     token_code: TokenCode | None = None,
+    beside: LocalHub | None = None,
     checkpoint: Callable[[], None] = lambda: None,
 ) -> LocalHub:
     """Deploy and prepare; ``holders`` get ether and ``tokens`` each. Without Guardians no roster is published.
 
-    ``quorum`` is more than half of the Guardians unless given. The token is the local one unless ``token_code`` is.
+    ``quorum`` is more than half of the Guardians unless given. The token is the local one unless ``token_code`` is, or
+    that of the Hub ``beside``; then nobody gets more of it.
     """
     terms = terms or LocalHubTerms()
-    token_admin = Wallet()
+    token_admin = Wallet() if beside is None else beside.token_admin
     w3 = anvil.w3
     wallets = {wallet.address: wallet for wallet in (owner, fee_recipient, *holders, *(g.wallet for g in guardians))}
     for address in (*wallets, token_admin.address):
@@ -85,7 +89,10 @@ def deploy_hub(
     hub_artifact = read_artifact(artifacts / "Hub.json")
 
     # 1. Everything at once, in order: the addresses follow from the owner's nonces, so one block can hold it all.
-    token, sent = Issuer(owner, token_admin).deploy(w3, token_code or TokenCode.local(artifacts))
+    if beside is None:
+        token, sent = Issuer(owner, token_admin).deploy(w3, token_code or TokenCode.local(artifacts))
+    else:
+        token, sent, holders = beside.token, list[HexBytes](), ()
     config = (
         *(token.address, owner.address, terms.reveal_delay, terms.min_submission_window, terms.max_submission_window),
         *(terms.min_judging_window, terms.max_judging_window, terms.min_escrow, terms.publication_delay),

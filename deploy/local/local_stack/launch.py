@@ -94,17 +94,23 @@ class Launcher:
     """Knows every value of the configuration and passes each process its part."""
 
     def __init__(
-        self, runtime: Runtime, timeout: float, extra: Mapping[str, str], programs: Mapping[str, Path] | None = None
+        self,
+        runtime: Runtime,
+        timeout: float,
+        extra: Mapping[str, str],
+        programs: Mapping[str, Path] | None = None,
+        name: str = "",
     ) -> None:
         """``extra`` reaches every process, over what the stack itself sets; ``programs`` are folders of entry points
-        other than this environment's own, by the entry point's name."""
+        other than this environment's own, by the entry point's name. ``name`` tells a second deployment's apart."""
         self.runtime, self.timeout, self._extra, self._programs = runtime, timeout, dict(extra), dict(programs or {})
         self.variables: dict[str, str] = {}
         self.secrets: dict[str, str] = {}
         self.databases: dict[str, str] = {}
         self._ports: dict[str, int] = {}
-        self._home = runtime.directory("services")
-        self._secrets = runtime.directory("secrets")
+        self._name = name
+        self._home = runtime.directory(f"services{name}")
+        self._secrets = runtime.directory(f"secrets{name}")
 
     def port(self, name: str) -> int:
         """The public port of a process, the same at each call."""
@@ -146,7 +152,7 @@ class Launcher:
         folder = programs or self._programs.get(process.command[0], Path(sys.executable).parent)
         program = folder / process.command[0]
         return self.runtime.family.spawn(
-            process.name,
+            f"{process.name}{self._name}",
             [program, *process.command[1:]],
             environment=environment,
             cwd=self._home / process.name,

@@ -168,13 +168,61 @@ def _bring_up(
         launcher.databases[role] = database.url(DATABASE, user=role, password=password)
     migration = launcher.start_once(MIGRATE) if settings.services else None
     people = make_people(solvers=settings.solvers, guardians=settings.guardians)
-    delivery, webhooks = Identity.generate(), Identity.generate()
+    delivery = Identity.generate()
     hub = _deployed(settings, chain, people, delivery, runtime)
     if migration is not None:
         launcher.finish(migration)
 
     # 3. The service, all processes at once; each reports on its internal port when it is ready.
     say(f"starting {len(settings.services)} processes of the service")
+    servers = (chain, database, redis, storage, drand)
+    stack = _serve(settings, runtime, files, launcher, people, hub, delivery, servers, redis.url())
+
+    # 4. What people need at the shell.
+    if files is not None:
+        roles = {name: running.variables() for name, running in stack.services.items()}
+        roles |= {person.name: stack.environment(person.name) for person in people.everyone()}
+        files.write(stack.all_variables(), roles)
+        make_folders(files, people.everyone())
+    return stack
+
+
+def deploy_beside(first: Stack, settings: StackSettings) -> Stack:
+    """A second deployment on the servers of the first: its own Hub of the same token and people, database and queues.
+
+    It ends with the first. The bucket is the same, since locators name the Hub; Redis is another number of the same.
+    """
+    launcher = Launcher(first.runtime, settings.ready_seconds, settings.variables, settings.programs, _SECOND)
+    database = f"{DATABASE}{_SECOND}"
+    first.postgres.create_database(database, owner=MIGRATOR)
+    for role, url in first.launcher.databases.items():
+        launcher.databases[role] = url.replace(f"/{DATABASE}", f"/{database}")
+    launcher.finish(launcher.start_once(MIGRATE))
+    delivery = Identity.generate()
+    hub = _deployed(settings, first.anvil, first.people, delivery, first.runtime, first.hub)
+    servers = (first.anvil, first.postgres, first.valkey, first.gcs, first.beacon)
+    queues = first.valkey.url(1)
+    return _serve(settings, first.runtime, None, launcher, first.people, hub, delivery, servers, queues)
+
+
+_SECOND: Final = "-2"
+_Servers = tuple[anvil.AnvilServer, postgres.PostgresServer, valkey.ValkeyServer, gcs.GcsServer, beacon.RunningBeacon]
+
+
+def _serve(
+    settings: StackSettings,
+    runtime: Runtime,
+    files: EnvironmentFiles | None,
+    launcher: Launcher,
+    people: People,
+    hub: LocalHub,
+    delivery: Identity,
+    servers: _Servers,
+    queues: str,
+) -> Stack:
+    """Start the processes of one deployment; ``queues`` is where in Redis they are."""
+    chain, _, _, storage, drand = servers
+    webhooks = Identity.generate()
     common = _common(settings, hub, chain, drand, launcher.port("api"))
     launcher.variables |= common | {
         "SERVICE_DEPLOY_BLOCK": str(hub.deploy_block),
@@ -193,28 +241,24 @@ def _bring_up(
         "SERVICE_BUDGET_FACTOR": "1000",  # everybody who uses the stack comes from one address
     }
     launcher.secrets |= {
-        "SERVICE_REDIS_URL": redis.url(),
+        "SERVICE_REDIS_URL": queues,
         "SERVICE_STORAGE_CREDENTIALS": storage.credentials_file.read_text(encoding="utf-8"),
         "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([delivery.to_text()]),
         "SERVICE_WEBHOOK_PRIVATE_KEYS": json.dumps([webhooks.to_text()]),
         "SERVICE_SETTLER_PRIVATE_KEY": people.settler.wallet.private_key,
     }
     services = launcher.start_all(settings.services)
-
-    # 4. What people need at the shell.
-    servers = (chain, database, redis, storage, drand)
     pages = launcher.variables["SERVICE_PAGES_URL"] if "web" in services else None
-    stack = Stack(settings, runtime, people, hub, *servers, services, common, pages, files, launcher)
-    if files is not None:
-        roles = {name: running.variables() for name, running in services.items()}
-        roles |= {person.name: stack.environment(person.name) for person in people.everyone()}
-        files.write(stack.all_variables(), roles)
-        make_folders(files, people.everyone())
-    return stack
+    return Stack(settings, runtime, people, hub, *servers, services, common, pages, files, launcher)
 
 
 def _deployed(
-    settings: StackSettings, chain: anvil.AnvilServer, people: People, delivery: Identity, runtime: Runtime
+    settings: StackSettings,
+    chain: anvil.AnvilServer,
+    people: People,
+    delivery: Identity,
+    runtime: Runtime,
+    beside: LocalHub | None = None,
 ) -> LocalHub:
     return deploy_hub(
         chain,
@@ -226,6 +270,7 @@ def _deployed(
         tokens=settings.tokens,
         terms=settings.terms,
         artifacts=settings.artifacts,
+        beside=beside,
         checkpoint=runtime.family.checkpoint,
     )
 
@@ -250,4 +295,4 @@ def _common(
     }
 
 
-__all__ = ["Stack", "StackSettings", "running_stack"]
+__all__ = ["Stack", "StackSettings", "deploy_beside", "running_stack"]

@@ -75,7 +75,7 @@ def keep_bounty(settings: Settings, bounty_id: BountyId, directory: Path, sign_a
     if signer is not None:
         _require_reader(chain, bounty_id, bounty, signer)
     with _Folder.held(directory) as folder:
-        folder.require_own_readme(bounty_id)
+        folder.require_own_readme(heading(chain, bounty_id))
         keeping = _Keeping(chain, api_of(settings, chain), bounty_id, bounty, signer, folder)
         keeping.keep_page()
         keeping.keep_verdicts()
@@ -119,18 +119,18 @@ class _Folder:
         finally:
             os.close(handle)
 
-    def require_own_readme(self, bounty_id: BountyId) -> None:
+    def require_own_readme(self, wanted: str) -> None:
         """Refuse a README.md that is somebody's own, before anything is asked for: it is the one file written anew."""
         path = self.path / README
         try:
             with open_regular(path) as file:
-                begins = file.read(200).decode("utf-8", "replace").splitlines()[:1]
+                begins = file.read(len(wanted)).decode("utf-8", "replace")
         except FileNotFoundError:
             return
         except OSError as error:
             raise _in_the_way(path, str(error.strerror)) from None
-        if begins != [heading(bounty_id)]:
-            raise _in_the_way(path, "it is not the one of this bounty's kept files")
+        if begins != wanted:
+            raise _in_the_way(path, "it is not the one of this Hub's bounty")
 
     def has(self, name: str, is_right: Callable[[bytes], bool]) -> bool:
         """Whether the file is there and right; another one in its place is refused, and never written over."""

@@ -9,9 +9,7 @@ from bounty_protocol.types import BountyId
 from service_cli.chain.session import ChainClient
 
 README: Final = "README.md"
-_TEXT: Final = """{heading}
-
-Chain {chain_id}, Hub {hub}. When this was written, at {now}, the bounty was: {state}.
+_TEXT: Final = """{heading} When this was written, at {now}, the bounty was: {state}.
 
 The chain decides and pays; these files only show why, and open the work. Each was checked against the chain, but for
 record.json, which is the service's own word.
@@ -44,18 +42,16 @@ instead; the pages, feeds and webhooks; and every file that nobody kept.
 """
 
 
-def heading(bounty_id: BountyId) -> str:
-    """The first line, by which a later run knows its own."""
-    return f"# What was kept of bounty {bounty_id}"
+def heading(chain: ChainClient, bounty_id: BountyId) -> str:
+    """How it begins, by which a later run knows its own: a number alone is another bounty at another Hub."""
+    return f"# What was kept of bounty {bounty_id}\n\nChain {chain.chain_id}, Hub {chain.hub.address}."
 
 
 def readme(chain: ChainClient, bounty_id: BountyId, bounty: BountyView) -> str:
     """The text, for this bounty as it is now."""
     return _TEXT.format(
-        heading=heading(bounty_id),
+        heading=heading(chain, bounty_id),
         bounty_id=bounty_id,
-        chain_id=chain.chain_id,
-        hub=chain.hub.address,
         now=iso_utc(chain.latest().time),
         state="open" if bounty.outcome is None else bounty.outcome.value,
         spec_commitment=bounty.spec_commitment,

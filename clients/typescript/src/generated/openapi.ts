@@ -294,6 +294,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/deployment/client.env": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The client's settings for this deployment, to be saved as ``.env`` in a directory of its own.
+         * @description Chain, Hub, token, API, subgraph, reveal delay and beacon belong together, so they come as one file. It names no RPC
+         *     endpoint: by that the client checks all the others.
+         */
+        get: operations["get_api_deployment_client_env"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/deployment/delivery-key": {
         parameters: {
             query?: never;
@@ -952,9 +973,13 @@ export interface components {
              */
             hub_notices: components["schemas"]["HubNotice"][];
             limits: components["schemas"]["HubLimits"];
+            /** @description Where bounties from before this deployment are still served; null where there is none. */
+            predecessor?: components["schemas"]["NeighbourDeployment"] | null;
             /** @description The audience of signatures. */
             public_host: string;
             reveal_delay_seconds: number;
+            /** @description Where new bounties go instead, as the operator names it; null where there is none. */
+            successor?: components["schemas"]["NeighbourDeployment"] | null;
         };
         /**
          * @description How this deployment does. Without an index there is neither position, nor totals, nor announcements; without a
@@ -1201,6 +1226,12 @@ export interface components {
             timestamp: components["schemas"]["Timestamp"];
             /** @enum {string} */
             type: "hub.missed";
+        };
+        /** @description Another deployment of the same operator, served beside this one. */
+        NeighbourDeployment: {
+            hub_address: components["schemas"]["Address"];
+            /** @description The origin of its API and pages. Its signatures name its host, and its Hub. */
+            url: string;
         };
         /** @enum {string} */
         NoticeReason: "hub_flaw" | "owner_keys" | "escrow_token" | "other" | "withdrawn";
@@ -1559,6 +1590,7 @@ export interface components {
                 Allow: components["headers"]["Allow"];
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                "X-Hub": components["headers"]["X-Hub"];
                 [name: string]: unknown;
             };
             content: {
@@ -1570,6 +1602,7 @@ export interface components {
             headers: {
                 "Cache-Control": components["headers"]["Cache-Control"];
                 "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                "X-Hub": components["headers"]["X-Hub"];
                 [name: string]: unknown;
             };
             content: {
@@ -1596,6 +1629,8 @@ export interface components {
         "WWW-Authenticate": string;
         /** @description Names this request in the operator's log: the request's own where it sent one. */
         "X-Correlation-Id": string;
+        /** @description The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…: each has numbers of its own. */
+        "X-Hub": string;
         /** @description The newest block of the index that the answer was read of. Answers that follow each other may come from databases of which one is a little behind. */
         "X-Index-Block": string;
         /** @description The time of that block, in Unix seconds. */
@@ -1627,6 +1662,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1643,6 +1679,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1656,6 +1693,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1669,6 +1707,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1683,6 +1722,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1696,6 +1736,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1713,6 +1754,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1761,6 +1803,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1777,6 +1820,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1790,6 +1834,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1804,6 +1849,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1817,6 +1863,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1834,6 +1881,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1864,6 +1912,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1880,6 +1929,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -1896,6 +1946,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1912,6 +1963,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1926,6 +1978,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1939,6 +1992,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1956,6 +2010,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1982,6 +2037,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1995,6 +2051,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2009,6 +2066,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2022,6 +2080,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2039,6 +2098,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2053,6 +2113,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2066,6 +2127,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2084,6 +2146,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2119,6 +2182,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2135,6 +2199,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2149,6 +2214,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2162,6 +2228,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2180,6 +2247,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2193,6 +2261,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2206,6 +2275,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2220,6 +2290,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2236,6 +2307,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2255,6 +2327,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2283,6 +2356,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2304,6 +2378,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2317,6 +2392,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2331,6 +2407,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2344,6 +2421,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2362,6 +2440,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2399,6 +2478,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2417,6 +2497,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2438,6 +2519,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2452,6 +2534,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2465,6 +2548,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2482,6 +2566,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2495,6 +2580,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2508,6 +2594,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2522,6 +2609,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2538,6 +2626,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2557,6 +2646,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2594,6 +2684,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2610,6 +2701,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2624,6 +2716,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2637,6 +2730,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2653,6 +2747,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2666,6 +2761,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2679,6 +2775,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2693,6 +2790,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2706,6 +2804,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2725,6 +2824,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2756,6 +2856,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2769,6 +2870,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2785,6 +2887,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2799,6 +2902,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2812,6 +2916,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2828,6 +2933,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2841,6 +2947,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2854,6 +2961,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2867,6 +2975,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2881,6 +2990,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2894,6 +3004,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2915,6 +3026,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2942,6 +3054,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2955,6 +3068,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2969,6 +3083,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2982,6 +3097,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2999,6 +3115,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3013,6 +3130,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3029,6 +3147,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3048,6 +3167,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3091,6 +3211,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3104,6 +3225,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3117,6 +3239,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3130,6 +3253,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3144,6 +3268,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3157,6 +3282,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3176,6 +3302,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3221,6 +3348,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3238,6 +3366,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3252,6 +3381,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3265,6 +3395,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3278,6 +3409,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3291,6 +3423,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3304,6 +3437,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3321,6 +3455,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3337,6 +3472,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3351,6 +3487,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3371,6 +3508,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3404,6 +3542,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -3420,6 +3559,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -3433,6 +3573,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3447,6 +3588,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3460,6 +3602,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3477,6 +3620,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3505,6 +3649,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3519,6 +3664,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3530,6 +3676,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3544,6 +3691,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3557,6 +3705,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3575,6 +3724,110 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_api_deployment_client_env: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the answer that the client has. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The version of If-None-Match is the newest. */
+            304: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3599,6 +3852,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3619,6 +3873,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3633,6 +3888,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3646,6 +3902,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3664,6 +3921,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3692,6 +3950,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3706,6 +3965,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3717,6 +3977,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3731,6 +3992,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3744,6 +4006,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3758,6 +4021,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3797,6 +4061,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3810,6 +4075,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3826,6 +4092,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3839,6 +4106,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3852,6 +4120,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3866,6 +4135,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3879,6 +4149,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3897,6 +4168,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3925,6 +4197,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3939,6 +4212,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3950,6 +4224,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3964,6 +4239,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3977,6 +4253,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3991,6 +4268,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4019,6 +4297,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4033,6 +4312,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4044,6 +4324,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4058,6 +4339,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4071,6 +4353,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4085,6 +4368,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4113,6 +4397,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4127,6 +4412,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4138,6 +4424,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4152,6 +4439,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4165,6 +4453,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4179,6 +4468,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4207,6 +4497,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -4223,6 +4514,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -4236,6 +4528,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4250,6 +4543,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4263,6 +4557,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4277,6 +4572,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4301,6 +4597,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4314,6 +4611,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4328,6 +4626,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4342,6 +4641,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4355,6 +4655,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4373,6 +4674,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4407,6 +4709,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4420,6 +4723,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4436,6 +4740,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4450,6 +4755,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4463,6 +4769,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4476,6 +4783,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4489,6 +4797,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4503,6 +4812,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4516,6 +4826,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4535,6 +4846,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4561,6 +4873,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4577,6 +4890,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4591,6 +4905,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4607,6 +4922,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4621,6 +4937,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4634,6 +4951,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4652,6 +4970,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4678,6 +4997,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4694,6 +5014,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4708,6 +5029,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4724,6 +5046,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4737,6 +5060,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4751,6 +5075,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4764,6 +5089,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4783,6 +5109,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4809,6 +5136,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4825,6 +5153,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4839,6 +5168,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4855,6 +5185,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4869,6 +5200,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4882,6 +5214,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4900,6 +5233,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4933,6 +5267,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4947,6 +5282,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4958,6 +5294,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4972,6 +5309,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4985,6 +5323,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5002,6 +5341,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5032,6 +5372,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5046,6 +5387,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -5057,6 +5399,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5073,6 +5416,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5087,6 +5431,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5100,6 +5445,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5113,6 +5459,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5130,6 +5477,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5160,6 +5508,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5179,6 +5528,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5201,6 +5551,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5215,6 +5566,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5228,6 +5580,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5244,6 +5597,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5257,6 +5611,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5270,6 +5625,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5284,6 +5640,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5297,6 +5654,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5315,6 +5673,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5341,6 +5700,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5354,6 +5714,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5368,6 +5729,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5381,6 +5743,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5398,6 +5761,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5412,6 +5776,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5425,6 +5790,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5443,6 +5809,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5465,6 +5832,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5476,6 +5844,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5487,6 +5856,7 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5499,6 +5869,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5535,6 +5906,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
                     "X-Index-Time": components["headers"]["X-Index-Time"];
                     [name: string]: unknown;
@@ -5551,6 +5923,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5565,6 +5938,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5579,6 +5953,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5594,6 +5969,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5608,6 +5984,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5626,6 +6003,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5651,6 +6029,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5664,6 +6043,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5678,6 +6058,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5691,6 +6072,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5705,6 +6087,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
                 };
                 content: {

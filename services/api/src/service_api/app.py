@@ -1,10 +1,12 @@
 """The api's Flask app: the shared factory, this service's dependencies, and its routes."""
 
+from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
 from flask import Flask
 from service_common.chain.block_cache import BlockCache
 from service_common.chain.contract_wallets import ContractWallets
 from service_common.web.app import create_api
 from service_common.web.authentication import Authentication
+from service_common.web.edge import Edge
 from service_common.web.versions import install_versions
 
 from service_api.dependencies import Dependencies, attach
@@ -55,6 +57,8 @@ def make_app(dependencies: Dependencies) -> Flask:
     authentication = Authentication(dependencies.authority, cache, wallets)
     app, api = create_api("service_api", TITLE, ROUTES, authentication, dependencies.callers, ROOT)
     attach(app, dependencies)
+    if isinstance(app.wsgi_app, Edge):
+        app.wsgi_app.always = ((HUB_HEADER, caip_10(chain.chain_id, chain.hub_address)),)
     install_versions(app, dependencies.clock)
     install_document(app, api)
     return app

@@ -19,6 +19,7 @@ from service_common.config import EnvironmentReader, parse_count, parse_database
 from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.web.callers import CallerBudgets
+from service_common.web.neighbours import Neighbours, read_neighbours
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
 from service_api.webhooks.settings import WebhookSettings, read_webhook_settings
@@ -107,6 +108,7 @@ class ApiConfig:
     webhooks: WebhookSettings
     report_address: str | None
     """Where unlawful text is reported."""
+    neighbours: Neighbours
     traces: TraceSettings
     log_level: int
 
@@ -116,9 +118,10 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
     reader = EnvironmentReader(environment)
     chain = read_chain_settings(reader)
     factor = read_budget_factor(reader)
+    web = read_web_settings(reader)
     config = ApiConfig(
         chain=chain,
-        web=read_web_settings(reader),
+        web=web,
         storage=read_storage_settings(reader, read_bucket(reader)),
         beacon=read_beacon_record(reader, chain.chain_id),
         database_url=read_database_url(reader),
@@ -164,6 +167,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         at_once=AtOnce().times(factor),
         webhooks=read_webhook_settings(reader, chain.chain_id),
         report_address=read_report_address(reader),
+        neighbours=read_neighbours(reader, chain.hub_address, web.public_host),
         traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )

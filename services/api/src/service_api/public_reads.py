@@ -278,6 +278,7 @@ class PublicReads:
             source = FactSource(
                 replica.engine,
                 self.primary.chain_id,
+                self.primary.hub_address,
                 self.primary.clock,
                 self.primary.unknown_after_seconds,
                 is_replica=True,

@@ -17,6 +17,8 @@ NETWORKS: Final = {"mainnet": ChainId(8453), "staging": ChainId(84532), "local":
 _RECORDED: Final = ("mainnet", "staging")
 FRESHNESS_SECONDS: Final = 300
 SIGNING_OFFSET_BLOCKS: Final = 3
+HUB_HEADER: Final = "X-Hub"
+"""Of every answer of an API: which Hub it serves, as ``caip_10`` writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,11 @@ class DeploymentRecord:
 def deployment_of(chain_id: ChainId) -> DeploymentRecord | None:
     """The record of a known chain; None for any other, ``local`` included."""
     return next((_load(name) for name in _RECORDED if NETWORKS[name] == chain_id), None)
+
+
+def caip_10(chain_id: ChainId, hub_address: Address) -> str:
+    """A Hub as one name, by the standard CAIP-10."""
+    return f"eip155:{chain_id}:{hub_address}"
 
 
 def network_named(chain_id: int) -> str:

@@ -44,6 +44,7 @@ class FactSource:
 
     engine: Engine
     chain_id: ChainId
+    hub_address: Address
     clock: Clock
     unknown_after_seconds: int
     """A copy whose newest block is older than this cannot show that something does not exist
@@ -55,7 +56,7 @@ class FactSource:
     @classmethod
     def of(cls, engine: Engine, chain: ChainSettings, clock: Clock) -> "FactSource":
         """As a deployment sets it."""
-        return cls(engine, chain.chain_id, clock, chain.unknown_after_seconds)
+        return cls(engine, chain.chain_id, chain.hub_address, clock, chain.unknown_after_seconds)
 
     @contextmanager
     def open(self) -> Iterator["HubFacts"]:
@@ -68,10 +69,20 @@ class FactSource:
             raise unreadable() from error
 
     def require_readable(self, head: Head | None) -> Head:
-        """Raise 503 unless there is a copy, and it moves."""
+        """Raise 503 unless there is a copy, of this Hub, and it moves."""
         if head is None or head.halted is not None:
             raise ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state is not available yet.", retry_after=5)
+        self.require_hub(head)
         return head
+
+    def require_hub(self, head: Head) -> None:
+        """Raise 503 where the copy is of another Hub.
+
+        Two deployments may have their databases on one server, with the same roles: an address with the other's name
+        would show other bounties of the same numbers.
+        """
+        if head.hub_address != self.hub_address:
+            raise ServiceError(INDEX_UNAVAILABLE, "The index in this database is of another Hub.")
 
     def is_behind(self, head: Head) -> bool:
         """Whether the copy lags so far that what it shows is old."""

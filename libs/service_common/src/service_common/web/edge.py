@@ -67,7 +67,7 @@ _EVERYWHERE: Final = (
     ("Access-Control-Allow-Origin", "*"),
     (
         "Access-Control-Expose-Headers",
-        "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Correlation-Id, X-Index-Block, X-Index-Time",
+        "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Correlation-Id, X-Hub, X-Index-Block, X-Index-Time",
     ),
     ("X-Content-Type-Options", "nosniff"),
 )
@@ -88,6 +88,8 @@ class Edge:
         self._shedding = Lock()
         self._open = OpenBodies()
         self.kept: Callable[[WSGIEnvironment], Answer | None] = lambda _: None
+        self.always: tuple[tuple[str, str], ...] = ()
+        """Headers of every answer of this app, refusals included."""
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if traces.used.tracer is None or environ["PATH_INFO"] == _ALWAYS:
@@ -107,7 +109,7 @@ class Edge:
         def start(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:
             nonlocal is_refused
             is_refused = status[:3] in _REFUSED
-            headers.extend((*_EVERYWHERE, ("X-Correlation-Id", identifier)))
+            headers.extend((*_EVERYWHERE, *self.always, ("X-Correlation-Id", identifier)))
             _record(environ, status[:3], time.perf_counter() - began)
             if span is not None:
                 _describe(span, environ, int(status[:3]), identifier)

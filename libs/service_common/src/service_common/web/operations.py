@@ -40,11 +40,12 @@ _PATH_PARAMETERS: Final = {
     "report_commitment": Bytes32,
     "webhook_id": WebhookId,
 }
-_EVERY_HEADER: Final = ("X-Correlation-Id", "Cache-Control")
+_EVERY_HEADER: Final = ("X-Correlation-Id", "X-Hub", "Cache-Control")
 _BUDGET_HEADERS: Final = ("RateLimit", "RateLimit-Policy")
 _INDEX_HEADERS: Final = ("X-Index-Block", "X-Index-Time")
 _HEADERS: Final[Mapping[str, str]] = {
     "X-Correlation-Id": "Names this request in the operator's log: the request's own where it sent one.",
+    "X-Hub": "The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…: each has numbers of its own.",
     "ETag": "The version of the answer; If-None-Match with it gets 304 while there is no other.",
     "Cache-Control": "Who may keep the answer, and for how long.",
     "RateLimit": 'The state of the budgets of this request, such as "reads";r=1180;t=43: what is left, and the seconds '

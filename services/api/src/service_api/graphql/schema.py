@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Final, cast
 
+from bounty_protocol.chain.deployment import caip_10
 from graphql import (
     GraphQLArgument,
     GraphQLBoolean,
@@ -253,6 +254,6 @@ def _meta(_root: Row, info: GraphQLResolveInfo[Head], **_arguments: Any) -> dict
     return {
         "block": {"hash": head.block_hash, "number": head.block_number, "timestamp": head.block_time},
         "finalized_block_number": head.finalized_number,
-        "deployment": f"eip155:{head.chain_id}:{head.hub_address}",
+        "deployment": caip_10(head.chain_id, head.hub_address),
         "hasIndexingErrors": head.halted is not None,
     }

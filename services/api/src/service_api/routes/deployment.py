@@ -7,9 +7,10 @@ from flask import Response
 from service_common.db.hub_reads import read_current_roster, read_fee_policy
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
-from service_common.web.versions import json_version, versioned
+from service_common.web.versions import REVALIDATE, json_version, text_version, versioned
 
 from service_api.dependencies import Dependencies, dependencies
+from service_api.usecases.client_settings import client_settings
 from service_api.usecases.hub_notices import read_notices, shown_notices
 from service_api.usecases.rendering import fees_of
 from service_api.usecases.upload_targets import MAX_CIPHERTEXT_BYTES
@@ -25,6 +26,19 @@ def get_deployment() -> Response:
     """The facts of this deployment that a client needs."""
     read_query(allowed=frozenset())
     return versioned(lambda: json_version(to_json(_describe(dependencies()))))
+
+
+@routes.route("/client.env", methods=["GET"])
+@routes.response(200, content_type="text/plain", versioned=True)
+@described("bounty_chain_state_unavailable")
+@public
+def get_client_settings() -> Response:
+    """The client's settings for this deployment, to be saved as ``.env`` in a directory of its own.
+
+    Chain, Hub, token, API, subgraph, reveal delay and beacon belong together, so they come as one file. It names no RPC
+    endpoint: by that the client checks all the others."""
+    read_query(allowed=frozenset())
+    return versioned(lambda: text_version(client_settings(dependencies()), "text/plain", REVALIDATE))
 
 
 def _describe(deps: Dependencies) -> Deployment:
@@ -55,4 +69,6 @@ def _describe(deps: Dependencies) -> Deployment:
         beacon=deps.beacon,
         public_host=deps.config.web.public_host,
         hub_notices=shown_notices(deps, notices),
+        successor=deps.config.neighbours.successor,
+        predecessor=deps.config.neighbours.predecessor,
     )

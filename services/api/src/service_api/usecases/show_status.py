@@ -71,6 +71,8 @@ def _read(deps: Dependencies, source: FactSource) -> _Moment:
         head = read_head(connection, source.chain_id)
         if head is None and source.is_replica:
             raise ReplicaLacks
+        if head is not None:
+            source.require_hub(head)
         totals = None if head is None else _totals(connection, head.block_time)
         announced = None if head is None else _announced(connection, head.block_time)
         return _Moment(head, totals, announced, read_notices(deps, connection))

@@ -1,0 +1,100 @@
+"""What a deployment publishes for the time beside another: its Hub with every answer, its neighbours, one file."""
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from bounty_protocol.auth.sign import RequestToSign, approval_header
+from bounty_protocol.auth.typed_data import SigningDomain, digest
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, BlockNumber
+from bounty_protocol.wire.deployment import NeighbourDeployment
+from dotenv import dotenv_values
+from service_api.app import make_app
+from service_common.web.neighbours import Neighbours
+from werkzeug.test import TestResponse
+
+from tests.api.conftest import HOST, Service
+from tests.api.contract import checked_client
+from tests.protocol.auth.signing import Key
+
+OTHER = Address("0x" + "cd" * 20)
+SUCCESSOR = NeighbourDeployment(OTHER, "https://next.example")
+CONTENT = f"/api/bounties/1/submissions/0x{'11' * 32}/content"
+
+
+def error_code(answer: TestResponse) -> str:
+    return str(answer.get_json()["error"]["code"])
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/deployment", "/api/bounties/4711", CONTENT, "/api/none", "/healthz", "/api/docs"]
+)
+def test_answer__of_any_kind__names_the_hub_it_is_about(service: Service, path: str) -> None:
+    wanted = f"eip155:{service.world.chain_id}:{service.world.hub_address}"
+    assert service.get(path).headers.getlist("X-Hub") == [wanted]
+
+
+def test_neighbours__that_are_named__are_part_of_the_deployment(service: Service) -> None:
+    shown = service.get("/api/deployment").get_json()
+    assert (shown["successor"], shown["predecessor"]) == (None, None)
+    config = replace(service.dependencies.config, neighbours=Neighbours(successor=SUCCESSOR))
+    client = checked_client(make_app(replace(service.dependencies, config=config)))
+    shown = client.get("/api/deployment").get_json()
+    assert (shown["successor"], shown["predecessor"]) == (to_json(SUCCESSOR), None)
+
+
+def test_client_settings__of_a_deployment__are_one_coherent_file_without_an_endpoint(service: Service) -> None:
+    answer = service.get("/api/deployment/client.env")
+    assert (answer.status_code, answer.mimetype) == (200, "text/plain")
+    values = dotenv_values(stream=StringIO(answer.text), interpolate=False)
+    world = service.world
+    assert values == {
+        "SERVICE_CHAIN_ID": str(world.chain_id),
+        "SERVICE_HUB_ADDRESS": world.hub_address,
+        "SERVICE_ESCROW_TOKEN_ADDRESS": world.hub.token.address,
+        "SERVICE_API_BASE_URL": f"http://{HOST}",
+        "SERVICE_SUBGRAPH_ENDPOINT": f"http://{HOST}/subgraph",
+        "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "60",
+        "SERVICE_BEACON_CHAIN_HASH": service.beacon.chain_hash,
+        "SERVICE_BEACON_PUBLIC_KEY": service.beacon.public_key,
+        "SERVICE_BEACON_URLS": service.beacon.url,
+    }
+    assert service.dependencies.config.chain.rpc_urls[0] not in answer.text
+    assert service.client.get("/api/deployment/client.env?x=1").status_code == 400
+
+
+@pytest.mark.attack
+def test_signature__for_another_hub_or_host__is_unauthorized_although_the_number_exists(service: Service) -> None:
+    poster = service.world.people.poster
+    key = Key(bytes.fromhex(poster.wallet.private_key[2:]))
+    block = header_at(service.world.rpc, BlockNumber(header_at(service.world.rpc, "latest").number - 1))
+
+    def ask(hub: Address, host: str) -> TestResponse:
+        approval = RequestToSign("GET", CONTENT, "", b"", host).approval(block.number, block.hash)
+        signature = key.sign(digest(SigningDomain(service.world.chain_id, hub), approval))
+        return service.get(CONTENT, Authorization=approval_header(key.address, signature, approval))
+
+    for hub, host in ((OTHER, HOST), (service.world.hub_address, "next.example")):
+        answer = ask(hub, host)
+        assert (answer.status_code, error_code(answer)) == (401, "unauthorized")
+    assert error_code(ask(service.world.hub_address, HOST)) == "bounty_not_found"
+
+
+@pytest.mark.attack
+def test_database__of_another_hub__is_not_served_as_this_ones(service: Service) -> None:
+    """Two deployments on one server have the same roles: one name in an address is all that tells them apart."""
+    assert service.get("/api/bounties").status_code == 200
+    config = service.dependencies.config
+    chain = replace(config.chain, hub_address=OTHER)
+    mistaken = replace(service.dependencies, config=replace(config, chain=chain), replica=None)
+    client = checked_client(make_app(mistaken))
+    for path in ("/api/bounties", "/api/bounties/1", "/api/changes", f"/api/accounts/{OTHER}"):
+        answer = client.get(path)
+        assert (answer.status_code, error_code(answer)) == (503, "bounty_projection_unavailable"), path
+    status = client.get("/api/status").get_json()
+    assert (status["state"], status["totals"], status["hub_address"]) == ("unavailable", None, OTHER)
+    query = {"query": "{ bounties { id } }", "variables": {}}
+    shown = client.post("/subgraph", json=query)
+    assert shown.status_code != 200 or "errors" in shown.get_json()
