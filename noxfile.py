@@ -123,10 +123,10 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def architecture(session: nox.Session) -> None:
-    """The import contracts, and the rules that hold across parts."""
+    """The import contracts, the rules that hold across parts, and the rules of the checker."""
     make(session, TESTS)
     run(session, TESTS, "lint-imports")
-    pytest(session, "tests/architecture")
+    pytest(session, "tests/architecture tests/checker")
 
 
 @nox.session
@@ -271,6 +271,13 @@ def cluster(session: nox.Session) -> None:
     """Apply every overlay to a real API server; needs etcd, kube-apiserver and kubectl; 77 without them."""
     make(session, TESTS)
     hand_over(session, TESTS, "-m", "tools.cluster", *session.posargs)  # so that its exit code is this one's
+
+
+@nox.session
+def checker(session: nox.Session) -> None:
+    """Check a deployment against its chain by code of its own: -- --rpc URL --hub ADDRESS --api URL; see -- --help."""
+    make(session, STACK)
+    hand_over(session, STACK, "-m", "tools.checker", *session.posargs)
 
 
 @nox.session

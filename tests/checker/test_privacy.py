@@ -1,0 +1,60 @@
+"""Canaries are found in every form and place, and only where they are."""
+
+import base64
+import gzip
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tools.checker.privacy import PART, search_answers, search_paths
+from tools.checker.report import Findings
+
+CANARY = b"AGE-SECRET-KEY-1CANARY/+?WITH SIGNS"
+
+
+def found_in(content: bytes, folder: Path, canary: bytes = CANARY) -> bool:
+    (folder / "below").mkdir(exist_ok=True)
+    (folder / "below" / "file.log").write_bytes(content)
+    findings = Findings()
+    assert search_paths([folder], [canary], findings) == 1
+    assert {each.requirement for each in findings.found} <= {"privacy.canary"}
+    assert CANARY.decode() not in "\n".join(findings.lines()), "the report does not repeat a secret"
+    return bool(findings.found)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        CANARY,
+        CANARY.hex().encode(),
+        quote(CANARY.decode(), safe="").encode(),
+        *(base64.b64encode(b"x" * shift + CANARY + b"more") for shift in range(6)),
+        base64.urlsafe_b64encode(CANARY),
+        CANARY.decode().encode("utf-16-le"),
+        gzip.compress(b"a" + CANARY),
+        b"." * (PART - 7) + CANARY,
+    ],
+    ids=["plain", "hex", "address", *(f"base64 at {shift}" for shift in range(6)), "url", "wide", "gzip", "border"],
+)
+def test_canary__in_a_form__is_found(content: bytes, tmp_path: Path) -> None:
+    assert found_in(b"before " + content + b" after" if content[:2] != b"\x1f\x8b" else content, tmp_path)
+    assert not found_in(b"before " + CANARY[:-1] + b" after", tmp_path)
+
+
+def test_key__written_as_its_bytes__is_found(tmp_path: Path) -> None:
+    key = bytes(range(32))
+    assert found_in(b"\0" + key, tmp_path, b"0x" + key.hex().encode())
+
+
+def test_answer__with_a_canary__is_named() -> None:
+    findings = Findings()
+    search_answers([("GET /a", b"{}"), ("GET /b", b'"' + CANARY + b'"')], [CANARY], findings)
+    assert [each.where for each in findings.found] == ["GET /b"]
+
+
+def test_file__that_cannot_be_read_whole__is_reported(tmp_path: Path) -> None:
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"a" * 1000)[:-9])
+    findings = Findings()
+    search_paths([tmp_path], [CANARY], findings)
+    assert (findings.exit_code(), [each.requirement for each in findings.found]) == (2, ["checked"])

@@ -1,0 +1,134 @@
+"""Requests to a node and to an API that may be hostile: bounded in time and in bytes, without redirects."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import urllib3
+
+TIMEOUT: Final = urllib3.Timeout(connect=5.0, read=20.0)
+MAX_BYTES: Final = 32 << 20
+MAX_SECONDS: Final = 60.0
+"""For one answer, however slowly its bytes come."""
+PATIENCE_SECONDS: Final = 30.0
+"""For how long an answer of 429 or 503 is asked again."""
+
+
+class Unread(Exception):
+    """Something did not answer, or not in a form that can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of HTTP: the status, its fields in lower case, and its bytes."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The value, of which nothing is known yet."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError) as error:
+            raise Unread(f"an answer that is no JSON: {error}") from None
+
+
+Exchange = Callable[[str, str, bytes | None, Mapping[str, str]], Answer]
+"""Method, address, body and fields of a request; raises ``Unread``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """The real exchange; ``seen`` gets the bytes of each answer, to be searched for what must not be there."""
+
+    pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(retries=False, timeout=TIMEOUT))
+
+    def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+        try:
+            answer = self.pool.request(
+                method, url, body=body, headers=dict(headers), redirect=False, preload_content=False
+            )
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise Unread(f"{url} did not answer: {error}") from None
+        try:
+            return Answer(answer.status, {key.lower(): value for key, value in answer.headers.items()}, _read(answer))
+        except urllib3.exceptions.HTTPError as error:
+            raise Unread(f"{url} ended in the middle: {error}") from None
+        finally:
+            answer.close()
+
+
+def _read(answer: urllib3.BaseHTTPResponse) -> bytes:
+    parts, length, ends = list[bytes](), 0, time.monotonic() + MAX_SECONDS
+    for part in answer.stream(1 << 16, decode_content=True):
+        parts.append(part)
+        length += len(part)
+        if length > MAX_BYTES:
+            raise Unread(f"an answer of more than {MAX_BYTES} bytes")
+        if time.monotonic() > ends:
+            raise Unread(f"an answer that takes more than {MAX_SECONDS:.0f} seconds")
+    return b"".join(parts)
+
+
+@dataclass(slots=True)
+class Node:
+    """JSON-RPC of the chain."""
+
+    url: str
+    exchange: Exchange = field(default_factory=Http)
+
+    def call(self, method: str, *params: object) -> Any:
+        """One result; raises ``Unread`` for an error of the node."""
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        found = self.exchange("POST", self.url, body, {"content-type": "application/json"}).json()
+        if not isinstance(found, dict) or "result" not in found:
+            raise Unread(f"the node answers {method} with {str(found)[:200]}")
+        return found["result"]
+
+
+@dataclass(slots=True)
+class Api:
+    """The public reads of a deployment. ``answers`` has what came, for the search for canaries."""
+
+    url: str
+    exchange: Exchange = field(default_factory=Http)
+    answers: list[tuple[str, bytes]] = field(default_factory=list)
+    sleep: Callable[[float], None] = time.sleep
+
+    def get(self, path: str) -> Answer:
+        """One answer of any status but 429 and 503, which are waited out as they ask for."""
+        return self._send("GET", path, None, {})
+
+    def graphql(self, query: str, variables: Mapping[str, object]) -> Any:
+        """The ``data`` of one query."""
+        body = json.dumps({"query": query, "variables": variables}).encode()
+        found = self._send("POST", "/subgraph", body, {"content-type": "application/json"})
+        value = found.json()
+        if found.status != 200 or not isinstance(value, dict) or not isinstance(value.get("data"), dict):
+            raise Unread(f"/subgraph answers {found.status}: {found.body[:300]!r}")
+        return value["data"]
+
+    def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+        waited = 0.0
+        while True:
+            found = self.exchange(method, self.url.rstrip("/") + path, body, headers)
+            self.answers.append((f"{method} {path}", found.body))
+            if found.status not in {429, 503} or waited >= PATIENCE_SECONDS:
+                return found
+            pause = min(max(_seconds(found.headers.get("retry-after")), 0.5), PATIENCE_SECONDS - waited)
+            self.sleep(pause)
+            waited += pause
+
+
+def _seconds(field_value: str | None) -> float:
+    return float(field_value) if field_value and field_value.isascii() and field_value.isdigit() else 1.0
+
+
+def strings(value: object) -> Sequence[str]:
+    """A list of texts; raises ``TypeError`` for anything else."""
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise TypeError("no list of texts")
+    return value

@@ -1,0 +1,125 @@
+"""Every entity of /subgraph, row by row and filter by filter."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from tools.checker.expected import ENTITIES, Json, Moment, rows
+from tools.checker.reading import Reading
+from tools.checker.report import alike
+
+PAGE: Final = 500
+FILTERS: Final = {
+    "bounties": ("Bounty_filter", ("bounty_id", "status", "outcome", "poster_address", "escrow_amount",
+                                   "submission_deadline", "judging_deadline", "settled_at", "block_number")),
+    "submissions": ("Submission_filter", ("bounty_id", "solver_address", "time")),
+    "verdicts": ("Verdict_filter", ("bounty_id", "kind", "guardian_address", "block_number")),
+    "claims": ("Claim_filter", ("kind", "recipient", "amount", "time")),
+}  # fmt: skip
+"""The fields of which filters are tried."""
+NUMBERS: Final = {"bounty_id", "escrow_amount", "amount"}
+"""Decimal strings that are compared as numbers."""
+META: Final = "_meta { deployment finalized_block_number hasIndexingErrors block { number hash timestamp } }"
+
+
+def check_graphql(reading: Reading) -> None:
+    """All rows, then filters on values that the rows have."""
+    for entity in ENTITIES:
+        with reading.findings.reading("graphql.rows", f"/subgraph {entity}"):
+            _check_rows(reading, entity)
+    for entity, (kind, names) in FILTERS.items():
+        for name in names:
+            with reading.findings.reading("graphql.filters", f"/subgraph {entity} {name}"):
+                _check_filters(reading, entity, kind, name)
+
+
+def _asked(reading: Reading, query: str, variables: Mapping[str, object], where: str) -> tuple[Any, list[Moment]]:
+    data = reading.api.graphql(query, variables)
+    meta, findings = data["_meta"], reading.findings
+    number = meta["block"]["number"]
+    reading.is_recent(number, where)
+    findings.same("graphql.rows", "/subgraph hasIndexingErrors", False, meta["hasIndexingErrors"])
+    moments = reading.moments(number)
+    findings.same("api.index", f"{where} block hash", moments[0].block.hash, meta["block"]["hash"])
+    name = f"eip155:{moments[0].world.chain_id}:{moments[0].world.hub}"
+    findings.same("api.deployment", "/subgraph deployment", name, meta["deployment"])
+    return data["rows"], moments
+
+
+def _check_rows(reading: Reading, entity: str) -> None:
+    names = _names(reading, entity)
+    seen, moments, skip = dict[str, Any](), list[Moment](), 0
+    while skip <= 5_000:
+        query = f"{{ {META} rows: {entity}(first: {PAGE}, skip: {skip}, orderBy: block_number) {{ {names} }} }}"
+        page, moments = _asked(reading, query, {}, f"/subgraph {entity}")
+        for row in page:
+            twice = row["id"] in seen
+            reading.findings.holds("graphql.rows", f"/subgraph {entity} {row['id']}", "one row", not twice, "two")
+            seen[row["id"]] = row
+        if len(page) < PAGE:
+            break
+        skip += PAGE
+    expected = [rows(moment.world)[entity] for moment in moments]
+    closest = min(expected, key=lambda each: _distance(each, seen), default={})
+    for key in closest.keys() | seen.keys():
+        where = f"/subgraph {entity} {key}"
+        if key not in seen:
+            reading.findings.add("graphql.rows", where, "a row", "nothing")
+        elif key not in closest:
+            reading.findings.add("graphql.rows", where, "no row", seen[key])
+        else:
+            for name, value in closest[key].items():
+                reading.findings.same("graphql.rows", f"{where} {name}", value, seen[key].get(name, "nothing"))
+
+
+def _names(reading: Reading, entity: str) -> str:
+    """The fields that are compared: those of any row that the chain has."""
+    world = reading.moment(reading.chain.head.number).world
+    found = next(iter(rows(world)[entity].values()), {"id": ""})
+    return " ".join(sorted(found))
+
+
+def _distance(expected: Mapping[str, Json], seen: Mapping[str, Any]) -> int:
+    keys = expected.keys() | seen.keys()
+    return sum(not alike(expected.get(key), seen.get(key)) for key in keys)
+
+
+def _check_filters(reading: Reading, entity: str, kind: str, name: str) -> None:
+    world = reading.moment(reading.chain.head.number).world
+    values = sorted({row[name] for row in rows(world)[entity].values() if row[name] is not None}, key=_key(name))
+    if not values:
+        return
+    middle = values[len(values) // 2]
+    tried: list[tuple[str, Any]] = [("", middle), ("_not", middle), ("_in", [middle]), ("_not_in", [middle])]
+    if isinstance(middle, int) or name in NUMBERS:
+        tried += [(each, middle) for each in ("_gt", "_gte", "_lt", "_lte")]
+    for operation, value in tried:
+        query = f"query($where: {kind}) {{ {META} rows: {entity}(first: 1000, where: $where) {{ id }} }}"
+        where = f"/subgraph {entity} {name}{operation} {value}"
+        found, moments = _asked(reading, query, {"where": {f"{name}{operation}": value}}, where)
+        shown = sorted(row["id"] for row in found)
+        reading.value("graphql.filters", where, moments, _chosen(entity, _chooser(name, operation, value)), shown)
+
+
+def _chosen(entity: str, chosen: Callable[[Json], bool]) -> Callable[[Moment], list[str]]:
+    return lambda moment: sorted(row["id"] for row in rows(moment.world)[entity].values() if chosen(row))
+
+
+def _key(name: str) -> Callable[[Any], Any]:
+    return int if name in NUMBERS else lambda value: value
+
+
+def _chooser(name: str, operation: str, value: Any) -> Callable[[Json], bool]:
+    key = _key(name)
+
+    def holds(row: Json) -> bool:
+        found = row[name]
+        if operation in {"", "_in"}:
+            return bool(found is not None and found in (value if operation else [value]))
+        if operation in {"_not", "_not_in"}:
+            return bool(found is not None and found not in (value if operation == "_not_in" else [value]))
+        if found is None:
+            return False
+        one, other = key(found), key(value)
+        return bool({"_gt": one > other, "_gte": one >= other, "_lt": one < other, "_lte": one <= other}[operation])
+
+    return holds

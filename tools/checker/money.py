@@ -1,0 +1,162 @@
+"""Checks that need nothing but a node: money, and the Hub's own views."""
+
+from collections import Counter, deque
+from typing import Any, Final
+
+from tools.checker.asking import Unread
+from tools.checker.chain import Chain, Transfer
+from tools.checker.hub_log import PAYMENTS, ZERO_ADDRESS, ZERO_BYTES32, HubLog
+from tools.checker.replay import Bounty, World, part_of, replayed
+from tools.checker.report import Findings
+
+BOUNTY_VIEW: Final = (
+    ("poster", "address"), ("escrow_amount", "uint256"), ("spec_commitment", "bytes32"),
+    ("submission_deadline", "uint256"), ("reveal_at", "uint256"), ("judging_deadline", "uint256"),
+    ("roster_version", "uint256"), ("guardian_roster_hash", "bytes32"), ("protocol_fee", "uint256"),
+    ("guardian_fee", "uint256"), ("protocol_fee_recipient", "address"), ("has_submissions", "bool"),
+    ("verdict_count", "uint256"), ("outcome", "uint8"), ("reason", "uint8"), ("winner", "address"),
+    ("winning_submission", "bytes32"), ("award_due", "uint256"), ("refund_due", "uint256"),
+    ("protocol_fee_due", "uint256"), ("guardian_fees_due", "uint256"), ("award_claimed", "bool"),
+    ("refund_claimed", "bool"), ("protocol_fee_claimed", "bool"),
+)  # fmt: skip
+"""``BountyView``: its fields are all static, so that its words follow each other."""
+
+
+def check_money(chain: Chain, world: World, findings: Findings, *, every_block: bool) -> list[str]:
+    """Each transfer of the token, and the Hub's balance after blocks; returns what could not be looked at."""
+    until = chain.finalized.number
+    transfers = chain.transfers(world.token, until)
+    logs = [log for log in chain.logs if log.place.block_number <= until]
+    by_transaction(logs, transfers, chain.hub, findings)
+    numbers = {each.block_number for each in transfers} | {log.place.block_number for log in logs} | {until}
+    if every_block:
+        numbers = set(range(min(numbers), until + 1))
+    growing, rest, moved = World(world.chain_id, world.hub, Findings()), deque(logs), deque(transfers)
+    received = escrowed = unread = 0
+    for number in sorted(numbers):
+        while rest and rest[0].place.block_number <= number:
+            log = rest.popleft()
+            growing.apply(log)
+            escrowed += log.number("escrow_amount") if log.name == "BountyCreated" else 0
+        while moved and moved[0].block_number <= number:
+            transfer = moved.popleft()
+            received += transfer.amount if transfer.receiver == chain.hub else 0
+        try:
+            (held,) = chain.call(world.token, "balanceOf(address)", [chain.hub], ["uint256"], number)
+        except Unread:
+            unread += 1
+            continue
+        unsolicited = received - escrowed
+        findings.same("money.conservation", f"balance after block {number}", growing.owed() + unsolicited, held)
+    return [f"the balance after {unread} blocks was not read: the node does not keep their state"] if unread else []
+
+
+def by_transaction(logs: list[HubLog], transfers: list[Transfer], hub: str, findings: Findings) -> None:
+    """In each transaction the escrows of its bounties came in, and its claims went out, account by account."""
+    escrows, incoming = Counter[str](), Counter[str]()
+    claims, outgoing = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for log in logs:
+        if log.name == "BountyCreated":
+            escrows[log.place.tx_hash] += log.number("escrow_amount")
+        elif log.name in PAYMENTS:
+            claims[log.place.tx_hash, part_of(log)[1]] += log.number("amount")
+    for each in transfers:
+        if each.receiver == hub:
+            incoming[each.tx_hash] += each.amount
+        if each.sender == hub:
+            outgoing[each.tx_hash, each.receiver] += each.amount
+    for tx_hash, escrow in escrows.items():
+        enough = incoming[tx_hash] >= escrow
+        findings.holds("money.transfers", f"transaction {tx_hash}", f"{escrow} in", enough, incoming[tx_hash])
+    for tx_hash, account in claims | outgoing:
+        where = f"transaction {tx_hash} to {account}"
+        findings.same("money.transfers", where, claims[tx_hash, account], outgoing[tx_hash, account])
+
+
+def check_views(chain: Chain, findings: Findings) -> None:
+    """Every view of the Hub at the finalized block."""
+    at = chain.finalized
+    world = replayed_until(chain, at.number)
+    for bounty in world.bounties.values():
+        kinds = [kind for _, kind in BOUNTY_VIEW]
+        words = chain.call(chain.hub, "getBounty(uint256)", [bounty.id], kinds, at.number)
+        shown = dict(zip((name for name, _ in BOUNTY_VIEW), words, strict=True))
+        for name, expected in view_of(bounty).items():
+            findings.same("hub.views", f"getBounty({bounty.id}).{name} at block {at.number}", expected, shown[name])
+        _check_parties(chain, bounty, at.number, findings)
+    for roster in world.rosters.values():
+        active = [world.active.get(account, 0) for account in roster.accounts]
+        effective = 0 if world.replaced_early(roster) else roster.effective_from
+        expected_roster = [roster.hash, roster.quorum, list(roster.accounts), list(roster.keys), active, effective]
+        returns = ["(bytes32,uint256,address[],bytes32[],uint256[],uint256)"]
+        (seen,) = chain.call(chain.hub, "getRoster(uint256)", [roster.version], returns, at.number)
+        findings.same("hub.views", f"getRoster({roster.version}) at block {at.number}", expected_roster, seen)
+    current = world.current_roster(at.time)
+    views: tuple[tuple[str, list[str], list[Any]], ...] = (
+        ("currentRosterVersion()", ["uint256"], [current.version if current else 0]),
+        ("feePolicy()", ["uint256", "uint256", "address"], list(world.fees)),
+        ("owner()", ["address"], [world.owner]),
+        ("pendingOwner()", ["address"], [world.pending_owner]),
+        ("deliveryKey()", ["bytes32"], [world.delivery_key(at.time)]),
+        ("token()", ["address"], [world.token]),
+        ("revealDelay()", ["uint256"], [world.reveal_delay]),
+        ("publicationDelay()", ["uint256"], [world.publication_delay]),
+        ("minEscrow()", ["uint256"], [world.config[7]]),
+    )
+    for function, returns, expected in views:
+        seen = chain.call(chain.hub, function, [], returns, at.number)
+        findings.same("hub.views", f"{function} at block {at.number}", expected, seen)
+
+
+def replayed_until(chain: Chain, number: int, findings: Findings | None = None) -> World:
+    """The world after a block."""
+    chain_id = int(chain.node.call("eth_chainId"), 16)
+    return replayed(chain_id, chain.hub, (log for log in chain.logs if log.place.block_number <= number), findings)
+
+
+def view_of(bounty: Bounty) -> dict[str, object]:
+    """``BountyView`` of a bounty."""
+    ending, paid, parts = bounty.ending, bounty.paid(), bounty.parts()
+    winner = ending.winner if ending else ZERO_ADDRESS
+
+    def due(kind: str) -> int:
+        whole = sum(amount for (each, _), amount in parts.items() if each == kind)
+        return whole - sum(amount for (each, _), amount in paid.items() if each == kind)
+
+    fixed = {name: bounty.created.fields[name] for name, _ in BOUNTY_VIEW if name in bounty.created.fields}
+    return {
+        **fixed,
+        "has_submissions": bool(bounty.submissions),
+        "verdict_count": len(bounty.verdicts),
+        "outcome": ending.outcome if ending else 0,
+        "reason": ending.reason if ending else 0,
+        "winner": winner,
+        "winning_submission": ending.submission if ending else ZERO_BYTES32,
+        "award_due": due("award"),
+        "refund_due": due("refund"),
+        "protocol_fee_due": due("protocol_fee"),
+        "guardian_fees_due": due("guardian_fee"),
+        "award_claimed": ("award", winner) in paid,
+        "refund_claimed": ("refund", bounty.poster) in paid,
+        "protocol_fee_claimed": ("protocol_fee", bounty.recipient) in paid,
+    }
+
+
+def _check_parties(chain: Chain, bounty: Bounty, at: int, findings: Findings) -> None:
+    for solver, log in bounty.submissions.items():
+        seen = chain.call(chain.hub, "getSubmission(uint256,address)", [bounty.id, solver], ["bytes32"], at)
+        where = f"getSubmission({bounty.id}, {solver}) at block {at}"
+        findings.same("hub.views", where, [log.text("submission_commitment")], seen)
+    for guardian in bounty.roster.accounts:
+        verdict = bounty.verdicts.get(guardian)
+        names = ("kind", "solver", "submission_commitment")
+        expected = [verdict.fields[name] for name in names] if verdict else [0, ZERO_ADDRESS, ZERO_BYTES32]
+        returns = ["uint8", "address", "bytes32"]
+        seen = chain.call(chain.hub, "getVerdict(uint256,address)", [bounty.id, guardian], returns, at)
+        findings.same("hub.views", f"getVerdict({bounty.id}, {guardian}) at block {at}", expected, seen)
+    parts, paid = bounty.parts(), bounty.paid()
+    accounts = {bounty.poster, bounty.recipient, *bounty.roster.accounts, *bounty.submissions}
+    for account in sorted(accounts):
+        due = sum(amount - paid.get(key, 0) for key, amount in parts.items() if key[1] == account)
+        seen = chain.call(chain.hub, "claimable(uint256,address)", [bounty.id, account], ["uint256"], at)
+        findings.same("hub.views", f"claimable({bounty.id}, {account}) at block {at}", [due], seen)

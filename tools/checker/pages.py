@@ -1,0 +1,71 @@
+"""Feeds and calendars of the pages, compared with the replay."""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from tools.checker.asking import Api
+from tools.checker.expected import Moment, feed_ids
+from tools.checker.reading import Reading
+
+CACHED_SECONDS: Final = 5
+"""The pages keep answers for two seconds, and read an index that is a second behind."""
+
+
+def check_feeds(reading: Reading, pages: Api, bounty_ids: list[int]) -> None:
+    """The feed of each bounty has an entry for each thing that happened, and no other."""
+    for bounty_id in bounty_ids:
+        path = f"/bounties/{bounty_id}/feed.json"
+        with reading.findings.reading("pages.feed", path):
+            answer = pages.get(path)
+            if not reading.findings.same("pages.feed", f"{path} status", 200, answer.status):
+                continue
+            begin = f"urn:bounty-escrow:{_chain_id(reading)}:{reading.chain.hub}:{bounty_id}:"
+            shown = {str(entry["id"]) for entry in answer.json()["items"]}
+            reading.chain.refresh()
+            head = reading.moment(reading.chain.head.number)
+            earlier = head.block.number
+            while earlier > 0 and reading.chain.block_at(earlier).time > head.block.time - CACHED_SECONDS:
+                earlier -= 1
+            possible = {number: reading.moment(number) for number in (head.block.number, earlier)}
+
+            def entries(moment: Moment, begin: str = begin, bounty_id: int = bounty_id) -> list[str]:
+                return sorted(begin + each for each in feed_ids(moment.world).get(bounty_id, set()))
+
+            reading.value("pages.feed", path, list(possible.values()), entries, sorted(shown))
+
+
+def check_calendar(reading: Reading, pages: Api, address: str) -> None:
+    """The calendar of a Solver has the submission deadline of each open bounty that is ahead."""
+    path = f"/people/{address}/calendar.ics"
+    with reading.findings.reading("pages.calendar", path):
+        answer = pages.get(path)
+        if not reading.findings.same("pages.calendar", f"{path} status", 200, answer.status):
+            return
+        events = calendar(answer.body.decode())
+        reading.chain.refresh()
+        head = reading.moment(reading.chain.head.number)
+        for bounty in head.world.bounties.values():
+            old_enough = bounty.created.place.time < head.block.time - CACHED_SECONDS
+            taken = bounty.submissions.get(address)
+            if bounty.ending or taken is None or taken.place.time >= head.block.time - CACHED_SECONDS or not old_enough:
+                continue
+            deadline = bounty.amount("submission_deadline")
+            if deadline <= head.block.time:
+                continue
+            uid = f"{head.world.chain_id}-{reading.chain.hub}-{bounty.id}-submission@bounty-escrow"
+            wanted = datetime.fromtimestamp(deadline, UTC).strftime("%Y%m%dT%H%M%SZ")
+            reading.findings.same("pages.calendar", f"{path} {uid} DTEND", wanted, events.get(uid, "nothing"))
+
+
+def calendar(text: str) -> dict[str, str]:
+    """When each event of an iCalendar text ends, by its UID; folded lines are joined."""
+    found = dict[str, str]()
+    for event in re.sub(r"\r?\n[ \t]", "", text).split("BEGIN:VEVENT")[1:]:
+        lines = dict(line.split(":", 1) for line in reversed(event.splitlines()) if ":" in line)
+        found[lines["UID"]] = lines["DTEND"]
+    return found
+
+
+def _chain_id(reading: Reading) -> int:
+    return reading.moment(reading.chain.head.number).world.chain_id

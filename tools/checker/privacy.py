@@ -1,0 +1,92 @@
+"""Canaries: secrets that were planted, searched for where none of them may be."""
+
+import base64
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from tools.checker.report import Findings
+
+PART: Final = 1 << 20
+MAX_UNPACKED: Final = 1 << 30
+"""Bytes of one compressed file: what unpacks to more is searched so far, and reported as not read."""
+
+
+def forms(canary: bytes) -> dict[str, bytes]:
+    """How a secret may be written: as it is, in hex, in base64 at each of three places, in an address, in JSON."""
+    found = {"plain": canary, "hex": canary.hex().encode(), "HEX": canary.hex().upper().encode()}
+    for shift in range(3):
+        text = base64.b64encode(b"\0" * shift + canary)
+        inner = text[4 if shift else 0 : len(text) // 4 * 4 - (4 if (len(canary) + shift) % 3 else 0)]
+        if len(inner) >= 8:
+            found[f"base64 {shift}"] = inner
+            found[f"base64url {shift}"] = inner.replace(b"+", b"-").replace(b"/", b"_")
+    try:
+        text_form = canary.decode()
+    except UnicodeDecodeError:
+        return found
+    if text_form.startswith("0x"):
+        try:
+            raw = bytes.fromhex(text_form[2:])
+        except ValueError:
+            raw = b""
+        found |= {f"{name} of the bytes": form for name, form in (forms(raw) if len(raw) >= 8 else {}).items()}
+    found["address"] = quote(text_form, safe="").encode()
+    found["UTF-16"] = text_form.encode("utf-16-le")
+    return found
+
+
+def search_paths(paths: Sequence[Path], canaries: Sequence[bytes], findings: Findings) -> int:
+    """Search files, and every file below folders; returns how many. Links are not followed."""
+    wanted = [forms(canary) for canary in canaries]
+    count = 0
+    for path in paths:
+        for file in [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file()):
+            if file.is_symlink():
+                continue
+            count += 1
+            try:
+                _search(_bytes_of(file), wanted, str(file), findings)
+            except FileNotFoundError:
+                continue  # it was removed meanwhile, as databases do with theirs
+            except (OSError, EOFError, zlib.error) as error:
+                findings.add("checked", str(file), "a file that can be read", str(error))
+    return count
+
+
+def search_answers(answers: Iterable[tuple[str, bytes]], canaries: Sequence[bytes], findings: Findings) -> None:
+    """Search the answers that came during the check."""
+    wanted = [forms(canary) for canary in canaries]
+    for where, body in answers:
+        _search([body], wanted, where, findings)
+
+
+def _bytes_of(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as plain:
+        packed = plain.read(2) == b"\x1f\x8b"
+        plain.seek(0)
+        yield from iter(lambda: plain.read(PART), b"")
+    if packed:
+        with gzip.open(file) as unpacked:
+            length = 0
+            for part in iter(lambda: unpacked.read(PART), b""):
+                length += len(part)
+                if length > MAX_UNPACKED:
+                    raise EOFError(f"unpacks to more than {MAX_UNPACKED} bytes")
+                yield part
+
+
+def _search(parts: Iterable[bytes], wanted: Sequence[dict[str, bytes]], where: str, findings: Findings) -> None:
+    overlap = max((len(form) for each in wanted for form in each.values()), default=1) - 1
+    before, found = b"", set[tuple[int, str]]()
+    for part in parts:
+        text = before + part
+        found |= {
+            (number, name) for number, each in enumerate(wanted, 1) for name, form in each.items() if form in text
+        }
+        before = text[-overlap:] if overlap else b""
+    shown = ", ".join(f"canary {number} ({name})" for number, name in sorted(found))
+    findings.holds("privacy.canary", where, "no canary", not found, shown)

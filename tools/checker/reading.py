@@ -1,0 +1,119 @@
+"""Answers held against the chain at the block that they are of."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tools.checker.asking import Answer, Api, Unread
+from tools.checker.chain import Chain
+from tools.checker.expected import Json, Moment
+from tools.checker.money import replayed_until
+from tools.checker.report import Findings, alike
+
+STALE_SECONDS: Final = 2
+"""An answer may be a second older than the copy that it names, and a block's time is a whole second."""
+KEPT_MOMENTS: Final = 64
+
+
+@dataclass(slots=True)
+class Reading:
+    """One pass over the answers of a deployment."""
+
+    api: Api
+    chain: Chain
+    findings: Findings
+    max_lag_blocks: int
+    final_for_sure: int = 0
+    """The finalized block of the index when the pass began: what is up to there has to be shown as final."""
+    _moments: dict[int, Moment] = field(default_factory=dict)
+
+    def moment(self, number: int) -> Moment:
+        """The world after a block; reads more of the chain where the answer is ahead of what was read."""
+        if number > self.chain.head.number:
+            self.chain.refresh()
+            self._moments.clear()
+            if number > self.chain.head.number:
+                raise Unread(f"the node does not have block {number}, which an answer is of")
+        if number not in self._moments:
+            if len(self._moments) >= KEPT_MOMENTS:
+                self._moments.clear()
+            self._moments[number] = Moment(replayed_until(self.chain, number), self.chain.block_at(number))
+        return self._moments[number]
+
+    def moments(self, number: int) -> list[Moment]:
+        """The blocks that an answer may be of, the newest first."""
+        found = [self.moment(number)]
+        while number > 0 and self.chain.block_at(number - 1).time >= found[0].block.time - STALE_SECONDS:
+            number -= 1
+            found.append(self.moment(number))
+        return found
+
+    def of(self, answer: Answer, where: str) -> list[Moment]:
+        """The blocks that an answer of REST may be of; none, and a difference, where it does not say."""
+        number, time = answer.headers.get("x-index-block", ""), answer.headers.get("x-index-time", "")
+        named = number.isascii() and number.isdigit() and len(number) < 19
+        if not self.findings.holds("api.index", where, "a block in X-Index-Block", named, number):
+            return []
+        self.is_recent(int(number), where)
+        try:
+            found = self.moments(int(number))
+        except Unread as error:
+            self.findings.add("api.index", where, "a block of the chain", str(error))
+            return []
+        self.findings.same("api.index", f"{where} X-Index-Time", str(found[0].block.time), time)
+        return found
+
+    def is_recent(self, number: int, where: str) -> None:
+        """The index is no further behind than the limit."""
+        least = self.chain.head.number - self.max_lag_blocks
+        self.findings.holds("liveness.index", where, f"block {least} or later", number >= least, number)
+
+    def get(self, path: str) -> tuple[Any, list[Moment]]:
+        """An answer of REST with the moments it may be of; one of another status than 200 is a ``ValueError``."""
+        answer = self.api.get(path)
+        if answer.status != 200:
+            raise ValueError(f"status {answer.status}: {answer.body[:200]!r}")
+        return answer.json(), self.of(answer, path.partition("?")[0])
+
+    def fields(
+        self, requirement: str, where: str, moments: list[Moment], expected: Callable[[Moment], Json], seen: object
+    ) -> bool:
+        """Each expected field is there with its value, at one of the moments; further fields are allowed."""
+        values: Mapping[str, object] = seen if isinstance(seen, dict) else {}
+        closest: tuple[int, Json] | None = None
+        for moment in moments:
+            wanted = expected(moment)
+            wrong = {name: value for name, value in wanted.items() if not alike(value, values.get(name, Missing))}
+            if not wrong:
+                self.findings.holds(requirement, where, "", True, None)
+                return True
+            if closest is None or len(wrong) < closest[0]:
+                closest = len(wrong), wrong
+        for name, value in (closest[1] if closest else {}).items():
+            self.findings.add(requirement, f"{where} {name}", value, values.get(name, "nothing"))
+        return False
+
+    def value(
+        self, requirement: str, where: str, moments: list[Moment], expected: Callable[[Moment], object], seen: object
+    ) -> bool:
+        """The value is the one of one of the moments."""
+        if any(alike(expected(moment), seen) for moment in moments):
+            self.findings.holds(requirement, where, "", True, None)
+            return True
+        if moments:
+            self.findings.add(requirement, where, expected(moments[0]), seen)
+        return False
+
+    def finality(self, where: str, number: int, seen: object) -> None:
+        """What is finalized is shown so, and nothing else is."""
+        if number <= self.final_for_sure:
+            self.findings.same("bounty.block", f"{where} finality", "finalized", seen)
+        elif seen == "finalized":
+            finalized = self.chain.block("finalized").number
+            self.findings.holds("bounty.block", f"{where} finality", "unsafe", number <= finalized, seen)
+        else:
+            self.findings.same("bounty.block", f"{where} finality", "unsafe", seen)
+
+
+class Missing:
+    """In the place of a field that is not there."""

@@ -1,0 +1,147 @@
+"""What the checker found: one difference is one requirement that does not hold in one place."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Final
+
+REQUIREMENTS: Final = {
+    "chain.events": "Each event of the Hub is one that docs/hub.md names, and is possible where it happened",
+    "chain.terms": "A bounty pins the roster, fees and times that its Hub had at its creation",
+    "chain.outcome": "A bounty ends as its quorum or its times say",
+    "money.split": "What a bounty ends with is what the table of docs/hub.md gives to each party",
+    "money.claims": "Each party is paid its own part, and once",
+    "money.transfers": "Tokens move into the Hub by creations and out of it by claims alone",
+    "money.conservation": "The Hub holds what it owes, to the base unit, after each finalized block",
+    "hub.views": "The Hub's views show what its events come to",
+    "api.deployment": "The facts of the deployment are its chain's",
+    "api.index": "Each answer is of a block of the chain, and that block is recent",
+    "bounty.facts": "A bounty's detail has the facts of the chain",
+    "bounty.roster": "A bounty's roster is the one that it pins",
+    "bounty.submissions": "A bounty's active Submissions are each Solver's latest one",
+    "bounty.block": "An item names the block that last changed it, and whether that is final",
+    "bounty.challenge": "A challenge page hashes to its commitment",
+    "bounty.verdict": "A written Verdict hashes to its commitment",
+    "bounty.record": "A VerificationRecord is there once its bounty is final, and is what the chain gives",
+    "list.items": "Each bounty is in the list once, with the facts of the chain",
+    "list.filters": "A filter of the list chooses what its name says, and nothing else",
+    "list.order": "The list has the order that it was asked for",
+    "account.record": "An account's record names the bounties in which it took part",
+    "graphql.rows": "GraphQL has the rows of the chain, with their values",
+    "graphql.filters": "A filter of GraphQL chooses what its name says, and nothing else",
+    "changes.log": "The changes, with what was retracted taken back, are the Hub's log",
+    "changes.order": "Changes are in the order of the chain, and their numbers count up",
+    "status.totals": "The totals of the status are the sums over all bounties",
+    "status.position": "The position of the status is a block of the chain",
+    "pages.feed": "A feed has an entry for what happened to a bounty",
+    "pages.calendar": "A calendar has the deadlines of an account's open bounties",
+    "liveness.index": "The index is no more blocks behind the chain than the limit",
+    "liveness.settled": "A bounty whose time is up is settled within the limit",
+    "privacy.canary": "A secret that was planted is found in no file and no answer",
+    "checked": "The checker could read what it needs",
+}
+"""Every requirement that a difference may name."""
+MAX_SHOWN: Final = 300
+"""Characters of a value that a line shows: an answer of anyone may be long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A difference: what was expected by the chain and the documents, and what was seen instead."""
+
+    requirement: str
+    where: str
+    expected: str
+    seen: str
+
+
+@dataclass(slots=True)
+class Findings:
+    """The differences so far, and how many comparisons were made of each requirement."""
+
+    found: list[Found] = field(default_factory=list)
+    compared: dict[str, int] = field(default_factory=dict)
+
+    def same(self, requirement: str, where: str, expected: object, seen: object) -> bool:
+        """Compare two values; another type is another value."""
+        self.compared[requirement] = self.compared.get(requirement, 0) + 1
+        if alike(expected, seen):
+            return True
+        self.add(requirement, where, expected, seen)
+        return False
+
+    def holds(self, requirement: str, where: str, expected: str, holds: bool, seen: object) -> bool:
+        """Note one condition, of which ``expected`` is the text."""
+        self.compared[requirement] = self.compared.get(requirement, 0) + 1
+        if not holds:
+            self._append(Found(requirement, where, expected, shown(seen)))
+        return holds
+
+    def add(self, requirement: str, where: str, expected: object, seen: object) -> None:
+        """Report a difference."""
+        self._append(Found(requirement, where, shown(expected), shown(seen)))
+
+    def _append(self, found: Found) -> None:
+        if found.requirement not in REQUIREMENTS:
+            raise KeyError(found.requirement)
+        if found not in self.found:
+            self.found.append(found)
+
+    def take(self, other: "Findings") -> None:
+        """Add what another part found."""
+        for found in other.found:
+            self._append(found)
+        for name, count in other.compared.items():
+            self.compared[name] = self.compared.get(name, 0) + count
+
+    @contextmanager
+    def reading(self, requirement: str, where: str) -> Iterator[None]:
+        """An answer that is of another shape than documented is a difference, and ends this part alone."""
+        try:
+            yield
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            self.add(requirement, where, "an answer of the documented shape", f"{type(error).__name__}: {error}")
+
+    @property
+    def unread(self) -> bool:
+        """Whether something could not be checked."""
+        return any(found.requirement == "checked" for found in self.found)
+
+    def exit_code(self) -> int:
+        """0: no difference; 1: a difference; 2: something could not be read, and nothing else differs."""
+        if any(found.requirement != "checked" for found in self.found):
+            return 1
+        return 2 if self.unread else 0
+
+    def lines(self) -> Iterator[str]:
+        """The report for people."""
+        for found in self.found:
+            yield f"{found.requirement}  {found.where}: expected {found.expected}, seen {found.seen}"
+        total = sum(self.compared.values())
+        yield f"{len(self.found)} differences in {total} comparisons of {len(self.compared)} requirements"
+
+    def as_json(self) -> str:
+        """The report for programs."""
+        value = {
+            "differences": [asdict(found) for found in self.found],
+            "compared": dict(sorted(self.compared.items())),
+            "exit_code": self.exit_code(),
+        }
+        return json.dumps(value, indent=2)
+
+
+def shown(value: object) -> str:
+    """A value on one line, without what a terminal would obey."""
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+    text = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({len(text)} characters)"
+
+
+def alike(expected: object, seen: object) -> bool:
+    """Equal as JSON: true is not 1, and 1 is not 1.0."""
+    if isinstance(expected, dict) and isinstance(seen, dict):
+        return expected.keys() == seen.keys() and all(alike(value, seen[name]) for name, value in expected.items())
+    if isinstance(expected, list) and isinstance(seen, list):
+        return len(expected) == len(seen) and all(map(alike, expected, seen))
+    return type(expected) is type(seen) and expected == seen

@@ -1,0 +1,378 @@
+"""The public reads of REST, each compared with the replay."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import yaml
+from eth_utils.crypto import keccak
+
+from tools.checker.asking import Unread
+from tools.checker.expected import (
+    Json,
+    Moment,
+    accepting,
+    account,
+    award_of,
+    changes,
+    facts,
+    facts_log,
+    judgeable,
+    record,
+    roster,
+    submissions,
+    totals,
+    verdict_fields,
+)
+from tools.checker.reading import Reading
+from tools.checker.replay import Bounty
+
+MAX_PAGES: Final = 10_000
+"""Of a list that never ends."""
+MAX_ACTIVE: Final = 1_000
+Wanted = Callable[[Bounty, int], bool]
+
+
+def check_status(reading: Reading) -> None:
+    """Totals and position; the pass begins with it."""
+    findings = reading.findings
+    found, moments = reading.get("/api/status")
+    position = found["position"]
+    number = position["block_number"]
+    findings.same(
+        "status.position", "/api/status block_hash", reading.moment(number).block.hash, position["block_hash"]
+    )
+    findings.same(
+        "status.position", "/api/status block_time", reading.moment(number).block.time, position["block_time"]
+    )
+    reading.is_recent(number, "/api/status position")
+    finalized = position["finalized_block_number"]
+    latest = reading.chain.block("finalized").number
+    findings.holds(
+        "status.position", "/api/status finalized_block_number", f"at most {latest}", finalized <= latest, finalized
+    )
+    behind = finalized >= reading.chain.finalized.number - reading.max_lag_blocks
+    findings.holds("liveness.index", "/api/status finalized_block_number", "no long way behind", behind, finalized)
+    reading.final_for_sure = finalized
+    reading.fields("status.totals", "/api/status totals", moments, totals, found["totals"])
+    for name, value in (("chain_id", moments[0].world.chain_id), ("hub_address", reading.chain.hub)):
+        findings.same("api.deployment", f"/api/status {name}", value, found[name])
+    findings.holds("liveness.index", "/api/status state", "following", found["state"] == "following", found["state"])
+
+
+def check_deployment(reading: Reading) -> None:
+    """What a client needs to know of the deployment."""
+    found = reading.api.get("/api/deployment").json()
+    moments = reading.moments(reading.chain.head.number)
+    world = moments[0].world
+    config = world.config
+
+    def expected(moment: Moment) -> Json:
+        protocol, guardian, recipient = moment.world.fees
+        current = moment.world.current_roster(moment.block.time)
+        fees = {"protocol_fee_bps": protocol, "guardian_fee_bps": guardian, "protocol_fee_recipient": recipient}
+        return {
+            "chain_id": world.chain_id,
+            "hub_address": world.hub,
+            "reveal_delay_seconds": world.reveal_delay,
+            "fee_policy": fees,
+            "guardian_roster": roster(moment.world, current) if current else None,
+        }
+
+    reading.fields("api.deployment", "/api/deployment", moments, expected, found)
+    reading.findings.same("api.deployment", "/api/deployment token", world.token, found["escrow_token"]["address"])
+    limits = {
+        "min_submission_window_seconds": config[3],
+        "max_submission_window_seconds": config[4],
+        "min_judging_window_seconds": config[5],
+        "max_judging_window_seconds": config[6],
+        "min_escrow_amount": str(config[7]),
+    }
+    reading.fields("api.deployment", "/api/deployment limits", moments, lambda _: limits, found["limits"])
+    key = reading.api.get("/api/deployment/delivery-key")
+    if key.status == 200:
+        reading.value(
+            "api.deployment", "/api/deployment/delivery-key", moments,
+            lambda moment: moment.world.delivery_key(moment.block.time), key.json()["delivery_public_key"],
+        )  # fmt: skip
+
+
+# ---------------------------------------------------------------------- one bounty
+
+
+def check_bounty(reading: Reading, bounty_id: int) -> None:
+    """The detail of one bounty, with its documents and its record."""
+    path, findings = f"/api/bounties/{bounty_id}", reading.findings
+    found, moments = reading.get(path)
+    bounty = moments[0].world.bounties[bounty_id]
+    own = [moment for moment in moments if bounty_id in moment.world.bounties]
+
+    def at(moment: Moment) -> Bounty:
+        return moment.world.bounties[bounty_id]
+
+    findings.same("bounty.facts", f"{path} bounty_id", str(bounty_id), found["bounty_id"])
+    findings.same("bounty.facts", f"{path} hub_address", reading.chain.hub, found["hub_address"])
+    findings.same("bounty.facts", f"{path} chain_id", own[0].world.chain_id, found["chain_id"])
+    reading.fields("bounty.facts", f"{path} facts", own, lambda m: facts(at(m), m.block.time), found["facts"])
+    reading.value(
+        "bounty.roster", f"{path} guardian_roster", own,
+        lambda m: roster(m.world, at(m).roster), found["guardian_roster"],
+    )  # fmt: skip
+    if len(bounty.submissions) <= MAX_ACTIVE:
+        shown = sorted(found["active_submissions"], key=lambda each: str(each["solver_address"]))
+        reading.value("bounty.submissions", f"{path} active_submissions", own, lambda m: submissions(at(m)), shown)
+    reading.value(
+        "bounty.submissions", f"{path} active_submission_count", own,
+        lambda m: len(at(m).submissions), found["active_submission_count"],
+    )  # fmt: skip
+    reading.value("bounty.block", f"{path} block", own, lambda m: _block(at(m)), found["block"])
+    reading.finality(path, int(found["block"]["number"]), found["finality"])
+    _check_challenge(reading, path, bounty, found)
+    _check_record(reading, path, own, bounty_id, found)
+
+
+def _block(bounty: Bounty) -> Json:
+    place = facts_log(bounty).place
+    return {"number": place.block_number, "hash": place.block_hash}
+
+
+def _check_challenge(reading: Reading, path: str, bounty: Bounty, found: Any) -> None:
+    findings, text = reading.findings, found["challenge"]
+    if text is None:
+        code = (found.get("error") or {}).get("code")
+        known = code in {"bounty_challenge_content_mismatch", "bounty_challenge_withheld"}
+        findings.holds("bounty.challenge", f"{path} error", "why the challenge is null", known, code)
+        return
+    commitment = bounty.created.text("spec_commitment")
+    findings.same("bounty.challenge", f"{path} challenge", commitment, "0x" + keccak(text.encode()).hex())
+    stated = frontmatter(text)
+    own = {
+        "escrow_amount": str(bounty.amount("escrow_amount")),
+        "submission_deadline": str(bounty.amount("submission_deadline")),
+        "judging_window_seconds": str(bounty.amount("judging_deadline") - bounty.amount("reveal_at")),
+    }
+    matches = all(stated.get(name) == value for name, value in own.items())
+    findings.same("bounty.challenge", f"{path} challenge_terms matches", matches, found["challenge_terms"]["matches"])
+
+
+def frontmatter(text: str) -> dict[str, object]:
+    """The frontmatter of a page: every scalar is the text as it is written."""
+    parts = text.split("---\n", 2)
+    if len(parts) < 3 or parts[0]:
+        raise ValueError("no frontmatter")
+    found = yaml.load(parts[1], Loader=yaml.BaseLoader)  # noqa: S506 - makes texts, lists and mappings alone
+    if not isinstance(found, dict):
+        raise ValueError("a frontmatter that is no mapping")
+    return found
+
+
+def _check_record(reading: Reading, path: str, moments: list[Moment], bounty_id: int, found: Any) -> None:
+    findings, where = reading.findings, f"{path} verification_record"
+    bounty = moments[0].world.bounties[bounty_id]
+    shown, error = found.get("verification_record"), found.get("verification_record_error")
+    findings.holds("bounty.record", where, "a record or its error, never both", not (shown and error), error)
+    if bounty.ended is None:
+        findings.holds("bounty.record", where, "no record of an open bounty", not shown and not error, shown or error)
+        return
+    if shown is not None:
+        expected = record(moments[0].world, bounty)
+        for name in expected.keys() | shown.keys():
+            findings.same("bounty.record", f"{where} {name}", expected.get(name), shown.get(name))
+        final = bounty.ended.place.block_number <= reading.chain.block("finalized").number
+        findings.holds("bounty.record", where, "no record before its block is final", final, "a record")
+    elif bounty.ended.place.block_number <= reading.final_for_sure:
+        findings.add("bounty.record", where, "a record", error or "neither record nor error")
+    else:
+        code = error["code"] if error else "neither record nor error"
+        findings.same("bounty.record", f"{where}_error", "not_finalized", code)
+
+
+def check_verdicts(reading: Reading, bounty: Bounty) -> None:
+    """Each written Verdict that is there hashes to its commitment and names what was recorded."""
+    for guardian, log in bounty.verdicts.items():
+        commitment = log.text("report_commitment")
+        path = f"/api/written-verdicts/{commitment}"
+        answer = reading.api.get(path)
+        if answer.status in {404, 451}:
+            continue  # it was never given to this service, or is withheld
+        if not reading.findings.same("bounty.verdict", f"{path} status", 200, answer.status):
+            continue
+        hashed = "0x" + keccak(answer.body).hex()
+        if not reading.findings.same("bounty.verdict", path, commitment, hashed):
+            continue
+        stated, recorded = frontmatter(answer.body.decode()), verdict_fields(log)
+        expected = {"bounty_id": str(bounty.id), "guardian_address": guardian, "kind": recorded["kind"]}
+        for name, value in expected.items():
+            reading.findings.same("bounty.verdict", f"{path} {name}", value, stated.get(name))
+
+
+# ---------------------------------------------------------------------- the list
+
+
+def check_list(reading: Reading) -> None:
+    """Every bounty once, with its facts, in each order and by each filter."""
+    items = _pages(reading, {})
+    for item, moments in items:
+        where, bounty_id = f"/api/bounties item {item['bounty_id']}", int(item["bounty_id"])
+        own = [moment for moment in moments if bounty_id in moment.world.bounties]
+        if not reading.findings.holds("list.items", where, "a bounty of the chain", bool(own), bounty_id):
+            continue
+        _check_item(reading, where, own, bounty_id, item)
+    for order in ("newest", "deadline", "award"):
+        _check_selection(reading, {"sort": order}, lambda _bounty, _time: True)
+    world = reading.moment(reading.chain.head.number).world
+    for query, wanted in _filters(world.bounties.values()):
+        _check_selection(reading, query, wanted)
+
+
+def _check_item(reading: Reading, where: str, moments: list[Moment], bounty_id: int, item: Any) -> None:
+    def at(moment: Moment) -> Bounty:
+        return moment.world.bounties[bounty_id]
+
+    reading.fields("list.items", f"{where} facts", moments, lambda m: facts(at(m), m.block.time), item["facts"])
+    reading.value(
+        "list.items", f"{where} active_submission_count", moments,
+        lambda m: len(at(m).submissions), item["active_submission_count"],
+    )  # fmt: skip
+    reading.value("bounty.block", f"{where} block", moments, lambda m: _block(at(m)), item["block"])
+    reading.finality(where, int(item["block"]["number"]), item["finality"])
+
+
+def _pages(reading: Reading, query: Json) -> list[tuple[Any, list[Moment]]]:
+    found, cursor = list[tuple[Any, list[Moment]]](), None
+    for _ in range(MAX_PAGES):
+        page = {**query, "limit": "2" if len(found) < 20 else "100", **({"cursor": cursor} if cursor else {})}
+        value, moments = reading.get(f"/api/bounties?{urlencode(page)}")
+        found += [(item, moments) for item in value["items"]]
+        cursor = value["next_cursor"]
+        if cursor is None:
+            return found
+    raise Unread("a list of bounties that does not end")
+
+
+def _check_selection(reading: Reading, query: Json, wanted: Wanted) -> None:
+    """The ids of all pages are those that the chain gives, in their order; tried again while the index moves on."""
+    requirement = "list.order" if "sort" in query else "list.filters"
+    where = f"/api/bounties?{urlencode(query)}"
+    for _ in range(5):
+        items = _pages(reading, query)
+        shown = [int(item["bounty_id"]) for item, _ in items]
+        moments = [moment for _, found in items for moment in found] or reading.get(f"{where}&limit=1")[1]
+        unique = list({moment.block.number: moment for moment in moments}.values())
+        possible = [_selected(moment, query.get("sort", "newest"), wanted) for moment in unique]
+        if shown in possible or len(unique) < 4:
+            break
+    reading.value(requirement, where, unique, lambda m: _selected(m, query.get("sort", "newest"), wanted), shown)
+
+
+def _selected(moment: Moment, order: str, wanted: Wanted) -> list[int]:
+    found = [bounty for bounty in moment.world.bounties.values() if wanted(bounty, moment.block.time)]
+    if order == "deadline":
+        return [each.id for each in sorted(found, key=lambda each: (each.amount("submission_deadline"), -each.id))]
+    if order == "award":
+        return [each.id for each in sorted(found, key=lambda each: (-award_of(each), -each.id))]
+    return [each.id for each in sorted(found, key=lambda each: (each.ending is not None, -each.id))]
+
+
+def _filters(bounties: Iterable[Bounty]) -> list[tuple[Json, Wanted]]:
+    """Each filter, at values that the chain has and one beside them."""
+    every = list(bounties)
+    found: list[tuple[Json, Wanted]] = [
+        ({"status": "open"}, lambda bounty, _: bounty.ending is None),
+        ({"status": "final"}, lambda bounty, _: bounty.ending is not None),
+        ({"accepting": "true"}, accepting),
+        ({"accepting": "false"}, lambda bounty, time: not accepting(bounty, time)),
+        ({"judgeable": "true"}, judgeable),
+        ({"judgeable": "false"}, lambda bounty, time: not judgeable(bounty, time)),
+    ]
+    found += [({"poster_address": each}, _posted_by(each)) for each in _some(bounty.poster for bounty in every)]
+    solvers = _some(solver for bounty in every for solver in bounty.submissions)
+    found += [({"solver_address": each}, _submitted_by(each)) for each in solvers]
+    guardians = _some(member for bounty in every for member in bounty.roster.accounts)
+    found += [({"guardian_address": each}, _judged_by(each)) for each in guardians]
+    awards = sorted({award_of(bounty) for bounty in every})
+    for amount in {*awards[-2:], *(award + 1 for award in awards[-1:])}:
+        found += [({"min_award": str(amount)}, _award(amount, None)), ({"max_award": str(amount)}, _award(0, amount))]
+    return found
+
+
+def _some(addresses: Iterable[str]) -> list[str]:
+    return sorted(set(addresses))[:3]
+
+
+def _posted_by(address: str) -> Wanted:
+    return lambda bounty, _: bounty.poster == address
+
+
+def _submitted_by(address: str) -> Wanted:
+    return lambda bounty, _: address in bounty.submissions
+
+
+def _judged_by(address: str) -> Wanted:
+    return lambda bounty, _: address in bounty.roster.accounts
+
+
+def _award(least: int, most: int | None) -> Wanted:
+    return lambda bounty, _: least <= award_of(bounty) and (most is None or award_of(bounty) <= most)
+
+
+# ---------------------------------------------------------------------- accounts and changes
+
+
+def check_account(reading: Reading, address: str) -> None:
+    """An account's record."""
+    path = f"/api/accounts/{address}"
+    found, moments = reading.get(path)
+    reading.findings.same("account.record", f"{path} account_address", address, found["account_address"])
+    reading.fields(
+        "account.record", f"{path} poster", moments, lambda m: account(m.world, address)["poster"], found["poster"]
+    )
+    reading.fields(
+        "account.record", f"{path} solver", moments, lambda m: account(m.world, address)["solver"], found["solver"]
+    )
+
+
+def check_changes(reading: Reading) -> None:
+    """All changes from the first on: what is left after the retractions is the Hub's log."""
+    findings = reading.findings
+    kept, moments = _changes(reading)
+    wanted = min((changes(moment.world) for moment in moments), key=lambda each: abs(len(each) - len(kept)), default=[])
+    findings.same("changes.log", "/api/changes count of events", len(wanted), len(kept))
+    places = [(event["block_number"], event["log_index"]) for event in kept]
+    findings.holds("changes.order", "/api/changes", "the order of the chain", places == sorted(set(places)), places)
+    seen = dict(zip(places, kept, strict=True))
+    for expected in wanted:
+        place = expected["block_number"], expected["log_index"]
+        where = f"/api/changes {expected['name']} of block {place[0]} log {place[1]}"
+        event = seen.pop(place, None)
+        if event is None:
+            findings.add("changes.log", where, "an event", "nothing")
+            continue
+        for name, value in expected.items():
+            findings.same("changes.log", f"{where} {name}", value, event.get(name, "nothing"))
+        if "replaces" not in expected:
+            findings.same("changes.log", f"{where} replaces", None, event.get("replaces"))
+        if place[0] <= reading.final_for_sure:
+            findings.same("changes.log", f"{where} finality", "finalized", event["finality"])
+    for place, event in seen.items():
+        findings.add("changes.log", f"/api/changes block {place[0]} log {place[1]}", "no event", event.get("name"))
+
+
+def _changes(reading: Reading) -> tuple[list[Any], list[Moment]]:
+    """The events that are left after the retractions, and the moments of the last page."""
+    findings, kept, after = reading.findings, list[Any](), 0
+    for _ in range(MAX_PAGES):
+        found, moments = reading.get(f"/api/changes?after={after}&limit=100")
+        for item in found["items"]:
+            number = item["number"]
+            findings.holds("changes.order", "/api/changes number", f"more than {after}", number > after, number)
+            after = max(after, int(number))
+            if item["kind"] == "retraction":
+                last = item["last_block_number"]
+                kept = [event for event in kept if event["block_number"] <= last]
+            elif findings.same("changes.log", f"/api/changes {number} kind", "event", item["kind"]):
+                kept.append(item["event"])
+        findings.same("changes.order", "/api/changes next_after", after, found["next_after"])
+        if not found["has_more"]:
+            return kept, moments
+    raise Unread("changes that do not end")
