@@ -8,6 +8,7 @@ from service_common.config import Setting
 from tools.generate import derived
 from tools.generate.configuration import settings_by_process, table
 from tools.generate.derived import Derived, with_part, write
+from tools.generate.errors import CLIENT, RaisedError, raised, rows_of
 from tools.generate.everything import DERIVED
 
 
@@ -67,3 +68,22 @@ def test_setting__that_two_places_describe_differently__is_refused() -> None:
     for other in (Setting("SERVICE_X", "the other", "1"), Setting("SERVICE_X", "the one", "2")):
         with pytest.raises(ValueError, match="SERVICE_X is described twice"):
             list(table([("A", [one]), ("D", [other])]))
+
+
+def test_errors__are_read_from_where_they_are_raised() -> None:
+    found = raised(CLIENT)
+    known = RaisedError(
+        "bounty_not_found", "The Hub has no bounty *bounty id*.", "Check the bounty id and the network."
+    )
+    assert known in found
+    assert {each.code for each in found if each.code.startswith("gas_")} == {
+        "gas_cost_too_high", "gas_excessive", "gas_insufficient", "gas_price_too_high",
+    }  # fmt: skip
+
+
+def test_error__with_different_things_to_do__has_a_row_for_each() -> None:
+    places = [RaisedError("a", "One.", "Do this."), RaisedError("a", "Two.", None), RaisedError("a", "3.", "Do this.")]
+    assert list(rows_of("a", places)) == [
+        "| `a` | One.<br>3. | Do this. |",
+        "|  | Two. | its message says it |",
+    ]

@@ -8,6 +8,7 @@ from tools.generate.catalogue import CATALOGUE
 from tools.generate.configuration import CONFIGURATION
 from tools.generate.decisions import DECISIONS
 from tools.generate.derived import Derived
+from tools.generate.errors import API_ERRORS, CLIENT_ERRORS
 from tools.generate.events import EVENTS
 from tools.generate.halts import HALTS
 from tools.generate.hub import HUB
@@ -30,6 +31,6 @@ from tools.generate.witnesses import WITNESSES
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
-    DECISIONS, NETWORKS, HALTS, REQUESTS, POLICIES,
+    DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
