@@ -15,9 +15,10 @@ export class DirectoryField {
   #chosen = this.input;
   #dropped: Promise<ArtifactFile[]> | undefined;
 
-  constructor() {
+  /** `name` is the label of the field for a directory. */
+  constructor(name = "Directory with the work") {
     const state = element("p", { class: "muted", role: "status" }, "Or drop files or a directory here.");
-    this.place.append(labelled("Directory with the work", this.input), labelled("Or files", this.#files), state);
+    this.place.append(labelled(name, this.input), labelled("Or files", this.#files), state);
     for (const input of [this.input, this.#files]) {
       input.addEventListener("change", () => {
         this.#dropped = undefined;

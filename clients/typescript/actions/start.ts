@@ -9,6 +9,7 @@ import { makeContext } from "./context.js";
 import { button, element, labelled } from "./dom.js";
 import { openingOffers } from "./opening.js";
 import { publishOffer } from "./publish.js";
+import { putBackOffers } from "./put-back.js";
 import { forgetWallet, rememberWallet, rememberedWallet } from "./remembered.js";
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
@@ -256,6 +257,8 @@ async function offersOf(context: Context): Promise<[Offer[], string]> {
   if (settings.actions === "publish") return [[publishOffer(context)], ""];
   if (settings.bounty === undefined) return [[], ""];
   const bounty = await readState(context, settings.bounty);
-  const all = [hubOffers, submitOffers, verdictOffers, openingOffers].flatMap((offers) => offers(context, bounty));
+  const all = [hubOffers, submitOffers, putBackOffers, verdictOffers, openingOffers].flatMap((offers) =>
+    offers(context, bounty),
+  );
   return [all, whyNothing(context.account, bounty)];
 }

@@ -25,7 +25,7 @@ import { bytes, counted, moment, printable } from "./text.js";
 import { perform } from "./transactions.js";
 import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
 
-const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
+export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const MOST_LISTED = 200;
 const IN_MEMORY =
   "This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page " +
@@ -245,13 +245,27 @@ async function uploadAndPrepare(
 }
 
 async function upload(context: Context, stage: Stage, envelope: Envelope, sealed: Sealed): Promise<void> {
-  const { ciphertext, bounty_id, solver_address } = envelope;
   const file = await storedAt(sealed.file);
   if (file === undefined) {
     throw new ServiceError("sealed_bytes_missing", "The browser does not hold the sealed bytes any more.", {
       nextAction: "Start again with the files.",
     });
   }
+  await uploadSealed(context, stage, envelope, file, following(prepareRequest(envelope), prepareFacts(sealed.commitment)));
+}
+
+/**
+ * Uploads sealed bytes to the place that is theirs, once the Solver has signed for it; `facts` are what is shown beside. Whether
+ * the storage took them: it may hold them already.
+ */
+export async function uploadSealed(
+  context: Context,
+  stage: Stage,
+  envelope: Envelope,
+  file: Blob,
+  facts: readonly Fact[],
+): Promise<boolean> {
+  const { ciphertext, bounty_id, solver_address } = envelope;
   const route = "/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url";
   const body = { ciphertext_sha256: ciphertext.sha256, ciphertext_byte_length: ciphertext.byte_length };
   const path = { bounty_id, solver_address };
@@ -262,7 +276,7 @@ async function upload(context: Context, stage: Stage, envelope: Envelope, sealed
     `POST /api/bounties/${bounty_id}/submissions/${solver_address}/artifact-upload-url`,
     [
       ["What it does", `lets this browser upload ${bytes(ciphertext.byte_length)} of sealed bytes, once`],
-      ...following(prepareRequest(envelope), prepareFacts(sealed.commitment)),
+      ...facts,
     ],
     () => answerOf(context.api.POST(route, { params: { path }, body })),
   );
@@ -277,7 +291,9 @@ async function upload(context: Context, stage: Stage, envelope: Envelope, sealed
   } catch (error) {
     const isThere = error instanceof ServiceError && error.status === 412; // create-only: it holds the bytes already
     if (!isThere) throw error;
+    return false;
   }
+  return true;
 }
 
 function prepareRequest({ bounty_id, solver_address }: Envelope): string {

@@ -89,6 +89,8 @@ class BountyPage:
     payments: tuple[Payment, ...]
     judges: tuple[Judge, ...]
     works: tuple[ShownWork, ...]
+    lost: tuple[LostRow, ...]
+    """Every Submission that lost its sealed bytes, also where ``works`` has not all of them."""
     record: VerificationRecord | None
     created_tx: Bytes32
 
@@ -101,6 +103,7 @@ def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> B
     challenge = deps.challenges.of(detail)
     facts, roster = detail.facts, detail.guardian_roster
     record = record_of(detail)
+    lost = deps.api.lost_of(detail.bounty_id)
     replaced = deps.api.replacements(frozenset({detail.bounty_id}))
     made = payments(record.amounts, history.claims) if record else ()
     stage = stage_of(facts, now, has_submissions=detail.active_submission_count > 0)
@@ -121,7 +124,8 @@ def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> B
         guardian_share=guardian_share(facts, len(roster.members)),
         payments=made,
         judges=tuple(_judge(deps, member, detail, history, replaced) for member in roster.members),
-        works=_works(detail, history, deps.api.lost_of(detail.bounty_id)),
+        works=_works(detail, history, lost),
+        lost=lost,
         record=record,
         created_tx=history.tx_hash,
     )

@@ -1,0 +1,123 @@
+"""Sealed work that the storage lost, put back on its bounty's page: exactly the recorded bytes, by its Solver."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from bounty_protocol.domain.envelope import Envelope, parse_envelope
+from demo.bounty import Cast, Funded
+
+from tests.e2e.wallet_acts import SIGN, path_of
+from tests.e2e.wallet_pages import closed, wallet_of
+from tests.web.driver import Browser, Page
+
+DIRECTORY = "Directory with the kept copy"
+LONG = 3_600
+SOLVER = "solver-1"
+
+
+@pytest.fixture(scope="module")
+def bounty(cast: Cast) -> Funded:
+    funded = cast.fund(submission_seconds=LONG, judging_seconds=LONG, title="Lost and found")
+    cast.submit(funded, SOLVER)
+    return funded
+
+
+@pytest.fixture(scope="module")
+def kept(cast: Cast, bounty: Funded) -> Path:
+    """A directory of ``service-cli keep``."""
+    solver = cast.person(SOLVER)
+    solver.run("keep", bounty.bounty_id, "kept")
+    return solver.home / "kept"
+
+
+def envelope_of(kept: Path) -> tuple[Path, Envelope]:
+    (path,) = kept.glob("submissions/*/envelope.json")
+    return path, parse_envelope(path.read_bytes())
+
+
+def facts_of(cast: Cast, locator: str) -> list[Path]:
+    """Where the storage has an object of this name; without it, it has none."""
+    folder = cast.stack.gcs.credentials_file.parent / "objects/facts"
+    return [path for path in folder.iterdir() if json.loads(path.read_text(encoding="utf-8"))["name"] == locator]
+
+
+def lost_page(cast: Cast, browser: Browser, bounty: Funded, who: str, envelope: Envelope) -> Page:
+    """The bounty's page, which states that the work is lost, as it does after the api's next inspection."""
+    page = browser.open(f"{cast.stack.pages_url}{path_of(bounty)}", wallet_of(cast, who), fresh=True)
+    lost = {"solver_address": envelope.solver_address, "submission_commitment": envelope.commitment()}
+    page.do("state", changes={"lost": [lost]})
+    page.connect()
+    page.press("Choose the kept copy")
+    page.wait(DIRECTORY)
+    return page
+
+
+def copy_of(kept: Path, folder: Path) -> Path:
+    """The envelope and the ciphertext alone."""
+    path, _ = envelope_of(kept)
+    return Path(shutil.copytree(path.parent, folder))
+
+
+def test_lost_work__is_put_back_by_its_solver_from_exactly_the_recorded_bytes(
+    cast: Cast, browser: Browser, bounty: Funded, kept: Path, tmp_path: Path
+) -> None:
+    _, envelope = envelope_of(kept)
+    locator = envelope.ciphertext.storage_locator
+    (stored,) = facts_of(cast, locator)
+    stored.unlink()
+    page = lost_page(cast, browser, bounty, SOLVER, envelope)
+
+    other = copy_of(kept, tmp_path / "other")
+    sealed = bytearray((other / "ciphertext.age").read_bytes())
+    sealed[-1] ^= 1
+    (other / "ciphertext.age").write_bytes(sealed)
+    short = copy_of(kept, tmp_path / "short")
+    (short / "ciphertext.age").write_bytes(bytes(sealed[:-1]))
+    foreign = copy_of(kept, tmp_path / "foreign")
+    (foreign / "envelope.json").write_bytes((foreign / "envelope.json").read_bytes() + b"\n")
+    for wrong, why in (
+        (other, "has its length, and other bytes"),
+        (short, f"none of the files beside its envelope has its {len(sealed):,} bytes"),
+        (foreign, "None of these files is the envelope of the recorded Submission"),
+    ):
+        page.tree(DIRECTORY, wrong)
+        page.press("Check it")
+        page.wait_alert(why)
+        page.press("Not now")
+        page.press("Choose the kept copy")
+        page.wait(DIRECTORY)
+    assert page.asked() == []
+
+    page.tree(DIRECTORY, kept)
+    page.press("Check it")
+    page.check()
+    page.press(SIGN)
+    page.wait("they are uploaded")
+    assert [each["method"] for each in page.asked()] == ["eth_signTypedData_v4"]
+    (again,) = facts_of(cast, locator)
+    assert json.loads(again.read_text(encoding="utf-8"))["size"] == len(sealed)
+    closed(page)
+
+    page = lost_page(cast, browser, bounty, SOLVER, envelope)  # once more: nothing is left to do
+    page.tree(DIRECTORY, kept)
+    page.press("Check it")
+    page.press(SIGN)
+    page.wait("the storage holds them already")
+    page.close()
+
+
+@pytest.mark.attack
+def test_copy__of_somebody_else_s_lost_work__is_checked_and_sent_nowhere(
+    cast: Cast, browser: Browser, bounty: Funded, kept: Path
+) -> None:
+    _, envelope = envelope_of(kept)
+    page = lost_page(cast, browser, bounty, "solver-2", envelope)
+    page.requests()
+    page.tree(DIRECTORY, kept)
+    page.press("Check it")
+    page.wait("exactly.")
+    assert page.asked() == []
+    assert not [each for each in page.requests() if not each.startswith("GET ") and "artifact-upload-url" in each]
+    page.close()
