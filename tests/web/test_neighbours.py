@@ -75,7 +75,7 @@ def test_api__of_another_hub__is_as_good_as_none(status: int) -> None:
             return HttpAnswer(found, {HUB_HEADER: self.hub, "ETag": '"a"'}, b'{"x": 1}')
 
     answering = Answering()
-    reader = ApiReader("http://api", OwnClock(), cast("TimelyHttp", answering), caip_10(CHAIN, HUB))
+    reader = ApiReader("http://api", OwnClock(), cast("TimelyHttp", answering), (HUB_HEADER, caip_10(CHAIN, HUB)))
     assert reader.ask(Question("/api/bounties/1"), read_object).is_stale is False
     answering.hub = caip_10(CHAIN, OTHER.hub_address)
     assert reader.ask(Question("/api/bounties/1"), read_object).is_stale, "the last answer of its own"

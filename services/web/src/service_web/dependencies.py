@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, cast
 
-from bounty_protocol.chain.deployment import caip_10
 from bounty_protocol.clock import Clock, SystemClock
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from flask import current_app
@@ -54,7 +53,7 @@ class Dependencies:
 def make_dependencies(config: PagesConfig) -> Dependencies:
     """The real ones."""
     clock = SystemClock()
-    api = Api(ApiReader(config.api_url, clock, hub=caip_10(config.chain_id, config.hub_address)))
+    api = Api(ApiReader(config.api_url, clock, hub=config.hub_header))
     withheld = WithheldTexts(api, clock)
     challenges, written = Challenges(api, withheld, clock), WrittenVerdicts(api, withheld, clock)
     return Dependencies(config, api, challenges, written, Rounds(config.beacon, Urllib3Get(), clock), clock)

@@ -17,7 +17,6 @@ from threading import BoundedSemaphore, Lock
 from typing import Any, Final, Generic, TypeVar, cast
 
 import urllib3
-from bounty_protocol.chain.deployment import HUB_HEADER
 from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.timely import HttpAnswer, TimelyHttp
@@ -88,11 +87,13 @@ class Question:
 class ApiReader:
     """One process's questions. Thread-safe.
 
-    ``hub`` is the Hub of these pages (``caip_10``): an API that names another one is as good as none, since the same
-    number is another bounty there. The pages of two deployments on one cluster differ in one address.
+    ``hub`` is the header by which an API names the Hub of these pages: one that names another is as good as none, since
+    the same number is another bounty there. The pages of two deployments on one cluster differ in one address.
     """
 
-    def __init__(self, origin: str, clock: Clock, http: TimelyHttp | None = None, hub: str | None = None) -> None:
+    def __init__(
+        self, origin: str, clock: Clock, http: TimelyHttp | None = None, hub: tuple[str, str] | None = None
+    ) -> None:
         self._origin, self._clock, self._hub = origin, clock, hub
         self._http = http or TimelyHttp(
             ANSWER_SECONDS,
@@ -153,11 +154,12 @@ class ApiReader:
         finally:
             self._places.release()
         self._answered_at = self._clock.monotonic()
-        served = answer.headers.get(HUB_HEADER)
-        if self._hub is not None and served is not None and served.lower() != self._hub:
-            ANSWERS.labels(ApiAnswer.MALFORMED).inc()
-            log.error("the API serves another Hub", served=served[:100], wanted=self._hub)
-            raise ApiUnavailable
+        if self._hub is not None:
+            name, wanted = self._hub
+            if (served := answer.headers.get(name, wanted)).lower() != wanted:
+                ANSWERS.labels(ApiAnswer.MALFORMED).inc()
+                log.error("the API serves another Hub", served=served[:100], wanted=wanted)
+                raise ApiUnavailable
         if answer.status == 304 and known is not None:
             ANSWERS.labels(ApiAnswer.UNCHANGED).inc()
             return replace(known, good_at=good_at, good_since=good_since, is_stale=False)
