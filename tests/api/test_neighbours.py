@@ -7,11 +7,13 @@ import pytest
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.deployment import NETWORKS
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BlockNumber
 from bounty_protocol.wire.deployment import NeighbourDeployment
 from dotenv import dotenv_values
 from service_api.app import make_app
+from service_api.usecases.client_settings import client_settings
 from service_common.web.neighbours import Neighbours
 from werkzeug.test import TestResponse
 
@@ -63,6 +65,18 @@ def test_client_settings__of_a_deployment__are_one_coherent_file_without_an_endp
     }
     assert service.dependencies.config.chain.rpc_urls[0] not in answer.text
     assert service.client.get("/api/deployment/client.env?x=1").status_code == 400
+
+
+def test_client_settings__of_a_known_network__leave_its_relays_to_the_client(service: Service) -> None:
+    """Those of this deployment's configuration may be its own, or need a credential."""
+    config = service.dependencies.config
+    chain = replace(config.chain, chain_id=NETWORKS["mainnet"], finality_depth=7)
+    deps = replace(service.dependencies, config=replace(config, chain=chain))
+    deps.hub, deps.beacon = service.dependencies.hub, service.dependencies.beacon
+    values = dotenv_values(stream=StringIO(client_settings(deps)), interpolate=False)
+    assert "SERVICE_BEACON_URLS" not in values
+    named = ("SERVICE_CHAIN_ID", "SERVICE_API_BASE_URL", "SERVICE_FINALITY_DEPTH")
+    assert [values[name] for name in named] == ["8453", f"https://{HOST}", "7"]
 
 
 @pytest.mark.attack

@@ -174,8 +174,8 @@ def serve_small(stack: Stack) -> None:
     print(f"resident: {whole:.0f} MiB with all processes, {left:.0f} MiB with those that stay", file=sys.stderr)
 
 
-def claim_where_it_is_served(old: Cast, guardian: Person, settings: str, work: Submitted) -> None:
-    at_the_old_hub(old, "poster", settings).run("poster:open-winning-submission", "1")
+def claim_where_it_is_served(old: Cast, poster: Person, guardian: Person, settings: str, work: Submitted) -> None:
+    poster.run("poster:open-winning-submission", "1")
     before = old.token_balance(work.solver)
     at_the_old_hub(old, "solver-1", settings).run("claim", "1")
     assert old.token_balance(work.solver) > before
@@ -183,8 +183,8 @@ def claim_where_it_is_served(old: Cast, guardian: Person, settings: str, work: S
     wait_until(lambda: status(old.stack)["totals"]["awards_paid"] != "0")
 
 
-def claim_alone(old: Cast, guardian: Person) -> None:
-    """The last ones without a service: Hub and RPC alone."""
+def claim_alone(old: Cast, people: list[Person]) -> None:
+    """The last ones without a service: Hub and RPC alone. No command claims the operator's own fee."""
     stack = old.stack
     for service in stack.services.values():
         service.stop()
@@ -195,11 +195,11 @@ def claim_alone(old: Cast, guardian: Person) -> None:
         "API_BASE_URL": stack.api_base_url,
         "SUBGRAPH_ENDPOINT": f"{stack.api_base_url}/subgraph",
     }  # local needs them
-    lines = "".join(f"SERVICE_{name}={value}\n" for name, value in bare.items())
-    (guardian.home / ".env").write_text(lines)
-    guardian.run("env:allow", "--differing")
-    guardian.run("guardian:claim-fee", "1")
-    at_the_old_hub(old, "fee-recipient", lines).run("claim", "1")
+    for person, claim in zip(people, ("guardian:claim-fee", "claim"), strict=True):
+        (person.home / ".env").write_text("".join(f"SERVICE_{name}={value}\n" for name, value in bare.items()))
+        person.run("env:allow", "--differing")
+        person.run(claim, "1")
+    stack.hub.hub.transact(stack.people.fee_recipient.wallet, "claimProtocolFee", 1)
     assert old.token_balance(hub) == 0
 
 
@@ -231,9 +231,10 @@ def test_hub__that_is_left__is_served_beside_its_successor_to_the_last_claim(old
     decide(old, guardians, bounty, work)
     times.note("opened, judged, final and delivered at the old Hub")
     serve_small(first)
-    claim_where_it_is_served(old, guardians[0], settings, work)
+    poster = at_the_old_hub(old, "poster", settings)
+    claim_where_it_is_served(old, poster, guardians[0], settings, work)
     times.note("claimed with the old deployment served small")
-    claim_alone(old, guardians[1])
+    claim_alone(old, [guardians[1], poster])
     times.note("the last claim, by Hub and RPC alone")
 
     # The successor never noticed.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord
+from bounty_protocol.chain.deployment import HUB_HEADER, LOCAL_CHAIN_ID, BeaconRecord, caip_10
 from bounty_protocol.types import Address, ChainId, parse_address
 from service_common.chain.beacon_settings import read_beacon_record
 from service_common.chain.settings import read_hub
@@ -60,6 +60,11 @@ class PagesConfig:
         """Where people reach the API."""
         scheme = self.pages_url.partition("://")[0]
         return f"{scheme}://{self.web.public_host}"
+
+    @property
+    def hub_header(self) -> tuple[str, str]:
+        """How the API of this deployment names its Hub in every answer."""
+        return HUB_HEADER, caip_10(self.chain_id, self.hub_address)
 
     @property
     def has_moved_time(self) -> bool:

@@ -53,7 +53,7 @@ class Dependencies:
 def make_dependencies(config: PagesConfig) -> Dependencies:
     """The real ones."""
     clock = SystemClock()
-    api = Api(ApiReader(config.api_url, clock))
+    api = Api(ApiReader(config.api_url, clock, hub=config.hub_header))
     withheld = WithheldTexts(api, clock)
     challenges, written = Challenges(api, withheld, clock), WrittenVerdicts(api, withheld, clock)
     return Dependencies(config, api, challenges, written, Rounds(config.beacon, Urllib3Get(), clock), clock)

@@ -85,10 +85,16 @@ class Question:
 
 
 class ApiReader:
-    """One process's questions. Thread-safe."""
+    """One process's questions. Thread-safe.
 
-    def __init__(self, origin: str, clock: Clock, http: TimelyHttp | None = None) -> None:
-        self._origin, self._clock = origin, clock
+    ``hub`` is the header by which an API names the Hub of these pages: one that names another is as good as none, since
+    the same number is another bounty there. The pages of two deployments on one cluster differ in one address.
+    """
+
+    def __init__(
+        self, origin: str, clock: Clock, http: TimelyHttp | None = None, hub: tuple[str, str] | None = None
+    ) -> None:
+        self._origin, self._clock, self._hub = origin, clock, hub
         self._http = http or TimelyHttp(
             ANSWER_SECONDS,
             maxsize=MAX_AT_ONCE,
@@ -148,6 +154,12 @@ class ApiReader:
         finally:
             self._places.release()
         self._answered_at = self._clock.monotonic()
+        if self._hub is not None:
+            name, wanted = self._hub
+            if (served := answer.headers.get(name, wanted)).lower() != wanted:
+                ANSWERS.labels(ApiAnswer.MALFORMED).inc()
+                log.error("the API serves another Hub", served=served[:100], wanted=wanted)
+                raise ApiUnavailable
         if answer.status == 304 and known is not None:
             ANSWERS.labels(ApiAnswer.UNCHANGED).inc()
             return replace(known, good_at=good_at, good_since=good_since, is_stale=False)
