@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tools.checker.privacy import PART, search_answers, search_paths
+from tools.checker.privacy import PART, search_paths, searching_answers
 from tools.checker.report import Findings
 
 CANARY = b"AGE-SECRET-KEY-1CANARY/+?WITH SIGNS"
@@ -49,7 +49,9 @@ def test_key__written_as_its_bytes__is_found(tmp_path: Path) -> None:
 
 def test_answer__with_a_canary__is_named() -> None:
     findings = Findings()
-    search_answers([("GET /a", b"{}"), ("GET /b", b'"' + CANARY + b'"')], [CANARY], findings)
+    search = searching_answers([CANARY], findings)
+    search("GET /a", b"{}")
+    search("GET /b", b'"' + CANARY + b'"')
     assert [each.where for each in findings.found] == ["GET /b"]
 
 

@@ -54,6 +54,7 @@ COVERS: Final[dict[str, tuple[str, ...]]] = {
     "client-plays": CLIENT,
     "webhook-histories": (*API, *INDEX),
     "guides": PRODUCT,
+    "checker": (*PRODUCT, "tools/checker", "tests/checker"),
     "service-gone": PRODUCT,
     "stolen-guardian": PRODUCT,
     "successor": PRODUCT,
@@ -162,6 +163,12 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "guides",
             "the tour and the guides, typed word by word on a stack whose clocks are moved; their screens",
             (PYTHON, "-m", "tools.guides.play"),
+        ),
+        _tests(
+            "checker",
+            "a stack with bounties of every ending, checked by a program that shares no code with it: no difference, "
+            "and each planted fault found where it was planted",
+            "tests/checker",
         ),
         _tests(
             "service-gone",

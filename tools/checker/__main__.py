@@ -8,21 +8,35 @@ Exit code 0: no difference; 1: a difference; 2: something could not be read, or 
 import argparse
 import re
 import sys
+import time
 from pathlib import Path
 
+from tools.checker.report import Findings
 from tools.checker.run import Asked, check
+from tools.checker.watching import metrics, watch, write_metrics
 
 
 def main(words: list[str] | None = None) -> int:
     """Check what the command line asks for."""
-    asked, as_json = parsed(words)
+    asked, found = parsed(words)
+
+    def report(findings: Findings) -> None:
+        if found.metrics is not None:
+            write_metrics(found.metrics, metrics(findings, time.time()))
+
+    if found.watch is not None:
+        try:
+            watch(lambda: check(asked), report, lambda line: print(line, flush=True), lambda: time.sleep(found.watch))
+        except KeyboardInterrupt:
+            return 0
     findings = check(asked, lambda line: print(line, file=sys.stderr))
-    print(findings.as_json() if as_json else "\n".join(findings.lines()))
+    report(findings)
+    print(findings.as_json() if found.json else "\n".join(findings.lines()))
     return findings.exit_code()
 
 
-def parsed(words: list[str] | None) -> tuple[Asked, bool]:
-    """The arguments, each checked."""
+def parsed(words: list[str] | None) -> tuple[Asked, argparse.Namespace]:
+    """The arguments, each checked: what is to be checked, and how it is reported."""
     parser = argparse.ArgumentParser(
         prog="checker",
         description="Check a deployment against its chain. It reads public answers only and writes nothing.",
@@ -41,13 +55,18 @@ def parsed(words: list[str] | None) -> tuple[Asked, bool]:
         "--max-unsettled-seconds", type=int, default=600, help="how long a bounty may wait for its settlement (600)"
     )
     parser.add_argument(
-        "--canaries", type=Path, help="a file of secrets, one a line, that must be found nowhere; needs no order"
+        "--canaries", type=Path, help="a file of secrets, one a line, that must be found nowhere"
     )
     parser.add_argument(
         "--search", type=Path, action="append", default=[],
         help="a file or folder to be searched for the canaries: logs, a database's dump, a store; repeatable",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--watch", type=_seconds, metavar="SECONDS",
+        help="check again so many seconds after each check, and print what begins to differ and what is over",
+    )  # fmt: skip
+    parser.add_argument("--metrics", type=Path, help="a file for Prometheus, written after each check")
     found = parser.parse_args(words)
     if found.search and not found.canaries:
         parser.error("--search needs --canaries")
@@ -60,13 +79,19 @@ def parsed(words: list[str] | None) -> tuple[Asked, bool]:
         every_block=found.every_block, max_lag_blocks=found.max_lag_blocks,
         max_unsettled_seconds=found.max_unsettled_seconds, searched=found.search, canaries=canaries,
     )  # fmt: skip
-    return asked, found.json
+    return asked, found
 
 
 def _address(text: str) -> str:
     if not re.fullmatch(r"0x[0-9a-fA-F]{40}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is no address")
     return text.lower()
+
+
+def _seconds(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,5}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 to 999999")
+    return int(text)
 
 
 def _lines(parser: argparse.ArgumentParser, path: Path) -> list[bytes]:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,8 +12,10 @@ TIMEOUT: Final = urllib3.Timeout(connect=5.0, read=20.0)
 MAX_BYTES: Final = 32 << 20
 MAX_SECONDS: Final = 60.0
 """For one answer, however slowly its bytes come."""
-PATIENCE_SECONDS: Final = 30.0
+PATIENCE_SECONDS: Final = 60.0
 """For how long an answer of 429 or 503 is asked again."""
+MAX_SILENT: Final = 5
+"""Requests in a row without an answer, after which nothing more is asked: a deployment that hangs costs minutes."""
 
 
 class Unread(Exception):
@@ -42,7 +44,7 @@ Exchange = Callable[[str, str, bytes | None, Mapping[str, str]], Answer]
 
 @dataclass(frozen=True, slots=True)
 class Http:
-    """The real exchange; ``seen`` gets the bytes of each answer, to be searched for what must not be there."""
+    """The real exchange."""
 
     pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(retries=False, timeout=TIMEOUT))
 
@@ -91,12 +93,14 @@ class Node:
 
 @dataclass(slots=True)
 class Api:
-    """The public reads of a deployment. ``answers`` has what came, for the search for canaries."""
+    """The public reads of a deployment. ``seen`` gets each answer, to be searched for what must not be there."""
 
     url: str
     exchange: Exchange = field(default_factory=Http)
-    answers: list[tuple[str, bytes]] = field(default_factory=list)
+    seen: Callable[[str, bytes], None] = lambda _where, _body: None
     sleep: Callable[[float], None] = time.sleep
+    silent: int = 0
+    """Requests in a row that were not answered."""
 
     def get(self, path: str) -> Answer:
         """One answer of any status but 429 and 503, which are waited out as they ask for."""
@@ -112,11 +116,17 @@ class Api:
         return value["data"]
 
     def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+        if self.silent >= MAX_SILENT:
+            raise Unread(f"not asked: {MAX_SILENT} requests in a row were not answered")
+        self.silent += 1
         waited = 0.0
         while True:
             found = self.exchange(method, self.url.rstrip("/") + path, body, headers)
-            self.answers.append((f"{method} {path}", found.body))
-            if found.status not in {429, 503} or waited >= PATIENCE_SECONDS:
+            self.seen(f"{method} {path}", found.body)
+            if found.status not in {429, 503}:
+                self.silent = 0
+                return found
+            if waited >= PATIENCE_SECONDS:
                 return found
             pause = min(max(_seconds(found.headers.get("retry-after")), 0.5), PATIENCE_SECONDS - waited)
             self.sleep(pause)
@@ -125,10 +135,3 @@ class Api:
 
 def _seconds(field_value: str | None) -> float:
     return float(field_value) if field_value and field_value.isascii() and field_value.isdigit() else 1.0
-
-
-def strings(value: object) -> Sequence[str]:
-    """A list of texts; raises ``TypeError`` for anything else."""
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise TypeError("no list of texts")
-    return value

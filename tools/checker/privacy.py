@@ -3,7 +3,7 @@
 import base64
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -57,11 +57,15 @@ def search_paths(paths: Sequence[Path], canaries: Sequence[bytes], findings: Fin
     return count
 
 
-def search_answers(answers: Iterable[tuple[str, bytes]], canaries: Sequence[bytes], findings: Findings) -> None:
-    """Search the answers that came during the check."""
+def searching_answers(canaries: Sequence[bytes], findings: Findings) -> Callable[[str, bytes], None]:
+    """What searches each answer, of which the first text says where it is from."""
     wanted = [forms(canary) for canary in canaries]
-    for where, body in answers:
-        _search([body], wanted, where, findings)
+
+    def search(where: str, body: bytes) -> None:
+        if wanted:
+            _search([body], wanted, where, findings)
+
+    return search
 
 
 def _bytes_of(file: Path) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from tools.checker.report import Findings, alike
 
 STALE_SECONDS: Final = 2
 """An answer may be a second older than the copy that it names, and a block's time is a whole second."""
+MAX_MOMENTS: Final = 8
 KEPT_MOMENTS: Final = 64
 
 
@@ -43,7 +44,11 @@ class Reading:
     def moments(self, number: int) -> list[Moment]:
         """The blocks that an answer may be of, the newest first."""
         found = [self.moment(number)]
-        while number > 0 and self.chain.block_at(number - 1).time >= found[0].block.time - STALE_SECONDS:
+        while (
+            number > 0
+            and len(found) < MAX_MOMENTS
+            and self.chain.block_at(number - 1).time >= found[0].block.time - STALE_SECONDS
+        ):
             number -= 1
             found.append(self.moment(number))
         return found

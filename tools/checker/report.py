@@ -42,6 +42,8 @@ REQUIREMENTS: Final = {
     "checked": "The checker could read what it needs",
 }
 """Every requirement that a difference may name."""
+MAX_FOUND: Final = 100
+"""Differences of one requirement that are listed; the others are counted."""
 MAX_SHOWN: Final = 300
 """Characters of a value that a line shows: an answer of anyone may be long."""
 
@@ -62,6 +64,8 @@ class Findings:
 
     found: list[Found] = field(default_factory=list)
     compared: dict[str, int] = field(default_factory=dict)
+    more: dict[str, int] = field(default_factory=dict)
+    """How many differences of a requirement are not listed."""
 
     def same(self, requirement: str, where: str, expected: object, seen: object) -> bool:
         """Compare two values; another type is another value."""
@@ -75,32 +79,37 @@ class Findings:
         """Note one condition, of which ``expected`` is the text."""
         self.compared[requirement] = self.compared.get(requirement, 0) + 1
         if not holds:
-            self._append(Found(requirement, where, expected, shown(seen)))
+            self._append(Found(requirement, shown(where), expected, shown(seen)))
         return holds
 
     def add(self, requirement: str, where: str, expected: object, seen: object) -> None:
         """Report a difference."""
-        self._append(Found(requirement, where, shown(expected), shown(seen)))
+        self._append(Found(requirement, shown(where), shown(expected), shown(seen)))
 
     def _append(self, found: Found) -> None:
         if found.requirement not in REQUIREMENTS:
             raise KeyError(found.requirement)
-        if found not in self.found:
+        if found in self.found:
+            return
+        if sum(each.requirement == found.requirement for each in self.found) < MAX_FOUND:
             self.found.append(found)
+        else:
+            self.more[found.requirement] = self.more.get(found.requirement, 0) + 1
 
     def take(self, other: "Findings") -> None:
         """Add what another part found."""
         for found in other.found:
             self._append(found)
-        for name, count in other.compared.items():
-            self.compared[name] = self.compared.get(name, 0) + count
+        for mine, counts in ((self.compared, other.compared), (self.more, other.more)):
+            for name, count in counts.items():
+                mine[name] = mine.get(name, 0) + count
 
     @contextmanager
     def reading(self, requirement: str, where: str) -> Iterator[None]:
         """An answer that is of another shape than documented is a difference, and ends this part alone."""
         try:
             yield
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             self.add(requirement, where, "an answer of the documented shape", f"{type(error).__name__}: {error}")
 
     @property
@@ -118,13 +127,17 @@ class Findings:
         """The report for people."""
         for found in self.found:
             yield f"{found.requirement}  {found.where}: expected {found.expected}, seen {found.seen}"
+        for name, count in sorted(self.more.items()):
+            yield f"{name}  {count} further differences"
         total = sum(self.compared.values())
-        yield f"{len(self.found)} differences in {total} comparisons of {len(self.compared)} requirements"
+        differences = len(self.found) + sum(self.more.values())
+        yield f"{differences} differences in {total} comparisons of {len(self.compared)} requirements"
 
     def as_json(self) -> str:
         """The report for programs."""
         value = {
             "differences": [asdict(found) for found in self.found],
+            "not_listed": dict(sorted(self.more.items())),
             "compared": dict(sorted(self.compared.items())),
             "exit_code": self.exit_code(),
         }

@@ -24,6 +24,7 @@ from tools.checker.expected import (
     totals,
     verdict_fields,
 )
+from tools.checker.hub_log import ZERO_BYTES32
 from tools.checker.reading import Reading
 from tools.checker.replay import Bounty
 
@@ -89,12 +90,21 @@ def check_deployment(reading: Reading) -> None:
         "min_escrow_amount": str(config[7]),
     }
     reading.fields("api.deployment", "/api/deployment limits", moments, lambda _: limits, found["limits"])
-    key = reading.api.get("/api/deployment/delivery-key")
-    if key.status == 200:
+    _check_delivery_key(reading)
+
+
+def _check_delivery_key(reading: Reading) -> None:
+    """The key in force; 503 while the owner has withdrawn it."""
+    path = "/api/deployment/delivery-key"
+    moments = reading.moments(reading.chain.head.number)
+    if all(moment.world.delivery_key(moment.block.time) == ZERO_BYTES32 for moment in moments):
+        return
+    answer = reading.api.get(path)
+    if reading.findings.same("api.deployment", f"{path} status", 200, answer.status):
+        seen = answer.json()["delivery_public_key"]
         reading.value(
-            "api.deployment", "/api/deployment/delivery-key", moments,
-            lambda moment: moment.world.delivery_key(moment.block.time), key.json()["delivery_public_key"],
-        )  # fmt: skip
+            "api.deployment", path, moments, lambda moment: moment.world.delivery_key(moment.block.time), seen
+        )
 
 
 # ---------------------------------------------------------------------- one bounty
@@ -239,7 +249,7 @@ def _check_item(reading: Reading, where: str, moments: list[Moment], bounty_id: 
 
 
 def _pages(reading: Reading, query: Json) -> list[tuple[Any, list[Moment]]]:
-    found, cursor = list[tuple[Any, list[Moment]]](), None
+    found, cursor, cursors = list[tuple[Any, list[Moment]]](), None, set[str]()
     for _ in range(MAX_PAGES):
         page = {**query, "limit": "2" if len(found) < 20 else "100", **({"cursor": cursor} if cursor else {})}
         value, moments = reading.get(f"/api/bounties?{urlencode(page)}")
@@ -247,6 +257,9 @@ def _pages(reading: Reading, query: Json) -> list[tuple[Any, list[Moment]]]:
         cursor = value["next_cursor"]
         if cursor is None:
             return found
+        if cursor in cursors:
+            raise ValueError("a cursor that leads back to itself")
+        cursors.add(cursor)
     raise Unread("a list of bounties that does not end")
 
 
@@ -259,19 +272,25 @@ def _check_selection(reading: Reading, query: Json, wanted: Wanted) -> None:
         shown = [int(item["bounty_id"]) for item, _ in items]
         moments = [moment for _, found in items for moment in found] or reading.get(f"{where}&limit=1")[1]
         unique = list({moment.block.number: moment for moment in moments}.values())
-        possible = [_selected(moment, query.get("sort", "newest"), wanted) for moment in unique]
+        possible = [_selected(moment, query.get("sort", "newest"), wanted, shown) for moment in unique]
         if shown in possible or len(unique) < 4:
             break
-    reading.value(requirement, where, unique, lambda m: _selected(m, query.get("sort", "newest"), wanted), shown)
+    order = query.get("sort", "newest")
+    reading.value(requirement, where, unique, lambda m: _selected(m, order, wanted, shown), shown)
 
 
-def _selected(moment: Moment, order: str, wanted: Wanted) -> list[int]:
+def _selected(moment: Moment, order: str, wanted: Wanted, shown: list[int]) -> list[int]:
+    """The ids in an order; among equal deadlines or awards, which nothing orders, as they are shown."""
     found = [bounty for bounty in moment.world.bounties.values() if wanted(bounty, moment.block.time)]
-    if order == "deadline":
-        return [each.id for each in sorted(found, key=lambda each: (each.amount("submission_deadline"), -each.id))]
-    if order == "award":
-        return [each.id for each in sorted(found, key=lambda each: (-award_of(each), -each.id))]
-    return [each.id for each in sorted(found, key=lambda each: (each.ending is not None, -each.id))]
+    places = {number: place for place, number in enumerate(shown)}
+
+    def key(bounty: Bounty) -> tuple[int, int]:
+        place = places.get(bounty.id, len(places))
+        if order == "deadline":
+            return bounty.amount("submission_deadline"), place
+        return (-award_of(bounty), place) if order == "award" else (int(bounty.ending is not None), -bounty.id)
+
+    return [bounty.id for bounty in sorted(found, key=key)]
 
 
 def _filters(bounties: Iterable[Bounty]) -> list[tuple[Json, Wanted]]:

@@ -11,7 +11,7 @@ from tools.checker.chain import Chain
 from tools.checker.graphql import check_graphql
 from tools.checker.money import check_money, check_views, replayed_until
 from tools.checker.pages import check_calendar, check_feeds
-from tools.checker.privacy import search_answers, search_paths
+from tools.checker.privacy import search_paths, searching_answers
 from tools.checker.reading import Reading
 from tools.checker.replay import World
 from tools.checker.report import Findings
@@ -51,16 +51,16 @@ def check(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Findings
     findings = Findings()
     chain = Chain(Node(asked.rpc_url, asked.exchange), asked.hub.lower(), asked.from_block)
     try:
-        chain.refresh()
-        of_the_chain(asked, chain, findings, say)
+        with findings.reading("checked", "the chain"):
+            chain.refresh()
+            of_the_chain(asked, chain, findings, say)
     except Unread as error:
         findings.add("checked", "the chain", "logs, blocks and views", str(error))
+    if findings.unread:
         return findings
-    answers = list[tuple[str, bytes]]()
     if asked.api_url is not None:
-        of_the_answers(asked, asked.api_url, chain, findings, answers)
+        of_the_answers(asked, asked.api_url, chain, findings)
     if asked.canaries:
-        search_answers(answers, asked.canaries, findings)
         say(f"{search_paths(asked.searched, asked.canaries, findings)} files searched for canaries")
     return findings
 
@@ -88,12 +88,13 @@ def check_settled(world: World, time: int, limit: int, findings: Findings) -> No
         )
 
 
-def of_the_answers(asked: Asked, url: str, chain: Chain, findings: Findings, answers: list[tuple[str, bytes]]) -> None:
+def of_the_answers(asked: Asked, url: str, chain: Chain, findings: Findings) -> None:
     """Every public answer; read again as a whole where the chain was reorganized meanwhile."""
+    seen = searching_answers(asked.canaries, findings)
     for _ in range(PASSES):
         found = Findings()
-        api = Api(url, asked.exchange, answers)
-        pages = Api(asked.pages_url, asked.exchange, answers) if asked.pages_url else None
+        api = Api(url, asked.exchange, seen)
+        pages = Api(asked.pages_url, asked.exchange, seen) if asked.pages_url else None
         before = [log.place for log in chain.logs]
         _read(Reading(api, chain, found, asked.max_lag_blocks), pages)
         try:

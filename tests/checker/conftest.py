@@ -1,0 +1,5 @@
+"""The stack of the campaign is minutes of its own: it runs in ``./noxw -s assurance`` alone."""
+
+from tests.campaign import FULL
+
+collect_ignore = [] if FULL else ["test_stack.py"]

@@ -1,0 +1,76 @@
+"""What the checker asks costs a bounded time, and what it reports is one line, whatever answers."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from tools.checker.asking import MAX_SILENT, PATIENCE_SECONDS, Answer, Api, Unread
+from tools.checker.report import MAX_FOUND, MAX_SHOWN, Findings, alike
+from tools.checker.run import Asked, check
+
+
+def test_api__that_is_busy_for_good__is_asked_for_a_bounded_time() -> None:
+    slept = list[float]()
+    busy = Answer(503, {"retry-after": "7"}, b"{}")
+    api = Api("http://api", lambda *_: busy, sleep=slept.append)
+    for _ in range(MAX_SILENT):
+        assert api.get("/api/status").status == 503
+    with pytest.raises(Unread, match="not asked"):
+        api.get("/api/status")
+    assert sum(slept) == MAX_SILENT * PATIENCE_SECONDS
+
+
+def test_answer__after_a_busy_one__is_taken_and_forgets_the_silence() -> None:
+    answers = [Answer(429, {}, b"{}"), Answer(200, {}, b"[]")]
+    api = Api("http://api", lambda *_: answers.pop(0), sleep=lambda _: None)
+    assert (api.get("/a").json(), api.silent) == ([], 0)
+
+
+def test_answer__that_is_no_json_or_nested_without_end__cannot_be_read() -> None:
+    for body in (b"", b"<html>", b"[" * 100_000, b"9" * 5_000):
+        with pytest.raises(Unread):
+            Answer(200, {}, body).json()
+
+
+def test_node__that_does_not_answer__ends_the_check_with_code_2() -> None:
+    def silent(*_: object) -> Answer:
+        raise Unread("it did not answer")
+
+    findings = check(Asked("http://node", "0x" + "ab" * 20, "http://api", exchange=silent))
+    assert (findings.exit_code(), [found.requirement for found in findings.found]) == (2, ["checked"])
+
+
+def test_node__that_answers_nonsense__ends_the_check_with_code_2() -> None:
+    def strange(_method: str, _url: str, body: bytes | None, _headers: Mapping[str, str]) -> Answer:
+        assert body is not None
+        result = {"number": "0x1", "hash": "0x2", "timestamp": "0x3"}
+        asked = json.loads(body)["method"]
+        return Answer(200, {}, json.dumps({"result": [{}] if asked == "eth_getLogs" else result}).encode())
+
+    findings = check(Asked("http://node", "0x" + "ab" * 20, exchange=strange))
+    assert findings.exit_code() == 2
+
+
+def test_difference__with_hostile_text__is_one_line_of_bounded_length() -> None:
+    findings = Findings()
+    findings.add("list.items", "item \x1b[2J\n1", "a", "b\r\n" * 1_000)
+    (line, _) = findings.lines()
+    assert line.isprintable()
+    assert len(line) < 2 * MAX_SHOWN
+
+
+def test_differences__beyond_a_number__are_counted() -> None:
+    findings = Findings()
+    for number in range(MAX_FOUND + 7):
+        findings.add("list.items", f"item {number}", 1, 2)
+    *_, further, last = findings.lines()
+    assert (further, last.split()[0]) == ("list.items  7 further differences", str(MAX_FOUND + 7))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(1, True), (1, 1.0), ("1", 1), ({"a": 1}, {"a": 1, "b": 2}), ([0], [False]), (None, 0)]
+)
+def test_values__of_another_type_or_shape__are_not_alike(one: object, other: object) -> None:
+    assert not alike(one, other)
+    assert alike(one, one)

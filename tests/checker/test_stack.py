@@ -1,0 +1,149 @@
+"""The checker against a whole stack: nothing differs; and each planted fault is found where it was planted.
+
+One check of the real stack is recorded. Each fault alters answers of that record, so that it is of real bytes and of
+one moment. Afterwards the stack itself is broken: rows of its database, its logs, its indexer, its Hub's money.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psycopg
+import pytest
+from demo.bounty import Cast
+from local_stack.services import SERVICES
+from local_stack.stack import DATABASE, StackSettings, running_stack
+
+from tests.checker.market import NOTE, Market, played
+from tests.checker.planted import PLANTED
+from tests.checker.recorded import Recorded
+from tests.waiting import wait_until
+from tools.checker.report import REQUIREMENTS, Findings
+from tools.checker.run import Asked, check
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A played market, what one check of it asked, and what was answered."""
+
+    market: Market
+    asked: Asked
+    recorded: Recorded
+    findings: Findings
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
+    # Without the settler: one bounty is to stay unsettled.
+    services = tuple(service for service in SERVICES if service.name != "settler")
+    with running_stack(StackSettings(services=services, solvers=3)) as stack:
+        market = played(Cast(stack, tmp_path_factory.mktemp("people")))
+        asked = Asked(
+            rpc_url=stack.anvil.url,
+            hub=stack.hub.hub.address,
+            api_url=stack.api_base_url,
+            pages_url=stack.pages_url,
+            every_block=True,
+            searched=places(market),
+            canaries=market.canaries(),
+        )
+        recorded = Recorded()
+        findings = check(replace(asked, exchange=recorded.record))
+        yield Checked(market, replace(asked, searched=()), recorded, findings)
+
+
+def places(market: Market) -> list[Path]:
+    """Where the stack writes: logs, the files of database, queue, store and node, and what services keep."""
+    below = market.cast.stack.runtime.logs.parent
+    return [below / name for name in ("logs", "postgres", "valkey", "gcs-twin", "anvil", "services")]
+
+
+def test_stack__with_bounties_of_every_ending__has_no_difference(checked: Checked) -> None:
+    assert list(checked.findings.lines())[:-1] == []
+    assert checked.findings.exit_code() == 0
+    assert set(checked.findings.compared) == set(REQUIREMENTS) - {"checked"}, "each requirement was compared"
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_fault__planted_in_an_answer__is_found_at_its_requirement(checked: Checked, planted: str) -> None:
+    requirement, alter = PLANTED[planted]
+    findings = check(replace(checked.asked, exchange=checked.recorded.replaying(alter)))
+    assert requirement in {found.requirement for found in findings.found}
+    assert findings.exit_code() == 1
+
+
+def test_record__replayed_unaltered__has_no_difference(checked: Checked) -> None:
+    findings = check(replace(checked.asked, exchange=checked.recorded.replaying(lambda _, answer: answer)))
+    assert findings.found == []
+
+
+def test_bounty__that_nobody_settled__is_found(checked: Checked) -> None:
+    exchange = checked.recorded.replaying(lambda _, answer: answer)
+    findings = check(replace(checked.asked, exchange=exchange, api_url=None, max_unsettled_seconds=0))
+    (found,) = findings.found
+    assert (found.requirement, found.where) == ("liveness.settled", f"bounty {checked.market.stuck.bounty_id}")
+
+
+def typed(checked: Checked, *words: str) -> tuple[int, dict[str, str]]:
+    """The command as an auditor types it: its exit code, and a requirement's first place."""
+    asked = checked.asked
+    addresses = ("--rpc", asked.rpc_url, "--hub", asked.hub, "--api", str(asked.api_url), "--json")
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.checker", *addresses, *words],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    report = json.loads(done.stdout)
+    assert report["exit_code"] == done.returncode, done.stderr
+    return done.returncode, {found["requirement"]: found["where"] for found in reversed(report["differences"])}
+
+
+def test_stack__broken_for_real__is_found_out(checked: Checked, tmp_path: Path) -> None:
+    stack, market = checked.market.cast.stack, checked.market
+    assert typed(checked) == (0, {})
+
+    # A secret in a log.
+    canaries = tmp_path / "canaries"
+    canaries.write_bytes(b"\n".join(market.canaries()))
+    log = next(path for path in stack.runtime.logs.rglob("*") if path.is_file() and path.name.startswith("api"))
+    with log.open("a") as file:
+        file.write(f'{{"event": "opened", "content": "{NOTE}"}}\n')
+    words = ("--canaries", str(canaries), "--search", str(stack.runtime.logs))
+    assert typed(checked, *words) == (1, {"privacy.canary": str(log)})
+
+    # A row of the index that somebody changed in the database.
+    with psycopg.connect(stack.postgres.url(DATABASE), autocommit=True) as connection:
+        number = int(market.awarded.bounty_id)
+        changed = "UPDATE hub_index.claims SET amount = amount + 1 WHERE bounty_id = %s AND kind = 'winner_award'"
+        assert connection.execute(changed, [number]).rowcount == 1
+        code, found = typed(checked)
+        assert (code, found["graphql.rows"].startswith("/subgraph claims")) == (1, True)
+        connection.execute(changed.replace("+", "-"), [number])
+    assert typed(checked)[0] == 0
+
+    # Tokens that leave the Hub without a claim.
+    anvil, hub, token = stack.anvil, stack.hub.hub, stack.hub.token
+    anvil.rpc.call("anvil_impersonateAccount", hub.address)
+    anvil.fund(hub.address)
+    stolen = {
+        "from": hub.address,
+        "to": token.address,
+        "data": "0x" + token.encode("transfer", "0x" + "ab" * 20, 7).hex(),
+    }
+    anvil.rpc.call("eth_sendTransaction", stolen)
+    market.cast.wait_for(market.cast.chain_time() + 5)
+    code, found = typed(checked)
+    assert (code, {"money.transfers", "money.conservation"} <= set(found)) == (1, True)
+
+    # An index that stands still.
+    for name in ("indexer-worker", "indexer-scheduler"):
+        stack.services[name].kill()
+    stopped = anvil.w3.eth.block_number
+    wait_until(lambda: anvil.w3.eth.block_number > stopped + 8)
+    code, found = typed(checked, "--max-lag-blocks", "5")
+    assert (code, "liveness.index" in found) == (1, True)
