@@ -356,18 +356,20 @@ def test_latest_replacements__while_a_thief_replaces_a_verdict_again_and_again__
     commitment = bytes.fromhex(world.submit(bounty_id, solver)[2:])
     world.advance_to(world.reveal_at(bounty_id))
     award, none = (1, solver.address, commitment), (2, "0x" + "00" * 20, bytes(32))
-    for number, count, decision in ((2, 2, award), (1, 6, none)):
-        for report in range(count):
+    for number, decisions in ((2, [none, award, award]), (1, [none] * 6)):
+        for report, decision in enumerate(decisions):
             words = (bounty_id, *decision, bytes([report + 1]) * 32)
             world.contract.transact(world.guardian(number), "recordVerdict", *words)
     world.finalize()
     query = """query ($id: String!) { all: verdict_replacements(where: {bounty_id: $id}) { id }
         latest: verdict_replacements(where: {bounty_id: $id, replaced_again_time: null}, orderBy: block_number) {
-        guardian_address report_commitment replaced_again_time } }"""
+        guardian_address report_commitment replaced_again_time replaced_kind replaced_report_commitment } }"""
     found = data(ask(service, query, id=str(bounty_id)))
-    assert len(found["all"]) == 6
+    assert len(found["all"]) == 7
     reports = [(each["guardian_address"], str(each["report_commitment"])[2:4]) for each in found["latest"]]
-    assert reports == [(world.guardian(2).address, "02"), (world.guardian(1).address, "06")]
+    assert reports == [(world.guardian(2).address, "03"), (world.guardian(1).address, "06")]
+    was = [(each["replaced_kind"], str(each["replaced_report_commitment"])[2:4]) for each in found["latest"]]
+    assert was == [("no_valid_submission", "01"), ("no_valid_submission", "05")]  # the first: what the award hid
 
 
 QUERY = {"query": "{ bounties { id } }"}

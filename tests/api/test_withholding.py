@@ -327,6 +327,13 @@ def test_party__that_became_one_after_the_page_was_withheld__does_not_read_it(ca
     assert [status(poster, bounty_id), status(poster, copied), status(world.guardian(1), copied)] == [200, 403, 200]
     case.withhold("bounty", bounty_id, "--until", "2999-01-01")  # the same text, withheld since the first decision
     assert status(world.solver(2), bounty_id) == 403
+    with writing(world.engine(MIGRATOR)) as connection:
+        connection.execute(update(t.withholdings).values(since_block=None))  # as a release before left it
+    assert status(world.solver(2), bounty_id) == 200
+    case.withhold("bounty", bounty_id, "--until", "2999-01-01")
+    world.submit(bounty_id, world.solver(3))
+    world.finalize()
+    assert [status(world.solver(2), bounty_id), status(world.solver(3), bounty_id)] == [200, 403]
     assert case.run("show-again", "bounty", str(bounty_id), "--reason", "lifted") == 0
     case.withhold("account", poster.address)
     assert [status(world.solver(2), bounty_id), status(poster, copied)] == [200, 200]

@@ -57,8 +57,9 @@ WORKING_READS: Final = 6
 """Public reads that one process works on at a time: of more, each takes longer, and signed ones beside them too."""
 NOTICE_SECONDS: Final = 10.0
 """For how long a notice about the Hub counts without being checked on the chain again."""
-NEWEST_SECONDS: Final = 1.0
-"""For how long the chain's newest block is not looked up again; also where Redis did not answer."""
+NEWEST_SECONDS: Final = 5.0
+"""For how long the chain's newest block is not looked up again; longer than Redis is waited for, so that one that hangs
+holds up one read in five seconds."""
 NOTICE_CALL_SECONDS: Final = 3.0
 NOTICE_ANSWER_BYTES: Final = 16_384
 """Of the chain about a notice: its signer may be a contract that answers slowly, or much."""

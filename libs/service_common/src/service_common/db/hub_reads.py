@@ -46,6 +46,7 @@ from sqlalchemy import (
     Select,
     Subquery,
     Table,
+    and_,
     exists,
     func,
     literal_column,
@@ -287,12 +288,17 @@ def read_verdicts_of(connection: Connection, bounty_id: BountyId, guardian: Addr
     return [_logged(VerdictRecorded, row) for row in rows.mappings()]
 
 
-def former_verdicts() -> FromClause:
-    """Of a row of ``verdicts`` in the same FROM: the Verdict of the same Guardian that it replaced."""
+def former_verdicts(*, first_other: bool = False) -> FromClause:
+    """Of a row of ``verdicts`` in the same FROM: the Verdict of the same Guardian that it replaced. ``first_other``: the
+    latest earlier one that decided otherwise, where there is one, so that a repetition does not hide a change."""
     c, former = t.verdicts.c, t.verdicts.alias("earlier")
     is_earlier = tuple_(former.c.block_number, former.c.log_index) < tuple_(c.block_number, c.log_index)
     of_the_same = (former.c.bounty_id == c.bounty_id) & (former.c.guardian == c.guardian)
     newest = select(former).where(of_the_same, is_earlier).correlate(t.verdicts)
+    if first_other:
+        decided, before = ((of.kind, of.solver, of.submission_commitment) for of in (c, former.c))
+        is_same = and_(*(one.is_not_distinct_from(other) for one, other in zip(decided, before, strict=True)))
+        newest = newest.order_by(is_same)
     newest = newest.order_by(former.c.block_number.desc(), former.c.log_index.desc()).limit(1)
     return newest.lateral("former")
 

@@ -282,7 +282,7 @@ def _verdicts() -> Select[tuple[object, ...]]:
 
 
 def _verdict_replacements() -> Select[tuple[object, ...]]:
-    v, former = t.verdicts.c, former_verdicts()
+    v, former = t.verdicts.c, former_verdicts(first_other=True)
     was = former.c
     return select(
         _id(v.block_number, v.log_index),
@@ -465,7 +465,8 @@ ENTITIES: Final = {
             "VerdictReplacement",
             "verdict_replacements",
             "A Verdict that the Guardian recorded in the place of an earlier one on the same bounty. A thief of the "
-            "account's key can record one, too.",
+            "account's key can record one, too. What it replaced is the Guardian's latest earlier Verdict that decided "
+            "otherwise; where none did, the one before.",
             _verdict_replacements().subquery("verdict_replacement"),
             ("block_number", "log_index"),
             parent=_OF_BOUNTY,

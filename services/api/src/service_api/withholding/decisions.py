@@ -129,7 +129,8 @@ def withhold(engine: Engine, kind: WithheldKind, given: str, decision: Decision)
         connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         subject = find_subject(connection, kind, given)
         former = _counting(connection, subject)
-        if former is not None and (former.reason, former.until) == (reason, decision.until):
+        since_block = None if former is None else former.since_block
+        if former is not None and (former.reason, former.until) == (reason, decision.until) and since_block is not None:
             return subject, False
         if decision.until is not None and decision.until <= connection.execute(select(func.now())).scalar_one():
             raise DecisionRefused("--until is in the past; show-again ends what is withheld")
@@ -141,10 +142,10 @@ def withhold(engine: Engine, kind: WithheldKind, given: str, decision: Decision)
             "reason": reason,
             "until": decision.until,
             "decided_by": by,
-            "since_block": _newest_block(connection),
+            "since": func.now() if former is None else former.since,
+            "since_block": _newest_block(connection) if since_block is None else since_block,
         }
-        first = {} if former is None else {"since": former.since, "since_block": former.since_block}
-        connection.execute(insert(_W).values(row | first))
+        connection.execute(insert(_W).values(row))
     until = None if decision.until is None else decision.until.isoformat()
     log.warning("text is withheld", kind=kind.value, subject=subject.subject, reason=reason, until=until, decided_by=by)
     return subject, True
