@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools.checker.hub_log import HubLog, Place
+from tools.checker.hub_log import HubLog, LogPlace
 from tools.checker.replay import World, replayed, roster_hash
-from tools.checker.report import Findings
+from tools.checker.report import CheckReport
 
 HUB, TOKEN, OWNER = ("0x" + digit * 40 for digit in "abc")
 POSTER, SOLVER, OTHER, RECIPIENT = ("0x" + digit * 40 for digit in "5678")
@@ -28,7 +28,7 @@ class Written:
 
     def add(self, name: str, time: int, fields: Mapping[str, Any], tx_hash: str = "") -> "Written":
         number = len(self.logs) + 1
-        place = Place(number, f"0x{number:064x}", 0, tx_hash or f"0x{number:064x}", time)
+        place = LogPlace(number, f"0x{number:064x}", 0, tx_hash or f"0x{number:064x}", time)
         self.logs.append(HubLog(name, fields, place, (), "0x"))
         return self
 
@@ -70,7 +70,7 @@ class Written:
         return self.add("BountyFinalized", time, {**fields, **changed}, tx_hash)
 
     def replay(self) -> World:
-        return replayed(CHAIN, HUB, self.logs, Findings())
+        return replayed(CHAIN, HUB, self.logs, CheckReport())
 
     def broken(self) -> set[str]:
         """The requirements that these events break."""

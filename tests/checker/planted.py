@@ -13,7 +13,7 @@ from eth_utils.crypto import keccak
 
 from tests.checker.market import NOTE
 from tests.checker.recorded import Altered, Request
-from tools.checker.asking import Answer
+from tools.checker.asking import HttpReply
 
 Change = Callable[[Any], None]
 
@@ -26,7 +26,7 @@ def path_of(request: Request) -> str:
 def at(begin: str, change: Change, *, when: Callable[[Any], bool] = lambda _: True) -> Altered:
     """A change of the JSON of every answer whose path begins so."""
 
-    def alter(request: Request, answer: Answer) -> Answer:
+    def alter(request: Request, answer: HttpReply) -> HttpReply:
         if not path_of(request).startswith(begin) or answer.status != 200:
             return answer
         value = json.loads(answer.body)
@@ -51,7 +51,7 @@ def detail(change: Change, outcome: str | None = "awarded", reason: str | None =
 def graphql(contains: str, change: Change) -> Altered:
     """A change of the rows of queries that have a text."""
 
-    def alter(request: Request, answer: Answer) -> Answer:
+    def alter(request: Request, answer: HttpReply) -> HttpReply:
         if path_of(request) != "/subgraph" or contains not in (request[2] or b"").decode():
             return answer
         value = json.loads(answer.body)
@@ -64,7 +64,7 @@ def graphql(contains: str, change: Change) -> Altered:
 def rpc(method: str, change: Change, *, contains: str = "") -> Altered:
     """A change of the result of a node's answers."""
 
-    def alter(request: Request, answer: Answer) -> Answer:
+    def alter(request: Request, answer: HttpReply) -> HttpReply:
         asked = json.loads(request[2] or b"{}")
         if asked.get("method") != method or contains not in json.dumps(asked):
             return answer
@@ -78,7 +78,7 @@ def rpc(method: str, change: Change, *, contains: str = "") -> Altered:
 def header(begin: str, name: str, value: Callable[[str], str]) -> Altered:
     """A change of one field of every answer whose path begins so."""
 
-    def alter(request: Request, answer: Answer) -> Answer:
+    def alter(request: Request, answer: HttpReply) -> HttpReply:
         if not path_of(request).startswith(begin) or name not in answer.headers:
             return answer
         return replace(answer, headers={**answer.headers, name: value(answer.headers[name])})
@@ -89,7 +89,7 @@ def header(begin: str, name: str, value: Callable[[str], str]) -> Altered:
 def text(begin: str, change: Callable[[bytes], bytes]) -> Altered:
     """A change of the bytes of every answer whose path begins so."""
 
-    def alter(request: Request, answer: Answer) -> Answer:
+    def alter(request: Request, answer: HttpReply) -> HttpReply:
         found = path_of(request)
         return replace(answer, body=change(answer.body)) if found.startswith(begin) and answer.status == 200 else answer
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tools.checker.asking import Answer, Exchange, Http
+from tools.checker.asking import Exchange, Http, HttpReply
 
 Request = tuple[str, str, bytes | None]
-Altered = Callable[[Request, Answer], Answer]
+Altered = Callable[[Request, HttpReply], HttpReply]
 """Of a request and its answer: what is answered instead."""
 
 
@@ -15,9 +15,9 @@ class Recorded:
     """The answers by request, each in the order in which they came."""
 
     real: Exchange = field(default_factory=Http)
-    answers: dict[Request, list[Answer]] = field(default_factory=dict)
+    answers: dict[Request, list[HttpReply]] = field(default_factory=dict)
 
-    def record(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+    def record(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
         """The real answer, kept unless it asks for another attempt, for which a replay need not wait again."""
         found = self.real(method, url, body, headers)
         if found.status not in {429, 503}:
@@ -28,7 +28,7 @@ class Recorded:
         """An exchange that answers from what was kept; what was never asked before is asked of the real one."""
         asked = dict[Request, int]()
 
-        def exchange(method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+        def exchange(method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
             request = method, url, body
             kept = self.answers.get(request)
             if kept is None:

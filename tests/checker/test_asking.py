@@ -5,15 +5,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from tools.checker.asking import MAX_SILENT, PATIENCE_SECONDS, Answer, Api, Unread
-from tools.checker.report import MAX_FOUND, MAX_SHOWN, Findings, alike
-from tools.checker.run import Asked, check
+from tools.checker.asking import MAX_SILENT, PATIENCE_SECONDS, Http, HttpReply, PublicApi, Unread
+from tools.checker.report import MAX_FOUND, MAX_SHOWN, CheckReport, alike
+from tools.checker.run import CheckOptions, check
 
 
 def test_api__that_is_busy_for_good__is_asked_for_a_bounded_time() -> None:
     slept = list[float]()
-    busy = Answer(503, {"retry-after": "7"}, b"{}")
-    api = Api("http://api", lambda *_: busy, sleep=slept.append)
+    busy = HttpReply(503, {"retry-after": "7"}, b"{}")
+    api = PublicApi("http://api", lambda *_: busy, sleep=slept.append)
     for _ in range(MAX_SILENT):
         assert api.get("/api/status").status == 503
     with pytest.raises(Unread, match="not asked"):
@@ -21,39 +21,46 @@ def test_api__that_is_busy_for_good__is_asked_for_a_bounded_time() -> None:
     assert sum(slept) == MAX_SILENT * PATIENCE_SECONDS
 
 
+def test_endpoint__that_does_not_answer__is_named_without_its_key() -> None:
+    with pytest.raises(Unread) as found:
+        Http()("POST", "http://127.0.0.1:1/v1/a-key-of-mine", b"{}", {})
+    assert str(found.value).startswith("127.0.0.1 did not answer")
+    assert "a-key" not in str(found.value)
+
+
 def test_answer__after_a_busy_one__is_taken_and_forgets_the_silence() -> None:
-    answers = [Answer(429, {}, b"{}"), Answer(200, {}, b"[]")]
-    api = Api("http://api", lambda *_: answers.pop(0), sleep=lambda _: None)
+    answers = [HttpReply(429, {}, b"{}"), HttpReply(200, {}, b"[]")]
+    api = PublicApi("http://api", lambda *_: answers.pop(0), sleep=lambda _: None)
     assert (api.get("/a").json(), api.silent) == ([], 0)
 
 
 def test_answer__that_is_no_json_or_nested_without_end__cannot_be_read() -> None:
     for body in (b"", b"<html>", b"[" * 100_000, b"9" * 5_000):
         with pytest.raises(Unread):
-            Answer(200, {}, body).json()
+            HttpReply(200, {}, body).json()
 
 
 def test_node__that_does_not_answer__ends_the_check_with_code_2() -> None:
-    def silent(*_: object) -> Answer:
+    def silent(*_: object) -> HttpReply:
         raise Unread("it did not answer")
 
-    findings = check(Asked("http://node", "0x" + "ab" * 20, "http://api", exchange=silent))
+    findings = check(CheckOptions("http://node", "0x" + "ab" * 20, "http://api", exchange=silent))
     assert (findings.exit_code(), [found.requirement for found in findings.found]) == (2, ["checked"])
 
 
 def test_node__that_answers_nonsense__ends_the_check_with_code_2() -> None:
-    def strange(_method: str, _url: str, body: bytes | None, _headers: Mapping[str, str]) -> Answer:
+    def strange(_method: str, _url: str, body: bytes | None, _headers: Mapping[str, str]) -> HttpReply:
         assert body is not None
         result = {"number": "0x1", "hash": "0x2", "timestamp": "0x3"}
         asked = json.loads(body)["method"]
-        return Answer(200, {}, json.dumps({"result": [{}] if asked == "eth_getLogs" else result}).encode())
+        return HttpReply(200, {}, json.dumps({"result": [{}] if asked == "eth_getLogs" else result}).encode())
 
-    findings = check(Asked("http://node", "0x" + "ab" * 20, exchange=strange))
+    findings = check(CheckOptions("http://node", "0x" + "ab" * 20, exchange=strange))
     assert findings.exit_code() == 2
 
 
 def test_difference__with_hostile_text__is_one_line_of_bounded_length() -> None:
-    findings = Findings()
+    findings = CheckReport()
     findings.add("list.items", "item \x1b[2J\n1", "a", "b\r\n" * 1_000)
     (line, _) = findings.lines()
     assert line.isprintable()
@@ -61,7 +68,7 @@ def test_difference__with_hostile_text__is_one_line_of_bounded_length() -> None:
 
 
 def test_differences__beyond_a_number__are_counted() -> None:
-    findings = Findings()
+    findings = CheckReport()
     for number in range(MAX_FOUND + 7):
         findings.add("list.items", f"item {number}", 1, 2)
     *_, further, last = findings.lines()

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tools.checker.privacy import PART, search_paths, searching_answers
-from tools.checker.report import Findings
+from tools.checker.report import CheckReport
 
 CANARY = b"AGE-SECRET-KEY-1CANARY/+?WITH SIGNS"
 
@@ -16,7 +16,7 @@ CANARY = b"AGE-SECRET-KEY-1CANARY/+?WITH SIGNS"
 def found_in(content: bytes, folder: Path, canary: bytes = CANARY) -> bool:
     (folder / "below").mkdir(exist_ok=True)
     (folder / "below" / "file.log").write_bytes(content)
-    findings = Findings()
+    findings = CheckReport()
     assert search_paths([folder], [canary], findings) == 1
     assert {each.requirement for each in findings.found} <= {"privacy.canary"}
     assert CANARY.decode() not in "\n".join(findings.lines()), "the report does not repeat a secret"
@@ -48,7 +48,7 @@ def test_key__written_as_its_bytes__is_found(tmp_path: Path) -> None:
 
 
 def test_answer__with_a_canary__is_named() -> None:
-    findings = Findings()
+    findings = CheckReport()
     search = searching_answers([CANARY], findings)
     search("GET /a", b"{}")
     search("GET /b", b'"' + CANARY + b'"')
@@ -57,6 +57,6 @@ def test_answer__with_a_canary__is_named() -> None:
 
 def test_file__that_cannot_be_read_whole__is_reported(tmp_path: Path) -> None:
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"a" * 1000)[:-9])
-    findings = Findings()
+    findings = CheckReport()
     search_paths([tmp_path], [CANARY], findings)
     assert (findings.exit_code(), [each.requirement for each in findings.found]) == (2, ["checked"])

@@ -21,7 +21,7 @@ from tests.checker.logs import (
     Written,
 )
 from tools.checker.expected import log_digest
-from tools.checker.hub_log import HubLog, Place
+from tools.checker.hub_log import HubLog, LogPlace
 from tools.checker.replay import roster_hash
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -127,6 +127,6 @@ def test_hashes__of_the_vectors__are_those_of_the_checker() -> None:
     hashed = roster_hash(found["chain_id"], found["hub_address"], 1, accounts, keys, roster["quorum"])
     assert hashed == roster["guardian_roster_hash"]
     for digest in json.loads((VECTORS / "commitments.json").read_text())["log_digest"]:
-        place = Place(1, "0x", 0, "0x")
+        place = LogPlace(1, "0x", 0, "0x")
         logs = [HubLog("", {}, place, tuple(each["topics"]), each["data"]) for each in digest["logs"]]
         assert log_digest(logs) == digest["log_digest"]

@@ -21,8 +21,8 @@ from tests.checker.market import NOTE, Market, played
 from tests.checker.planted import PLANTED
 from tests.checker.recorded import Recorded
 from tests.waiting import wait_until
-from tools.checker.report import REQUIREMENTS, Findings
-from tools.checker.run import Asked, check
+from tools.checker.report import REQUIREMENTS, CheckReport
+from tools.checker.run import CheckOptions, check
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class Checked:
     """A played market, what one check of it asked, and what was answered."""
 
     market: Market
-    asked: Asked
+    asked: CheckOptions
     recorded: Recorded
-    findings: Findings
+    findings: CheckReport
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
     services = tuple(service for service in SERVICES if service.name != "settler")
     with running_stack(StackSettings(services=services, solvers=3)) as stack:
         market = played(Cast(stack, tmp_path_factory.mktemp("people")))
-        asked = Asked(
+        asked = CheckOptions(
             rpc_url=stack.anvil.url,
             hub=stack.hub.hub.address,
             api_url=stack.api_base_url,
@@ -91,8 +91,9 @@ def typed(checked: Checked, *words: str) -> tuple[int, dict[str, str]]:
     """The command as an auditor types it: its exit code, and a requirement's first place."""
     asked = checked.asked
     addresses = ("--rpc", asked.rpc_url, "--hub", asked.hub, "--api", str(asked.api_url), "--json")
+    patient = ("--max-unsettled-seconds", "86400")  # for the one that nobody settles
     done = subprocess.run(
-        [sys.executable, "-m", "tools.checker", *addresses, *words],
+        [sys.executable, "-m", "tools.checker", *addresses, *patient, *words],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tools.checker.report import REQUIREMENTS, Findings
+from tools.checker.report import REQUIREMENTS, CheckReport
 from tools.checker.watching import metrics, watch, write_metrics
 
 
-def with_differences(*wheres: str, unread: bool = False) -> Findings:
-    findings = Findings()
+def with_differences(*wheres: str, unread: bool = False) -> CheckReport:
+    findings = CheckReport()
     for where in wheres:
         findings.add("bounty.facts", where, 1, 2)
     if unread:
@@ -21,8 +21,8 @@ class Over(Exception):
     """The last check was made."""
 
 
-def watched(*checks: Findings) -> list[str]:
-    said, waiting, reported = list[str](), list(checks), list[Findings]()
+def watched(*checks: CheckReport) -> list[str]:
+    said, waiting, reported = list[str](), list(checks), list[CheckReport]()
 
     def wait() -> None:
         if not waiting:

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from tools.checker.report import Findings
-from tools.checker.run import Asked, check
+from tools.checker.report import CheckReport
+from tools.checker.run import CheckOptions, check
 from tools.checker.watching import metrics, watch, write_metrics
 
 
@@ -20,7 +20,7 @@ def main(words: list[str] | None = None) -> int:
     """Check what the command line asks for."""
     asked, found = parsed(words)
 
-    def report(findings: Findings) -> None:
+    def report(findings: CheckReport) -> None:
         if found.metrics is not None:
             write_metrics(found.metrics, metrics(findings, time.time()))
 
@@ -35,7 +35,7 @@ def main(words: list[str] | None = None) -> int:
     return findings.exit_code()
 
 
-def parsed(words: list[str] | None) -> tuple[Asked, argparse.Namespace]:
+def parsed(words: list[str] | None) -> tuple[CheckOptions, argparse.Namespace]:
     """The arguments, each checked: what is to be checked, and how it is reported."""
     parser = argparse.ArgumentParser(
         prog="checker",
@@ -72,7 +72,7 @@ def parsed(words: list[str] | None) -> tuple[Asked, argparse.Namespace]:
     for path in found.search:
         if not path.exists():
             parser.error(f"there is no {path}")
-    asked = Asked(
+    asked = CheckOptions(
         rpc_url=found.rpc, hub=found.hub, api_url=found.api, pages_url=found.pages, from_block=found.from_block,
         every_block=found.every_block, max_lag_blocks=found.max_lag_blocks,
         max_unsettled_seconds=found.max_unsettled_seconds, searched=found.search, canaries=canaries,

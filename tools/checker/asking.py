@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import urllib3
 
@@ -23,7 +24,7 @@ class Unread(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpReply:
     """An answer of HTTP: the status, its fields in lower case, and its bytes."""
 
     status: int
@@ -38,7 +39,7 @@ class Answer:
             raise Unread(f"an answer that is no JSON: {error}") from None
 
 
-Exchange = Callable[[str, str, bytes | None, Mapping[str, str]], Answer]
+Exchange = Callable[[str, str, bytes | None, Mapping[str, str]], HttpReply]
 """Method, address, body and fields of a request; raises ``Unread``."""
 
 
@@ -48,19 +49,26 @@ class Http:
 
     pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(retries=False, timeout=TIMEOUT))
 
-    def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+    def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
         try:
             answer = self.pool.request(
                 method, url, body=body, headers=dict(headers), redirect=False, preload_content=False
             )
         except (urllib3.exceptions.HTTPError, ValueError) as error:
-            raise Unread(f"{url} did not answer: {error}") from None
+            raise Unread(f"{host_of(url)} did not answer: {type(error).__name__}") from None
         try:
-            return Answer(answer.status, {key.lower(): value for key, value in answer.headers.items()}, _read(answer))
+            return HttpReply(
+                answer.status, {key.lower(): value for key, value in answer.headers.items()}, _read(answer)
+            )
         except urllib3.exceptions.HTTPError as error:
-            raise Unread(f"{url} ended in the middle: {error}") from None
+            raise Unread(f"{host_of(url)} ended in the middle: {type(error).__name__}") from None
         finally:
             answer.close()
+
+
+def host_of(url: str) -> str:
+    """The host of an address: the path of an endpoint often is a key."""
+    return (urlsplit(url).hostname or "the address").lower()
 
 
 def _read(answer: urllib3.BaseHTTPResponse) -> bytes:
@@ -92,7 +100,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class Api:
+class PublicApi:
     """The public reads of a deployment. ``seen`` gets each answer, to be searched for what must not be there."""
 
     url: str
@@ -102,7 +110,7 @@ class Api:
     silent: int = 0
     """Requests in a row that were not answered."""
 
-    def get(self, path: str) -> Answer:
+    def get(self, path: str) -> HttpReply:
         """One answer of any status but 429 and 503, which are waited out as they ask for."""
         return self._send("GET", path, None, {})
 
@@ -115,7 +123,7 @@ class Api:
             raise Unread(f"/subgraph answers {found.status}: {found.body[:300]!r}")
         return value["data"]
 
-    def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Answer:
+    def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
         if self.silent >= MAX_SILENT:
             raise Unread(f"not asked: {MAX_SILENT} requests in a row were not answered")
         self.silent += 1

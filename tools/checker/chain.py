@@ -16,7 +16,7 @@ MAX_RANGE: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ChainBlock:
     """A block's number, hash and time in seconds."""
 
     number: int
@@ -43,11 +43,11 @@ class Chain:
     hub: str
     from_block: int = 0
     logs: list[HubLog] = field(default_factory=list)
-    head: Block = Block(0, "", 0)
-    finalized: Block = Block(0, "", 0)
+    head: ChainBlock = ChainBlock(0, "", 0)
+    finalized: ChainBlock = ChainBlock(0, "", 0)
     _kept_until: int = -1
     """The finalized block up to which the logs were read, which no later reading changes."""
-    _blocks: dict[int, Block] = field(default_factory=dict)
+    _blocks: dict[int, ChainBlock] = field(default_factory=dict)
 
     def refresh(self) -> None:
         """Read what is new, and again what is not finalized: a reorg may have replaced it."""
@@ -65,14 +65,14 @@ class Chain:
                 return
         raise Unread("the chain changed in each of five readings")
 
-    def block(self, at: int | str) -> Block:
+    def block(self, at: int | str) -> ChainBlock:
         """One block by its number or tag; raises ``Unread`` where the chain has none."""
         found = self.node.call("eth_getBlockByNumber", at if isinstance(at, str) else hex(at), False)
         if not isinstance(found, dict):
             raise Unread(f"the node has no block {at}")
-        return Block(int(found["number"], 16), str(found["hash"]).lower(), int(found["timestamp"], 16))
+        return ChainBlock(int(found["number"], 16), str(found["hash"]).lower(), int(found["timestamp"], 16))
 
-    def block_at(self, number: int) -> Block:
+    def block_at(self, number: int) -> ChainBlock:
         """One block by its number, kept."""
         if number not in self._blocks:
             self._blocks[number] = self.block(number)

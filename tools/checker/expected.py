@@ -6,9 +6,19 @@ from typing import Any, Final
 
 from eth_utils.crypto import keccak
 
-from tools.checker.chain import Block
-from tools.checker.hub_log import ZERO_ADDRESS, ZERO_BYTES32, HubLog, Place
-from tools.checker.replay import AWARDED, NO_SUBMISSIONS, OUTCOMES, REASONS, Bounty, Roster, World, choice_of, part_of
+from tools.checker.chain import ChainBlock
+from tools.checker.hub_log import ZERO_ADDRESS, ZERO_BYTES32, HubLog, LogPlace
+from tools.checker.replay import (
+    AWARDED,
+    NO_SUBMISSIONS,
+    OUTCOMES,
+    REASONS,
+    ReplayedBounty,
+    ReplayedRoster,
+    World,
+    choice_of,
+    part_of,
+)
 
 Json = dict[str, Any]
 AMOUNTS: Final = {
@@ -33,25 +43,25 @@ class Moment:
     """The world after a block."""
 
     world: World
-    block: Block
+    block: ChainBlock
 
 
-def accepting(bounty: Bounty, time: int) -> bool:
+def accepting(bounty: ReplayedBounty, time: int) -> bool:
     """Open and before the submission deadline."""
     return bounty.ending is None and time < bounty.amount("submission_deadline")
 
 
-def judgeable(bounty: Bounty, time: int) -> bool:
+def judgeable(bounty: ReplayedBounty, time: int) -> bool:
     """Open and within the judging window."""
     return bounty.ending is None and bounty.amount("reveal_at") <= time < bounty.amount("judging_deadline")
 
 
-def award_of(bounty: Bounty) -> int:
+def award_of(bounty: ReplayedBounty) -> int:
     """What a winner gets, whoever it is."""
     return bounty.amount("escrow_amount") - bounty.amount("protocol_fee") - bounty.amount("guardian_fee")
 
 
-def winner_of(bounty: Bounty) -> Json | None:
+def winner_of(bounty: ReplayedBounty) -> Json | None:
     """The winner of an awarded bounty."""
     ending = bounty.ending
     if ending is None or ending.outcome != AWARDED:
@@ -59,17 +69,17 @@ def winner_of(bounty: Bounty) -> Json | None:
     return {"solver_address": ending.winner, "submission_commitment": ending.submission}
 
 
-def outcome_of(bounty: Bounty) -> str | None:
+def outcome_of(bounty: ReplayedBounty) -> str | None:
     """The outcome's name."""
     return OUTCOMES[bounty.ending.outcome] if bounty.ending else None
 
 
-def reason_of(bounty: Bounty) -> str | None:
+def reason_of(bounty: ReplayedBounty) -> str | None:
     """Why it ended."""
     return REASONS[bounty.ending.reason] if bounty.ending else None
 
 
-def facts(bounty: Bounty, time: int) -> Json:
+def facts(bounty: ReplayedBounty, time: int) -> Json:
     """``facts`` at a block's time."""
     return {
         "status": "final" if bounty.ending else "open",
@@ -86,12 +96,12 @@ def facts(bounty: Bounty, time: int) -> Json:
     }
 
 
-def facts_log(bounty: Bounty) -> HubLog:
+def facts_log(bounty: ReplayedBounty) -> HubLog:
     """The event of the block that set the facts: the creation, or the end."""
     return bounty.ended or bounty.created
 
 
-def roster(world: World, found: Roster) -> Json:
+def roster(world: World, found: ReplayedRoster) -> Json:
     """``guardian_roster`` with what each member last did."""
     members = [
         {
@@ -109,7 +119,7 @@ def roster(world: World, found: Roster) -> Json:
     }
 
 
-def submissions(bounty: Bounty) -> list[Json]:
+def submissions(bounty: ReplayedBounty) -> list[Json]:
     """``active_submissions``, by Solver."""
     return [
         {
@@ -132,7 +142,7 @@ def log_digest(logs: list[HubLog]) -> str:
     return "0x" + keccak(b"".join(parts)).hex()
 
 
-def record(world: World, bounty: Bounty) -> Json:
+def record(world: World, bounty: ReplayedBounty) -> Json:
     """The VerificationRecord of a final bounty."""
     ending, ended = bounty.ending, bounty.ended
     if ending is None or ended is None:
@@ -284,7 +294,7 @@ def changes(world: World) -> list[Json]:
     return [change(log, before.get(id(log))) for log in world.logs]
 
 
-def placed(place: Place) -> Json:
+def placed(place: LogPlace) -> Json:
     """Where an event is, in answers."""
     return {
         "block_number": place.block_number,
@@ -355,7 +365,7 @@ def _log_id(log: HubLog) -> str:
     return f"{log.place.block_number}-{log.place.log_index}"
 
 
-def _bounty_row(bounty: Bounty) -> Json:
+def _bounty_row(bounty: ReplayedBounty) -> Json:
     ending, ended, winner = bounty.ending, bounty.ended, winner_of(bounty) or {}
     created = ("spec_commitment", "guardian_roster_hash", "roster_version", "submission_deadline", "reveal_at")
     return {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tools.checker.expected import ENTITIES, Json, Moment, rows
-from tools.checker.reading import Reading
+from tools.checker.reading import AnswerCheck
 from tools.checker.report import alike
 
 PAGE: Final = 500
@@ -21,7 +21,7 @@ NUMBERS: Final = {"bounty_id", "escrow_amount", "amount"}
 META: Final = "_meta { deployment finalized_block_number hasIndexingErrors block { number hash timestamp } }"
 
 
-def check_graphql(reading: Reading) -> None:
+def check_graphql(reading: AnswerCheck) -> None:
     """All rows, then filters on values that the rows have."""
     for entity in ENTITIES:
         with reading.findings.reading("graphql.rows", f"/subgraph {entity}"):
@@ -32,7 +32,7 @@ def check_graphql(reading: Reading) -> None:
                 _check_filters(reading, entity, kind, name)
 
 
-def _asked(reading: Reading, query: str, variables: Mapping[str, object], where: str) -> tuple[Any, list[Moment]]:
+def _asked(reading: AnswerCheck, query: str, variables: Mapping[str, object], where: str) -> tuple[Any, list[Moment]]:
     data = reading.api.graphql(query, variables)
     meta, findings = data["_meta"], reading.findings
     number = meta["block"]["number"]
@@ -45,7 +45,7 @@ def _asked(reading: Reading, query: str, variables: Mapping[str, object], where:
     return data["rows"], moments
 
 
-def _check_rows(reading: Reading, entity: str) -> None:
+def _check_rows(reading: AnswerCheck, entity: str) -> None:
     names = _names(reading, entity)
     seen, moments, skip = dict[str, Any](), list[Moment](), 0
     while skip <= 5_000:
@@ -71,7 +71,7 @@ def _check_rows(reading: Reading, entity: str) -> None:
                 reading.findings.same("graphql.rows", f"{where} {name}", value, seen[key].get(name, "nothing"))
 
 
-def _names(reading: Reading, entity: str) -> str:
+def _names(reading: AnswerCheck, entity: str) -> str:
     """The fields that are compared: those of any row that the chain has."""
     world = reading.moment(reading.chain.head.number).world
     found = next(iter(rows(world)[entity].values()), {"id": ""})
@@ -83,7 +83,7 @@ def _distance(expected: Mapping[str, Json], seen: Mapping[str, Any]) -> int:
     return sum(not alike(expected.get(key), seen.get(key)) for key in keys)
 
 
-def _check_filters(reading: Reading, entity: str, kind: str, name: str) -> None:
+def _check_filters(reading: AnswerCheck, entity: str, kind: str, name: str) -> None:
     world = reading.moment(reading.chain.head.number).world
     values = sorted({row[name] for row in rows(world)[entity].values() if row[name] is not None}, key=_key(name))
     if not values:

@@ -48,7 +48,7 @@ PAYMENTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogPlace:
     """Where a log is: ``time`` is its block's, in seconds."""
 
     block_number: int
@@ -64,7 +64,7 @@ class HubLog:
 
     name: str
     fields: Mapping[str, Any]
-    place: Place
+    place: LogPlace
     topics: tuple[str, ...]
     data: str
 
@@ -120,9 +120,9 @@ def plain(value: Any) -> Any:
     return value
 
 
-def place_of(log: Mapping[str, Any], time: int = 0) -> Place:
+def place_of(log: Mapping[str, Any], time: int = 0) -> LogPlace:
     """The place of a log as JSON-RPC has it."""
-    return Place(
+    return LogPlace(
         int(log["blockNumber"], 16),
         str(log["blockHash"]).lower(),
         int(log["logIndex"], 16),

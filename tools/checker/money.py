@@ -6,8 +6,8 @@ from typing import Any, Final
 from tools.checker.asking import Unread
 from tools.checker.chain import Chain, Transfer
 from tools.checker.hub_log import PAYMENTS, ZERO_ADDRESS, ZERO_BYTES32, HubLog
-from tools.checker.replay import Bounty, World, part_of, replayed
-from tools.checker.report import Findings
+from tools.checker.replay import ReplayedBounty, World, part_of, replayed
+from tools.checker.report import CheckReport
 
 BOUNTY_VIEW: Final = (
     ("poster", "address"), ("escrow_amount", "uint256"), ("spec_commitment", "bytes32"),
@@ -22,7 +22,7 @@ BOUNTY_VIEW: Final = (
 """``BountyView``: its fields are all static, so that its words follow each other."""
 
 
-def check_money(chain: Chain, world: World, findings: Findings, *, every_block: bool) -> list[str]:
+def check_money(chain: Chain, world: World, findings: CheckReport, *, every_block: bool) -> list[str]:
     """Each transfer of the token, and the Hub's balance after blocks; returns what could not be looked at."""
     until = chain.finalized.number
     transfers = chain.transfers(world.token, until)
@@ -31,7 +31,7 @@ def check_money(chain: Chain, world: World, findings: Findings, *, every_block: 
     numbers = {each.block_number for each in transfers} | {log.place.block_number for log in logs} | {until}
     if every_block:
         numbers = set(range(min(numbers), until + 1))
-    growing, rest, moved = World(world.chain_id, world.hub, Findings()), deque(logs), deque(transfers)
+    growing, rest, moved = World(world.chain_id, world.hub, CheckReport()), deque(logs), deque(transfers)
     received = escrowed = unread = 0
     for number in sorted(numbers):
         while rest and rest[0].place.block_number <= number:
@@ -51,7 +51,7 @@ def check_money(chain: Chain, world: World, findings: Findings, *, every_block: 
     return [f"the balance after {unread} blocks was not read: the node does not keep their state"] if unread else []
 
 
-def by_transaction(logs: list[HubLog], transfers: list[Transfer], hub: str, findings: Findings) -> None:
+def by_transaction(logs: list[HubLog], transfers: list[Transfer], hub: str, findings: CheckReport) -> None:
     """In each transaction the escrows of its bounties came in, and its claims went out, account by account."""
     escrows, incoming = Counter[str](), Counter[str]()
     claims, outgoing = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
@@ -73,7 +73,7 @@ def by_transaction(logs: list[HubLog], transfers: list[Transfer], hub: str, find
         findings.same("money.transfers", where, claims[tx_hash, account], outgoing[tx_hash, account])
 
 
-def check_views(chain: Chain, findings: Findings) -> None:
+def check_views(chain: Chain, findings: CheckReport) -> None:
     """Every view of the Hub at the finalized block."""
     at = chain.finalized
     world = replayed_until(chain, at.number)
@@ -108,13 +108,13 @@ def check_views(chain: Chain, findings: Findings) -> None:
         findings.same("hub.views", f"{function} at block {at.number}", expected, seen)
 
 
-def replayed_until(chain: Chain, number: int, findings: Findings | None = None) -> World:
+def replayed_until(chain: Chain, number: int, findings: CheckReport | None = None) -> World:
     """The world after a block."""
     chain_id = int(chain.node.call("eth_chainId"), 16)
     return replayed(chain_id, chain.hub, (log for log in chain.logs if log.place.block_number <= number), findings)
 
 
-def view_of(bounty: Bounty) -> dict[str, object]:
+def view_of(bounty: ReplayedBounty) -> dict[str, object]:
     """``BountyView`` of a bounty."""
     ending, paid, parts = bounty.ending, bounty.paid(), bounty.parts()
     winner = ending.winner if ending else ZERO_ADDRESS
@@ -142,7 +142,7 @@ def view_of(bounty: Bounty) -> dict[str, object]:
     }
 
 
-def _check_parties(chain: Chain, bounty: Bounty, at: int, findings: Findings) -> None:
+def _check_parties(chain: Chain, bounty: ReplayedBounty, at: int, findings: CheckReport) -> None:
     for solver, log in bounty.submissions.items():
         seen = chain.call(chain.hub, "getSubmission(uint256,address)", [bounty.id, solver], ["bytes32"], at)
         where = f"getSubmission({bounty.id}, {solver}) at block {at}"

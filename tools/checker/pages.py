@@ -4,15 +4,15 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from tools.checker.asking import Api
+from tools.checker.asking import PublicApi
 from tools.checker.expected import Moment, feed_ids
-from tools.checker.reading import Reading
+from tools.checker.reading import AnswerCheck
 
 CACHED_SECONDS: Final = 5
 """The pages keep answers for two seconds, and read an index that is a second behind."""
 
 
-def check_feeds(reading: Reading, pages: Api, bounty_ids: list[int]) -> None:
+def check_feeds(reading: AnswerCheck, pages: PublicApi, bounty_ids: list[int]) -> None:
     """The feed of each bounty has an entry for each thing that happened, and no other."""
     for bounty_id in bounty_ids:
         path = f"/bounties/{bounty_id}/feed.json"
@@ -35,7 +35,7 @@ def check_feeds(reading: Reading, pages: Api, bounty_ids: list[int]) -> None:
             reading.value("pages.feed", path, list(possible.values()), entries, sorted(shown))
 
 
-def check_calendar(reading: Reading, pages: Api, address: str) -> None:
+def check_calendar(reading: AnswerCheck, pages: PublicApi, address: str) -> None:
     """The calendar of a Solver has the submission deadline of each open bounty that is ahead."""
     path = f"/people/{address}/calendar.ics"
     with reading.findings.reading("pages.calendar", path):
@@ -67,5 +67,5 @@ def calendar(text: str) -> dict[str, str]:
     return found
 
 
-def _chain_id(reading: Reading) -> int:
+def _chain_id(reading: AnswerCheck) -> int:
     return reading.moment(reading.chain.head.number).world.chain_id

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from tools.checker.report import Findings
+from tools.checker.report import CheckReport
 
 PART: Final = 1 << 20
 MAX_UNPACKED: Final = 1 << 30
@@ -39,7 +39,7 @@ def forms(canary: bytes) -> dict[str, bytes]:
     return found
 
 
-def search_paths(paths: Sequence[Path], canaries: Sequence[bytes], findings: Findings) -> int:
+def search_paths(paths: Sequence[Path], canaries: Sequence[bytes], findings: CheckReport) -> int:
     """Search files, and every file below folders; returns how many. Links are not followed."""
     wanted = [forms(canary) for canary in canaries]
     count = 0
@@ -57,7 +57,7 @@ def search_paths(paths: Sequence[Path], canaries: Sequence[bytes], findings: Fin
     return count
 
 
-def searching_answers(canaries: Sequence[bytes], findings: Findings) -> Callable[[str, bytes], None]:
+def searching_answers(canaries: Sequence[bytes], findings: CheckReport) -> Callable[[str, bytes], None]:
     """What searches each answer, of which the first text says where it is from."""
     wanted = [forms(canary) for canary in canaries]
 
@@ -83,7 +83,7 @@ def _bytes_of(file: Path) -> Iterator[bytes]:
                 yield part
 
 
-def _search(parts: Iterable[bytes], wanted: Sequence[dict[str, bytes]], where: str, findings: Findings) -> None:
+def _search(parts: Iterable[bytes], wanted: Sequence[dict[str, bytes]], where: str, findings: CheckReport) -> None:
     overlap = max((len(form) for each in wanted for form in each.values()), default=1) - 1
     before, found = b"", set[tuple[int, str]]()
     for part in parts:

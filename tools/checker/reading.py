@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tools.checker.asking import Answer, Api, Unread
+from tools.checker.asking import HttpReply, PublicApi, Unread
 from tools.checker.chain import Chain
 from tools.checker.expected import Json, Moment
 from tools.checker.money import replayed_until
-from tools.checker.report import Findings, alike
+from tools.checker.report import CheckReport, alike
 
 STALE_SECONDS: Final = 2
 """An answer may be a second older than the copy that it names, and a block's time is a whole second."""
@@ -17,12 +17,12 @@ KEPT_MOMENTS: Final = 64
 
 
 @dataclass(slots=True)
-class Reading:
+class AnswerCheck:
     """One pass over the answers of a deployment."""
 
-    api: Api
+    api: PublicApi
     chain: Chain
-    findings: Findings
+    findings: CheckReport
     max_lag_blocks: int
     final_for_sure: int = 0
     """The finalized block of the index when the pass began: what is up to there has to be shown as final."""
@@ -53,7 +53,7 @@ class Reading:
             found.append(self.moment(number))
         return found
 
-    def of(self, answer: Answer, where: str) -> list[Moment]:
+    def of(self, answer: HttpReply, where: str) -> list[Moment]:
         """The blocks that an answer of REST may be of; none, and a difference, where it does not say."""
         number, time = answer.headers.get("x-index-block", ""), answer.headers.get("x-index-time", "")
         named = number.isascii() and number.isdigit() and len(number) < 19
@@ -88,7 +88,7 @@ class Reading:
         closest: tuple[int, Json] | None = None
         for moment in moments:
             wanted = expected(moment)
-            wrong = {name: value for name, value in wanted.items() if not alike(value, values.get(name, Missing))}
+            wrong = {name: value for name, value in wanted.items() if not alike(value, values.get(name, AbsentField))}
             if not wrong:
                 self.findings.holds(requirement, where, "", True, None)
                 return True
@@ -120,5 +120,5 @@ class Reading:
             self.findings.same("bounty.block", f"{where} finality", "unsafe", seen)
 
 
-class Missing:
+class AbsentField:
     """In the place of a field that is not there."""

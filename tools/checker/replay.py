@@ -11,7 +11,7 @@ import eth_abi
 from eth_utils.crypto import keccak
 
 from tools.checker.hub_log import PAYMENTS, ZERO_ADDRESS, ZERO_BYTES32, HubLog
-from tools.checker.report import Findings
+from tools.checker.report import CheckReport
 
 AWARDED: Final = 1
 NO_VALID: Final = 2
@@ -28,7 +28,7 @@ PROTOCOL_CAP, GUARDIAN_CAP, WHOLE = 1_000, 2_000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Roster:
+class ReplayedRoster:
     """A published version: members in roster order."""
 
     version: int
@@ -56,11 +56,11 @@ class Ending:
 
 
 @dataclass(slots=True)
-class Bounty:
+class ReplayedBounty:
     """One bounty: its terms, and everything that happened to it."""
 
     created: HubLog
-    roster: Roster
+    roster: ReplayedRoster
     logs: list[HubLog]
     submissions: dict[str, HubLog] = field(default_factory=dict)
     verdicts: dict[str, HubLog] = field(default_factory=dict)
@@ -134,11 +134,11 @@ class World:
 
     chain_id: int
     hub: str
-    findings: Findings
+    findings: CheckReport
     config: list[object] = field(default_factory=list)
     """Of the constructor: token, owner, reveal delay, windows, least escrow, publication delay, fees, recipient."""
-    bounties: dict[int, Bounty] = field(default_factory=dict)
-    rosters: dict[int, Roster] = field(default_factory=dict)
+    bounties: dict[int, ReplayedBounty] = field(default_factory=dict)
+    rosters: dict[int, ReplayedRoster] = field(default_factory=dict)
     active: dict[str, int] = field(default_factory=dict)
     """When an account last showed that it is there."""
     fees: tuple[int, int, str] = (0, 0, ZERO_ADDRESS)
@@ -170,7 +170,7 @@ class World:
         """Seconds until what the owner announces takes effect."""
         return self.config_number(8)
 
-    def current_roster(self, time: int) -> Roster | None:
+    def current_roster(self, time: int) -> ReplayedRoster | None:
         """The version that a bounty created at this time pins."""
         found = None
         for roster in self.rosters.values():
@@ -178,7 +178,7 @@ class World:
                 found = roster
         return found
 
-    def replaced_early(self, roster: Roster) -> bool:
+    def replaced_early(self, roster: ReplayedRoster) -> bool:
         """Whether another version was published before this one took effect."""
         later = self.rosters.get(roster.version + 1)
         return later is not None and later.log.place.time < roster.effective_from
@@ -270,7 +270,9 @@ class World:
         sound = 1 <= size <= 15 and len(keys) == size == len(set(keys)) and list(accounts) == sorted(set(accounts))
         self._holds("chain.events", log, "ascending accounts with a key each", sound, [accounts, keys])
         self._holds("chain.events", log, "a quorum of more than half", size // 2 < quorum <= size, quorum)
-        self.rosters[version] = Roster(version, hashed, accounts, keys, quorum, log.number("effective_from"), log)
+        self.rosters[version] = ReplayedRoster(
+            version, hashed, accounts, keys, quorum, log.number("effective_from"), log
+        )
 
     def _create(self, log: HubLog) -> None:
         time, escrow = log.place.time, log.number("escrow_amount")
@@ -294,9 +296,9 @@ class World:
         self._holds("chain.terms", log, "times and escrow within the Hub's bounds", bounds, dict(log.fields))
         self._holds("chain.terms", log, "a Poster who does not judge", log.text("poster") not in roster.accounts, "")
         self._holds("chain.terms", log, "a page's commitment", log.text("spec_commitment") != ZERO_BYTES32, "zero")
-        self.bounties[log.number("bounty_id")] = Bounty(log, roster, [log])
+        self.bounties[log.number("bounty_id")] = ReplayedBounty(log, roster, [log])
 
-    def _submit(self, bounty: Bounty, log: HubLog) -> None:
+    def _submit(self, bounty: ReplayedBounty, log: HubLog) -> None:
         solver, time = log.text("solver"), log.place.time
         accepting = bounty.ending is None and time < bounty.amount("submission_deadline")
         self._holds("chain.events", log, "a Submission before the deadline", accepting, time)
@@ -304,7 +306,7 @@ class World:
         self._holds("chain.events", log, "a Solver who neither pays nor judges", apart, solver)
         bounty.submissions[solver] = log
 
-    def _judge(self, bounty: Bounty, log: HubLog) -> None:
+    def _judge(self, bounty: ReplayedBounty, log: HubLog) -> None:
         guardian, time = log.text("guardian"), log.place.time
         self._holds("chain.events", log, "a Guardian of the roster", guardian in bounty.roster.accounts, guardian)
         judgeable = bounty.ending is None and bounty.amount("reveal_at") <= time < bounty.amount("judging_deadline")
@@ -323,7 +325,7 @@ class World:
         if alike >= bounty.roster.quorum:
             bounty.decided = ending_of(bounty, kind, JUDGED, solver, named)
 
-    def _finish(self, bounty: Bounty, log: HubLog) -> None:
+    def _finish(self, bounty: ReplayedBounty, log: HubLog) -> None:
         time = log.place.time
         self._holds("chain.outcome", log, "a bounty that was open", bounty.ending is None, "final before")
         expected = bounty.decided
@@ -347,7 +349,7 @@ class World:
             self._same("money.split", log, "guardian_fee_each", expected.share)
         bounty.ending, bounty.ended, bounty.decided = expected, log, None
 
-    def _claim(self, bounty: Bounty, log: HubLog) -> None:
+    def _claim(self, bounty: ReplayedBounty, log: HubLog) -> None:
         key, amount = part_of(log), log.number("amount")
         left = bounty.parts().get(key, 0) - bounty.paid().get(key, 0)
         self._holds("money.claims", log, f"a payment of {left} to {key[1]} as {key[0]}", 0 < amount == left, amount)
@@ -365,7 +367,7 @@ def choice_of(verdict: HubLog) -> tuple[int, str, str]:
     return verdict.number("kind"), verdict.text("solver"), verdict.text("submission_commitment")
 
 
-def ending_of(bounty: Bounty, outcome: int, reason: int, winner: str, submission: str) -> Ending:
+def ending_of(bounty: ReplayedBounty, outcome: int, reason: int, winner: str, submission: str) -> Ending:
     """The row of the table of docs/hub.md, for the Verdicts that are there now."""
     escrow, protocol = bounty.amount("escrow_amount"), bounty.amount("protocol_fee")
     guardians, count = bounty.amount("guardian_fee"), len(bounty.verdicts)
@@ -386,9 +388,9 @@ def roster_hash(
     return "0x" + keccak(eth_abi.abi.encode(kinds, [chain_id, hub, version, list(accounts), members, quorum])).hex()
 
 
-def replayed(chain_id: int, hub: str, logs: Iterable[HubLog], findings: Findings | None = None) -> World:
+def replayed(chain_id: int, hub: str, logs: Iterable[HubLog], findings: CheckReport | None = None) -> World:
     """The world after these logs; without findings, what breaks a rule is reported to nobody."""
-    world = World(chain_id, hub, findings if findings is not None else Findings())
+    world = World(chain_id, hub, findings if findings is not None else CheckReport())
     for log in logs:
         world.apply(log)
     return world

@@ -49,7 +49,7 @@ MAX_SHOWN: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDifference:
     """A difference: what was expected by the chain and the documents, and what was seen instead."""
 
     requirement: str
@@ -59,10 +59,10 @@ class Found:
 
 
 @dataclass(slots=True)
-class Findings:
+class CheckReport:
     """The differences so far, and how many comparisons were made of each requirement."""
 
-    found: list[Found] = field(default_factory=list)
+    found: list[FoundDifference] = field(default_factory=list)
     compared: dict[str, int] = field(default_factory=dict)
     more: dict[str, int] = field(default_factory=dict)
     """How many differences of a requirement are not listed."""
@@ -79,14 +79,14 @@ class Findings:
         """Note one condition, of which ``expected`` is the text."""
         self.compared[requirement] = self.compared.get(requirement, 0) + 1
         if not holds:
-            self._append(Found(requirement, shown(where), expected, shown(seen)))
+            self._append(FoundDifference(requirement, shown(where), expected, shown(seen)))
         return holds
 
     def add(self, requirement: str, where: str, expected: object, seen: object) -> None:
         """Report a difference."""
-        self._append(Found(requirement, shown(where), shown(expected), shown(seen)))
+        self._append(FoundDifference(requirement, shown(where), shown(expected), shown(seen)))
 
-    def _append(self, found: Found) -> None:
+    def _append(self, found: FoundDifference) -> None:
         if found.requirement not in REQUIREMENTS:
             raise KeyError(found.requirement)
         if found in self.found:
@@ -96,7 +96,7 @@ class Findings:
         else:
             self.more[found.requirement] = self.more.get(found.requirement, 0) + 1
 
-    def take(self, other: "Findings") -> None:
+    def take(self, other: "CheckReport") -> None:
         """Add what another part found."""
         for found in other.found:
             self._append(found)

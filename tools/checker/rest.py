@@ -25,16 +25,16 @@ from tools.checker.expected import (
     verdict_fields,
 )
 from tools.checker.hub_log import ZERO_BYTES32
-from tools.checker.reading import Reading
-from tools.checker.replay import Bounty
+from tools.checker.reading import AnswerCheck
+from tools.checker.replay import ReplayedBounty
 
 MAX_PAGES: Final = 10_000
 """Of a list that never ends."""
 MAX_ACTIVE: Final = 1_000
-Wanted = Callable[[Bounty, int], bool]
+Wanted = Callable[[ReplayedBounty, int], bool]
 
 
-def check_status(reading: Reading) -> None:
+def check_status(reading: AnswerCheck) -> None:
     """Totals and position; the pass begins with it."""
     findings = reading.findings
     found, moments = reading.get("/api/status")
@@ -61,7 +61,7 @@ def check_status(reading: Reading) -> None:
     findings.holds("liveness.index", "/api/status state", "following", found["state"] == "following", found["state"])
 
 
-def check_deployment(reading: Reading) -> None:
+def check_deployment(reading: AnswerCheck) -> None:
     """What a client needs to know of the deployment."""
     found = reading.api.get("/api/deployment").json()
     moments = reading.moments(reading.chain.head.number)
@@ -93,7 +93,7 @@ def check_deployment(reading: Reading) -> None:
     _check_delivery_key(reading)
 
 
-def _check_delivery_key(reading: Reading) -> None:
+def _check_delivery_key(reading: AnswerCheck) -> None:
     """The key in force; 503 while the owner has withdrawn it."""
     path = "/api/deployment/delivery-key"
     moments = reading.moments(reading.chain.head.number)
@@ -110,14 +110,14 @@ def _check_delivery_key(reading: Reading) -> None:
 # ---------------------------------------------------------------------- one bounty
 
 
-def check_bounty(reading: Reading, bounty_id: int) -> None:
+def check_bounty(reading: AnswerCheck, bounty_id: int) -> None:
     """The detail of one bounty, with its documents and its record."""
     path, findings = f"/api/bounties/{bounty_id}", reading.findings
     found, moments = reading.get(path)
     bounty = moments[0].world.bounties[bounty_id]
     own = [moment for moment in moments if bounty_id in moment.world.bounties]
 
-    def at(moment: Moment) -> Bounty:
+    def at(moment: Moment) -> ReplayedBounty:
         return moment.world.bounties[bounty_id]
 
     findings.same("bounty.facts", f"{path} bounty_id", str(bounty_id), found["bounty_id"])
@@ -141,12 +141,12 @@ def check_bounty(reading: Reading, bounty_id: int) -> None:
     _check_record(reading, path, own, bounty_id, found)
 
 
-def _block(bounty: Bounty) -> Json:
+def _block(bounty: ReplayedBounty) -> Json:
     place = facts_log(bounty).place
     return {"number": place.block_number, "hash": place.block_hash}
 
 
-def _check_challenge(reading: Reading, path: str, bounty: Bounty, found: Any) -> None:
+def _check_challenge(reading: AnswerCheck, path: str, bounty: ReplayedBounty, found: Any) -> None:
     findings, text = reading.findings, found["challenge"]
     if text is None:
         code = (found.get("error") or {}).get("code")
@@ -176,7 +176,7 @@ def frontmatter(text: str) -> dict[str, object]:
     return found
 
 
-def _check_record(reading: Reading, path: str, moments: list[Moment], bounty_id: int, found: Any) -> None:
+def _check_record(reading: AnswerCheck, path: str, moments: list[Moment], bounty_id: int, found: Any) -> None:
     findings, where = reading.findings, f"{path} verification_record"
     bounty = moments[0].world.bounties[bounty_id]
     shown, error = found.get("verification_record"), found.get("verification_record_error")
@@ -197,7 +197,7 @@ def _check_record(reading: Reading, path: str, moments: list[Moment], bounty_id:
         findings.same("bounty.record", f"{where}_error", "not_finalized", code)
 
 
-def check_verdicts(reading: Reading, bounty: Bounty) -> None:
+def check_verdicts(reading: AnswerCheck, bounty: ReplayedBounty) -> None:
     """Each written Verdict that is there hashes to its commitment and names what was recorded."""
     for guardian, log in bounty.verdicts.items():
         commitment = log.text("report_commitment")
@@ -219,7 +219,7 @@ def check_verdicts(reading: Reading, bounty: Bounty) -> None:
 # ---------------------------------------------------------------------- the list
 
 
-def check_list(reading: Reading) -> None:
+def check_list(reading: AnswerCheck) -> None:
     """Every bounty once, with its facts, in each order and by each filter."""
     items = _pages(reading, {})
     for item, moments in items:
@@ -235,8 +235,8 @@ def check_list(reading: Reading) -> None:
         _check_selection(reading, query, wanted)
 
 
-def _check_item(reading: Reading, where: str, moments: list[Moment], bounty_id: int, item: Any) -> None:
-    def at(moment: Moment) -> Bounty:
+def _check_item(reading: AnswerCheck, where: str, moments: list[Moment], bounty_id: int, item: Any) -> None:
+    def at(moment: Moment) -> ReplayedBounty:
         return moment.world.bounties[bounty_id]
 
     reading.fields("list.items", f"{where} facts", moments, lambda m: facts(at(m), m.block.time), item["facts"])
@@ -248,7 +248,7 @@ def _check_item(reading: Reading, where: str, moments: list[Moment], bounty_id: 
     reading.finality(where, int(item["block"]["number"]), item["finality"])
 
 
-def _pages(reading: Reading, query: Json) -> list[tuple[Any, list[Moment]]]:
+def _pages(reading: AnswerCheck, query: Json) -> list[tuple[Any, list[Moment]]]:
     found, cursor, cursors = list[tuple[Any, list[Moment]]](), None, set[str]()
     for _ in range(MAX_PAGES):
         page = {**query, "limit": "2" if len(found) < 20 else "100", **({"cursor": cursor} if cursor else {})}
@@ -263,7 +263,7 @@ def _pages(reading: Reading, query: Json) -> list[tuple[Any, list[Moment]]]:
     raise Unread("a list of bounties that does not end")
 
 
-def _check_selection(reading: Reading, query: Json, wanted: Wanted) -> None:
+def _check_selection(reading: AnswerCheck, query: Json, wanted: Wanted) -> None:
     """The ids of all pages are those that the chain gives, in their order; tried again while the index moves on."""
     requirement = "list.order" if "sort" in query else "list.filters"
     where = f"/api/bounties?{urlencode(query)}"
@@ -284,7 +284,7 @@ def _selected(moment: Moment, order: str, wanted: Wanted, shown: list[int]) -> l
     found = [bounty for bounty in moment.world.bounties.values() if wanted(bounty, moment.block.time)]
     places = {number: place for place, number in enumerate(shown)}
 
-    def key(bounty: Bounty) -> tuple[int, int]:
+    def key(bounty: ReplayedBounty) -> tuple[int, int]:
         place = places.get(bounty.id, len(places))
         if order == "deadline":
             return bounty.amount("submission_deadline"), place
@@ -293,7 +293,7 @@ def _selected(moment: Moment, order: str, wanted: Wanted, shown: list[int]) -> l
     return [bounty.id for bounty in sorted(found, key=key)]
 
 
-def _filters(bounties: Iterable[Bounty]) -> list[tuple[Json, Wanted]]:
+def _filters(bounties: Iterable[ReplayedBounty]) -> list[tuple[Json, Wanted]]:
     """Each filter, at values that the chain has and one beside them."""
     every = list(bounties)
     found: list[tuple[Json, Wanted]] = [
@@ -338,7 +338,7 @@ def _award(least: int, most: int | None) -> Wanted:
 # ---------------------------------------------------------------------- accounts and changes
 
 
-def check_account(reading: Reading, address: str) -> None:
+def check_account(reading: AnswerCheck, address: str) -> None:
     """An account's record."""
     path = f"/api/accounts/{address}"
     found, moments = reading.get(path)
@@ -351,7 +351,7 @@ def check_account(reading: Reading, address: str) -> None:
     )
 
 
-def check_changes(reading: Reading) -> None:
+def check_changes(reading: AnswerCheck) -> None:
     """All changes from the first on: what is left after the retractions is the Hub's log."""
     findings = reading.findings
     kept, moments = _changes(reading)
@@ -377,7 +377,7 @@ def check_changes(reading: Reading) -> None:
         findings.add("changes.log", f"/api/changes block {place[0]} log {place[1]}", "no event", event.get("name"))
 
 
-def _changes(reading: Reading) -> tuple[list[Any], list[Moment]]:
+def _changes(reading: AnswerCheck) -> tuple[list[Any], list[Moment]]:
     """The events that are left after the retractions, and the moments of the last page."""
     findings, kept, after = reading.findings, list[Any](), 0
     for _ in range(MAX_PAGES):

@@ -6,15 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tools.checker.asking import Api, Exchange, Http, Node, Unread
+from tools.checker.asking import Exchange, Http, Node, PublicApi, Unread
 from tools.checker.chain import Chain
 from tools.checker.graphql import check_graphql
 from tools.checker.money import check_money, check_views, replayed_until
 from tools.checker.pages import check_calendar, check_feeds
 from tools.checker.privacy import search_paths, searching_answers
-from tools.checker.reading import Reading
+from tools.checker.reading import AnswerCheck
 from tools.checker.replay import World
-from tools.checker.report import Findings
+from tools.checker.report import CheckReport
 from tools.checker.rest import (
     check_account,
     check_bounty,
@@ -30,7 +30,7 @@ PASSES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CheckOptions:
     """What is to be checked, and by which limits."""
 
     rpc_url: str
@@ -46,9 +46,9 @@ class Asked:
     exchange: Exchange = field(default_factory=Http)
 
 
-def check(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Findings:
+def check(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> CheckReport:
     """Everything that was asked for; what cannot be read is a finding of its own."""
-    findings = Findings()
+    findings = CheckReport()
     chain = Chain(Node(asked.rpc_url, asked.exchange), asked.hub.lower(), asked.from_block)
     try:
         with findings.reading("checked", "the chain"):
@@ -65,7 +65,7 @@ def check(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Findings
     return findings
 
 
-def of_the_chain(asked: Asked, chain: Chain, findings: Findings, say: Callable[[str], None]) -> None:
+def of_the_chain(asked: CheckOptions, chain: Chain, findings: CheckReport, say: Callable[[str], None]) -> None:
     """Rules, money, views, and what should have been settled: of the chain alone."""
     world = replayed_until(chain, chain.head.number, findings)
     say(f"{len(world.logs)} events of {len(world.bounties)} bounties up to block {chain.head.number}")
@@ -78,7 +78,7 @@ def of_the_chain(asked: Asked, chain: Chain, findings: Findings, say: Callable[[
     check_settled(world, chain.head.time, asked.max_unsettled_seconds, findings)
 
 
-def check_settled(world: World, time: int, limit: int, findings: Findings) -> None:
+def check_settled(world: World, time: int, limit: int, findings: CheckReport) -> None:
     """Each bounty whose time is up has ended."""
     for bounty in world.bounties.values():
         due = bounty.amount("judging_deadline" if bounty.submissions else "submission_deadline")
@@ -88,15 +88,15 @@ def check_settled(world: World, time: int, limit: int, findings: Findings) -> No
         )
 
 
-def of_the_answers(asked: Asked, url: str, chain: Chain, findings: Findings) -> None:
+def of_the_answers(asked: CheckOptions, url: str, chain: Chain, findings: CheckReport) -> None:
     """Every public answer; read again as a whole where the chain was reorganized meanwhile."""
     seen = searching_answers(asked.canaries, findings)
     for _ in range(PASSES):
-        found = Findings()
-        api = Api(url, asked.exchange, seen)
-        pages = Api(asked.pages_url, asked.exchange, seen) if asked.pages_url else None
+        found = CheckReport()
+        api = PublicApi(url, asked.exchange, seen)
+        pages = PublicApi(asked.pages_url, asked.exchange, seen) if asked.pages_url else None
         before = [log.place for log in chain.logs]
-        _read(Reading(api, chain, found, asked.max_lag_blocks), pages)
+        _read(AnswerCheck(api, chain, found, asked.max_lag_blocks), pages)
         try:
             chain.refresh()
         except Unread as error:
@@ -106,7 +106,7 @@ def of_the_answers(asked: Asked, url: str, chain: Chain, findings: Findings) -> 
     findings.take(found)
 
 
-def _read(reading: Reading, pages: Api | None) -> None:
+def _read(reading: AnswerCheck, pages: PublicApi | None) -> None:
     findings = reading.findings
 
     def part(requirement: str, where: str, run: Callable[[], None]) -> None:

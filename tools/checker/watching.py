@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.checker.report import REQUIREMENTS, Findings, Found
+from tools.checker.report import REQUIREMENTS, CheckReport, FoundDifference
 
 
 def watch(
-    check: Callable[[], Findings],
-    report: Callable[[Findings], None],
+    check: Callable[[], CheckReport],
+    report: Callable[[CheckReport], None],
     say: Callable[[str], None],
     wait: Callable[[], None],
 ) -> None:
@@ -16,7 +16,7 @@ def watch(
 
     Where something could not be read, what differed before counts as still differing: an outage clears nothing.
     """
-    before = set[Found]()
+    before = set[FoundDifference]()
     while True:
         findings = check()
         now = set(findings.found)
@@ -31,11 +31,11 @@ def watch(
         wait()
 
 
-def _order(found: Found) -> tuple[str, str]:
+def _order(found: FoundDifference) -> tuple[str, str]:
     return found.requirement, found.where
 
 
-def metrics(findings: Findings, time: float) -> str:
+def metrics(findings: CheckReport, time: float) -> str:
     """The result as Prometheus reads it, one series for each requirement; ``time`` is now, in seconds since 1970."""
     counts = dict.fromkeys(REQUIREMENTS, 0)
     for found in findings.found:
