@@ -289,8 +289,8 @@ def read_verdicts_of(connection: Connection, bounty_id: BountyId, guardian: Addr
 
 
 def former_verdicts(*, first_other: bool = False) -> FromClause:
-    """Of a row of ``verdicts`` in the same FROM: the Verdict of the same Guardian that it replaced. ``first_other``: the
-    latest earlier one that decided otherwise, where there is one, so that a repetition does not hide a change."""
+    """Of a row of ``verdicts`` in the same FROM: the Verdict of the same Guardian that it replaced. ``first_other``:
+    the latest earlier one that decided otherwise, where there is one, so that a repetition does not hide a change."""
     c, former = t.verdicts.c, t.verdicts.alias("earlier")
     is_earlier = tuple_(former.c.block_number, former.c.log_index) < tuple_(c.block_number, c.log_index)
     of_the_same = (former.c.bounty_id == c.bounty_id) & (former.c.guardian == c.guardian)
