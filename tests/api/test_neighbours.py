@@ -9,7 +9,7 @@ from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.deployment import NETWORKS
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import Address, BlockNumber
+from bounty_protocol.types import Address, BlockNumber, ChainId
 from bounty_protocol.wire.deployment import NeighbourDeployment
 from dotenv import dotenv_values
 from service_api.app import make_app
@@ -67,16 +67,23 @@ def test_client_settings__of_a_deployment__are_one_coherent_file_without_an_endp
     assert service.client.get("/api/deployment/client.env?x=1").status_code == 400
 
 
-def test_client_settings__of_a_known_network__leave_its_relays_to_the_client(service: Service) -> None:
-    """Those of this deployment's configuration may be its own, or need a credential."""
+def test_client_settings__of_a_known_network__leave_relays_and_finality_to_the_client(service: Service) -> None:
+    """The relays of this deployment's configuration may be its own, or need a credential. A depth that it chose would
+    have the client take for final what the chain does not."""
     config = service.dependencies.config
-    chain = replace(config.chain, chain_id=NETWORKS["mainnet"], finality_depth=7)
-    deps = replace(service.dependencies, config=replace(config, chain=chain))
-    deps.hub, deps.beacon = service.dependencies.hub, service.dependencies.beacon
-    values = dotenv_values(stream=StringIO(client_settings(deps)), interpolate=False)
-    assert "SERVICE_BEACON_URLS" not in values
-    named = ("SERVICE_CHAIN_ID", "SERVICE_API_BASE_URL", "SERVICE_FINALITY_DEPTH")
-    assert [values[name] for name in named] == ["8453", f"https://{HOST}", "7"]
+
+    def values_on(chain_id: ChainId) -> dict[str, str | None]:
+        deps = replace(
+            service.dependencies,
+            config=replace(config, chain=replace(config.chain, chain_id=chain_id, finality_depth=7)),
+        )
+        deps.hub, deps.beacon = service.dependencies.hub, service.dependencies.beacon
+        return dotenv_values(stream=StringIO(client_settings(deps)), interpolate=False)
+
+    known = values_on(NETWORKS["mainnet"])
+    assert [known[name] for name in ("SERVICE_CHAIN_ID", "SERVICE_API_BASE_URL")] == ["8453", f"https://{HOST}"]
+    assert not {"SERVICE_BEACON_URLS", "SERVICE_FINALITY_DEPTH"} & known.keys()
+    assert values_on(config.chain.chain_id)["SERVICE_FINALITY_DEPTH"] == "7"
 
 
 @pytest.mark.attack
