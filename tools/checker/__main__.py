@@ -54,9 +54,7 @@ def parsed(words: list[str] | None) -> tuple[Asked, argparse.Namespace]:
     parser.add_argument(
         "--max-unsettled-seconds", type=int, default=600, help="how long a bounty may wait for its settlement (600)"
     )
-    parser.add_argument(
-        "--canaries", type=Path, help="a file of secrets, one a line, that must be found nowhere"
-    )
+    parser.add_argument("--canaries", type=Path, help="a file of secrets, one a line, that must be found nowhere")
     parser.add_argument(
         "--search", type=Path, action="append", default=[],
         help="a file or folder to be searched for the canaries: logs, a database's dump, a store; repeatable",
