@@ -8,17 +8,22 @@ from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.deployment import NETWORKS
+from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import Address, BlockNumber
+from bounty_protocol.types import Address, BlockNumber, ChainId
 from bounty_protocol.wire.deployment import NeighbourDeployment
 from dotenv import dotenv_values
 from service_api.app import make_app
 from service_api.usecases.client_settings import client_settings
+from service_common.db.app import written_verdicts
+from service_common.db.engine import writing
 from service_common.web.neighbours import Neighbours
+from sqlalchemy import insert
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import HOST, Service
 from tests.api.contract import checked_client
+from tests.api.test_written_verdicts import document
 from tests.protocol.auth.signing import Key
 
 OTHER = Address("0x" + "cd" * 20)
@@ -67,16 +72,23 @@ def test_client_settings__of_a_deployment__are_one_coherent_file_without_an_endp
     assert service.client.get("/api/deployment/client.env?x=1").status_code == 400
 
 
-def test_client_settings__of_a_known_network__leave_its_relays_to_the_client(service: Service) -> None:
-    """Those of this deployment's configuration may be its own, or need a credential."""
+def test_client_settings__of_a_known_network__leave_relays_and_finality_to_the_client(service: Service) -> None:
+    """The relays of this deployment's configuration may be its own, or need a credential. A depth that it chose would
+    have the client take for final what the chain does not."""
     config = service.dependencies.config
-    chain = replace(config.chain, chain_id=NETWORKS["mainnet"], finality_depth=7)
-    deps = replace(service.dependencies, config=replace(config, chain=chain))
-    deps.hub, deps.beacon = service.dependencies.hub, service.dependencies.beacon
-    values = dotenv_values(stream=StringIO(client_settings(deps)), interpolate=False)
-    assert "SERVICE_BEACON_URLS" not in values
-    named = ("SERVICE_CHAIN_ID", "SERVICE_API_BASE_URL", "SERVICE_FINALITY_DEPTH")
-    assert [values[name] for name in named] == ["8453", f"https://{HOST}", "7"]
+
+    def values_on(chain_id: ChainId) -> dict[str, str | None]:
+        deps = replace(
+            service.dependencies,
+            config=replace(config, chain=replace(config.chain, chain_id=chain_id, finality_depth=7)),
+        )
+        deps.hub, deps.beacon = service.dependencies.hub, service.dependencies.beacon
+        return dotenv_values(stream=StringIO(client_settings(deps)), interpolate=False)
+
+    known = values_on(NETWORKS["mainnet"])
+    assert [known[name] for name in ("SERVICE_CHAIN_ID", "SERVICE_API_BASE_URL")] == ["8453", f"https://{HOST}"]
+    assert not {"SERVICE_BEACON_URLS", "SERVICE_FINALITY_DEPTH"} & known.keys()
+    assert values_on(config.chain.chain_id)["SERVICE_FINALITY_DEPTH"] == "7"
 
 
 @pytest.mark.attack
@@ -104,7 +116,15 @@ def test_database__of_another_hub__is_not_served_as_this_ones(service: Service) 
     chain = replace(config.chain, hub_address=OTHER)
     mistaken = replace(service.dependencies, config=replace(config, chain=chain), replica=None)
     client = checked_client(make_app(mistaken))
-    for path in ("/api/bounties", "/api/bounties/1", "/api/changes", f"/api/accounts/{OTHER}"):
+    body = document(service, service.world.create(), service.world.guardian(1))
+    kept = report_commitment(body)
+    with writing(service.dependencies.engine) as connection:
+        row = {"report_commitment": kept, "content": body, "bounty_id": 1, "guardian": OTHER}
+        connection.execute(insert(written_verdicts).values(row))
+    verdict = f"/api/written-verdicts/{kept}"
+    assert service.get(verdict).data == body
+    paths = ("/api/bounties", "/api/bounties/1", "/api/changes", f"/api/accounts/{OTHER}", "/api/withheld", verdict)
+    for path in paths:
         answer = client.get(path)
         assert (answer.status_code, error_code(answer)) == (503, "bounty_projection_unavailable"), path
     status = client.get("/api/status").get_json()

@@ -13,6 +13,7 @@ from bounty_protocol.clock import iso_utc
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Bytes32
 from local_stack import valkey
+from rq.job import Job
 from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import make_dependencies
@@ -286,6 +287,21 @@ def test_reviews__of_a_poster_with_many_pages__let_everybody_elses_first_one_go_
     assert reviewing.charges(other) == 1
     # Of all five, or the last one would come in another test: while RQ hands a job over, it is in no list.
     wait_until(lambda: len(reviewing.twin.requests) == 5)
+
+
+@pytest.mark.attack
+def test_page__that_no_worker_reviews__leaves_redis_and_may_be_sent_again(reviewing: Reviewing, poster: Key) -> None:
+    page, redis = reviewing.page(), reviewing.service.dependencies.redis
+    reviewing.wait(1)
+    reviewing.kill_worker()
+    assert reviewing.publish(page, poster).status_code == 502
+    (job_id,) = open_queue(QueueName.REVIEWS, redis).job_ids
+    assert 0 < redis.ttl(Job.key_for(job_id)) <= review_charges.PENDING.total_seconds()
+    redis.delete(Job.key_for(job_id))  # that time has passed
+    reviewing.wait(20)
+    reviewing.start_worker()
+    assert reviewing.publish(page, poster).status_code == 200
+    assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
 def test_charge__of_a_review_that_came_to_nothing_while_nobody_waited__stops_counting(

@@ -17,7 +17,7 @@ from .test_manifests import FOREIGN, KUBERNETES_VERSION
 PAGE = (REPOSITORY / "docs/successor-hub.md").read_text(encoding="utf-8")
 CLUSTER_WIDE = {"Namespace", "PriorityClass"}
 NAMESPACES = {"bounty-escrow-mainnet", "bounty-escrow-mainnet-2"}
-STOPPED = {"api-worker", "reviewer", "reviewer-worker", "settler", "webhooks"}
+STOPPED = {"reviewer", "reviewer-worker", "settler", "webhooks"}
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,8 @@ def test_former_hub__in_place_of_what_scales__runs_one_pod_of_what_claims_need(t
         }
         assert {process for process, count in counts.items() if count == 0} == STOPPED
         assert set(counts.values()) == {0, 1}
-        assert ("Deployment", "api") in by_name(objects)
+        (api,) = [c for c in containers(by_name(objects)["Deployment", "api"]) if c["name"] == "api"]
+        assert {"name": "SERVICE_PUBLICATIONS", "value": "off"} in api["env"], "nobody would review what is published"
 
 
 def test_page__of_what_stays__names_every_process_once() -> None:

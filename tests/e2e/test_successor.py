@@ -26,7 +26,7 @@ from local_stack.toolbox import LOCAL
 from tests.e2e.memory import family
 from tests.waiting import wait_until
 
-STAYS = {"api", "web", "delivery", "delivery-worker", "indexer-worker", "indexer-scheduler"}
+STAYS = {"api", "api-worker", "web", "delivery", "delivery-worker", "indexer-worker", "indexer-scheduler"}
 """What ``former-hub`` keeps."""
 SETTINGS = StackSettings(services=tuple(each for each in SERVICES if each.name != "settler"))
 """Without the settler: here two would have one account."""
@@ -164,7 +164,7 @@ def decide(old: Cast, guardians: list[Person], bounty: Funded, work: Submitted) 
 
 
 def serve_small(stack: Stack) -> None:
-    """What has no open bounty any more is served by six processes."""
+    """What has no open bounty any more is served by seven processes."""
     whole = resident_mebibytes(stack)
     for name, service in stack.services.items():
         if name not in STAYS:

@@ -65,7 +65,7 @@ SERVICES: Final = (
         "webhooks",
         ("service-api", "webhooks"),
         "service_webhooks",
-        ("SERVICE_CHAIN_ID", *_WEBHOOKS),
+        ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", *_WEBHOOKS),
         ("SERVICE_REDIS_URL", "SERVICE_WEBHOOK_PRIVATE_KEYS"),
     ),
     ServiceProcess("web", ("service-web", "serve"), None, _WEB, (), serves=True),

@@ -21,7 +21,7 @@ from service_api.webhooks.receivers import ReceiverRules
 from service_api.webhooks.sending import Sender
 from service_api.webhooks.subjects import Subject, concerned_by
 from service_api.webhooks.tables import deliveries
-from service_api.webhooks.worker import Deliverer
+from service_api.webhooks.worker import Deliverer, IndexOfAnotherHub
 from service_indexer.replay import rebuild_copy
 from sqlalchemy import Engine, delete, event, select, text
 from standardwebhooks import Webhook
@@ -71,10 +71,17 @@ def receiver() -> Iterator[Receiving]:
 class Worker:
     """A deliverer, run until it has nothing to do."""
 
-    def __init__(self, service: Service, sender: Sender | None = None, engine: Engine | None = None) -> None:
+    def __init__(
+        self,
+        service: Service,
+        sender: Sender | None = None,
+        engine: Engine | None = None,
+        hub_address: Address | None = None,
+    ) -> None:
         self.clock = ShiftedClock()
         engine, sender = engine or service.world.engine("service_webhooks"), sender or Sender(LOCAL)
-        self.deliverer = Deliverer(engine, service.world.chain_id, (WEBHOOK_KEY,), LOCAL, sender, self.clock)
+        chain_id, hub_address = service.world.chain_id, hub_address or service.world.hub_address
+        self.deliverer = Deliverer(engine, chain_id, hub_address, (WEBHOOK_KEY,), LOCAL, sender, self.clock)
 
     def run(self) -> int:
         """How many messages it sent."""
@@ -145,6 +152,18 @@ def test_receiver__before_it_answers_the_challenge__gets_no_fact(
     assert subscriber.one(webhook_id)["last_success_at"] is not None
     assert names(receiver) == ["BountyCreated"]  # of the time between registration and proof, too
     assert len({each.message["data"]["challenge"] for each in receiver.of_type("webhook.challenge")}) == 2
+
+
+@pytest.mark.attack
+def test_worker__whose_database_is_of_another_hub__sends_nothing(
+    service: Service, subscriber: Subscriber, receiver: Receiving
+) -> None:
+    webhook_id = subscriber.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
+    mistaken = Worker(service, hub_address=Address("0x" + "cd" * 20))
+    with pytest.raises(IndexOfAnotherHub):
+        mistaken.run()
+    mistaken.close()
+    assert (receiver.got, subscriber.one(webhook_id)["state"]) == ([], "pending")
 
 
 def test_receiver__that_never_answers_the_challenge__is_asked_a_few_times(

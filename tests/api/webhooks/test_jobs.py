@@ -34,6 +34,7 @@ def variables(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Map
     keys.chmod(0o400)
     return {
         "SERVICE_CHAIN_ID": str(service.world.chain_id),
+        "SERVICE_HUB_ADDRESS": service.world.hub_address,
         "SERVICE_DATABASE_URL": service.world.database.url("service_webhooks"),
         "SERVICE_REDIS_URL": service.variables["SERVICE_REDIS_URL"],
         "SERVICE_WEBHOOK_INSECURE_LOOPBACK": "yes",

@@ -3218,7 +3218,10 @@ export interface operations {
                     "application/json": components["schemas"]["PageFindings"];
                 };
             };
-            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            /**
+             * @description `invalid_bounty_challenge`: Correct the page where the issues point and publish it again.
+             *     `invalid_request`: Correct what the issues name and send the request again.
+             */
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];

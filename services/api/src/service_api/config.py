@@ -15,7 +15,7 @@ from service_common.common_settings import (
     read_redis_url,
     read_report_address,
 )
-from service_common.config import EnvironmentReader, parse_count, parse_database_url
+from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_switch
 from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.web.callers import CallerBudgets
@@ -97,6 +97,8 @@ class ApiConfig:
     redis_url: str = field(repr=False)
     delivery_url: str
     reviewer_url: str
+    takes_publications: bool
+    """Whether challenge pages are checked and published here; not at a Hub that is left."""
     review_quota: int
     review_wait_seconds: int
     pending_bytes: int
@@ -137,6 +139,13 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
         reviewer_url=reader.optional(
             "SERVICE_REVIEWER_URL", parse_origin, DEFAULT_REVIEWER_URL, "the reviewer's service, inside the cluster"
+        ),
+        takes_publications=reader.optional(
+            "SERVICE_PUBLICATIONS",
+            parse_switch,
+            True,
+            "whether challenge pages are checked and published here; `off` at a Hub that is left "
+            "([successor-hub.md](successor-hub.md#keep-the-old-one-served))",
         ),
         review_quota=reader.optional(
             "SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA, "reviews for each Poster in a rolling 24 hours"

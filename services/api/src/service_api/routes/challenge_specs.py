@@ -11,7 +11,7 @@ from service_common.web.parsing import load_query
 
 from service_api.dependencies import Dependencies, dependencies
 from service_api.usecases.check_page import check_page
-from service_api.usecases.publish_challenge import publish_challenge
+from service_api.usecases.publish_challenge import publish_challenge, require_publications
 
 routes = Routes(
     "challenge_specs", __name__, url_prefix="/api/bounty-challenge-specs", description="Publishing a challenge page"
@@ -27,7 +27,11 @@ _EXAMPLE = (
 @routes.route("/check", methods=["POST"])
 @routes.response(200, PageFindings)
 @described(
-    "page_check_unavailable", "bounty_chain_state_unavailable", "bounty_projection_unavailable", example=_EXAMPLE
+    "invalid_bounty_challenge",
+    "page_check_unavailable",
+    "bounty_chain_state_unavailable",
+    "bounty_projection_unavailable",
+    example=_EXAMPLE,
 )
 @public_body("text/markdown", MAX_DOCUMENT_BYTES)
 def check(page: bytes) -> Response:
@@ -36,6 +40,7 @@ def check(page: bytes) -> Response:
     No model reads it, no review is charged, and nothing of the page is stored or logged.
     """
     deps = dependencies()
+    require_publications(deps)
     deps.callers.charge(deps.config.budgets.page_checks)
     read_query(allowed=frozenset())
     with deps.callers.turn("page-checks", deps.config.at_once.page_checks):
@@ -66,6 +71,7 @@ def prepare_publication(request: VerifiedRequest) -> Response:
     Signed by the account named by poster_address.
     """
     deps = dependencies()
+    require_publications(deps)
     with deps.callers.turn("publications", deps.config.at_once.publications):
         return jsonify(to_json(_publish(deps, request)))
 

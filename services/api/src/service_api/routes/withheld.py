@@ -3,9 +3,7 @@
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.withheld import WithheldList, WithheldQuery
 from flask import Response
-from service_common.db.engine import reading
-from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_facts import FactSource, unreadable
+from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
@@ -31,11 +29,8 @@ def _page(query: WithheldQuery) -> Version:
     deps = dependencies()
 
     def read(source: FactSource) -> WithheldList:
-        try:
-            with reading(source.engine) as connection:
-                return list_withheld(connection, query, deps.config.report_address)
-        except DatabaseUnavailable as error:
-            raise unreadable() from error
+        with source.open() as facts:
+            return list_withheld(facts.connection, query, deps.config.report_address)
 
     found = deps.public.read(read)
     link = link_to_next("after", str(found.next_after)) if found.has_more else None

@@ -28,9 +28,11 @@ def client_settings(deps: Dependencies) -> str:
         "SERVICE_BEACON_CHAIN_HASH": beacon.chain_hash,
         "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key,
     }
-    if deployment_of(chain.chain_id) is None:  # else the client knows relays, and the operator's may be its own
+    if deployment_of(chain.chain_id) is None:
+        # Else the client has both: relays, of which the operator's may be its own, and how it knows what is final. By
+        # that it checks everything else.
         values["SERVICE_BEACON_URLS"] = ",".join(deps.config.beacon.urls)
-    if chain.finality_depth is not None:
-        values["SERVICE_FINALITY_DEPTH"] = str(chain.finality_depth)
+        if chain.finality_depth is not None:
+            values["SERVICE_FINALITY_DEPTH"] = str(chain.finality_depth)
     lines = "".join(f"{name}='{value}'\n" for name, value in values.items())
     return _TEXT.format(hub=chain.hub_address, chain=network_named(chain.chain_id), url=url, lines=lines)

@@ -32,7 +32,7 @@ from sqlalchemy import select
 
 from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
 from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
-from service_api.usecases.review_charges import Charge, charge, confirm, database_time, limit_reached, refund
+from service_api.usecases.review_charges import PENDING, Charge, charge, confirm, database_time, limit_reached, refund
 
 JOB_SECONDS = 120
 LOST_AFTER = timedelta(seconds=30)
@@ -153,6 +153,7 @@ def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, name
             ),
             job_id=job_id,
             job_timeout=JOB_SECONDS,
+            ttl=int(PENDING.total_seconds()),  # as long as it is charged: without a worker, pages would fill Redis
             result_ttl=300,
             failure_ttl=300,
         )

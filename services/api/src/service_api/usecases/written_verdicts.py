@@ -17,7 +17,7 @@ from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
 from bounty_protocol.errors import Issue, ServiceError, state_refusal
 from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32
 from service_common.db import app as t
-from service_common.db.engine import reading, writing
+from service_common.db.engine import writing
 from service_common.db.hub_facts import FactSource, HubFacts
 from service_common.db.hub_reads import read_verdicts_of
 from sqlalchemy import select
@@ -63,8 +63,8 @@ def read_verdict(deps: Dependencies, commitment: Bytes32) -> bytes:
 def _read(source: FactSource, commitment: Bytes32) -> bytes:
     c = t.written_verdicts.c
     notice = verdict_notice(c.report_commitment, c.guardian).label("notice")
-    with reading(source.engine) as connection:
-        stored = connection.execute(select(c.content, notice).where(c.report_commitment == commitment)).first()
+    with source.open() as facts:
+        stored = facts.connection.execute(select(c.content, notice).where(c.report_commitment == commitment)).first()
     if stored is None or report_commitment(bytes(stored.content)) != commitment:
         raise no_such_verdict()
     if (withheld := withheld_of(stored.notice)) is not None:

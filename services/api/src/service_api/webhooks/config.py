@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import ChainId
-from service_common.chain.settings import read_chain_id
+from bounty_protocol.types import Address, ChainId
+from service_common.chain.settings import read_hub
 from service_common.common_settings import read_database_url, read_internal_port, read_log_level, read_redis_url
 from service_common.config import EnvironmentReader
 from service_common.traces.settings import TraceSettings, read_trace_settings
@@ -17,9 +17,10 @@ from service_api.webhooks.settings import read_receiver_rules
 
 @dataclass(frozen=True, slots=True)
 class WebhooksConfig:
-    """One chain's webhooks. It reads the index, and no chain. ``keyring``: the newest key first."""
+    """One Hub's webhooks. It reads the index, and no chain. ``keyring``: the newest key first."""
 
     chain_id: ChainId
+    hub_address: Address
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     keyring: tuple[Identity, ...] = field(repr=False)
@@ -32,9 +33,10 @@ class WebhooksConfig:
 def read_config(environment: Mapping[str, str]) -> WebhooksConfig:
     """Read the environment and the key file; raises ``ConfigurationError`` naming everything that is wrong."""
     reader = EnvironmentReader(environment)
-    chain_id = read_chain_id(reader)
+    chain_id, hub_address = read_hub(reader)
     config = WebhooksConfig(
         chain_id=chain_id,
+        hub_address=hub_address,
         database_url=read_database_url(reader),
         redis_url=read_redis_url(reader),
         keyring=_read_keyring(reader),

@@ -30,7 +30,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from service_api.webhooks.config import WebhooksConfig, read_config
 from service_api.webhooks.sending import Sender
-from service_api.webhooks.worker import Deliverer, IndexGone
+from service_api.webhooks.worker import Deliverer, IndexGone, IndexOfAnotherHub
 
 DELIVER: Final = "service_api.webhooks.jobs.deliver"
 JOB_SECONDS: Final = 600
@@ -86,7 +86,7 @@ def deliver(received: Mapping[str, object]) -> str:
             if not only:
                 return "another one sends"
             reason = _deliver(config, engine, None if job is None else job.worker_name)
-    except (DatabaseUnavailable, SQLAlchemyError, IndexGone) as error:
+    except (DatabaseUnavailable, SQLAlchemyError, IndexGone, IndexOfAnotherHub) as error:
         log.warning("no webhooks are sent", reason=type(error).__name__)
         time.sleep(PAUSE_SECONDS)
         return type(error).__name__
@@ -98,7 +98,8 @@ def deliver(received: Mapping[str, object]) -> str:
 def _deliver(config: WebhooksConfig, engine: Engine, worker: str | None) -> str:
     redis = connect(config.redis_url)
     clock = SystemClock()
-    deliverer = Deliverer(engine, config.chain_id, config.keyring, config.rules, Sender(config.rules), clock)
+    sender = Sender(config.rules)
+    deliverer = Deliverer(engine, config.chain_id, config.hub_address, config.keyring, config.rules, sender, clock)
     ends, signed_at, stopping = time.monotonic() + JOB_SECONDS, float("-inf"), False
     try:
         while time.monotonic() < ends and not stopping:

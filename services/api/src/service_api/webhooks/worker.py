@@ -17,7 +17,7 @@ from typing import Final
 
 from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.types import ChainId
+from bounty_protocol.types import Address, ChainId
 from bounty_protocol.wire.changes import Change
 from bounty_protocol.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 from service_common.db import hub_index as t
@@ -66,6 +66,7 @@ LOOK_SECONDS: Final = 1.0
 """How often it looks for webhooks that are new, to be tested or to be tried again, where no fact is new."""
 
 _NEWS: Final = select(
+    t.head.c.hub_address,
     t.head.c.halted,
     t.head.c.finalized_number,
     t.head.c.block_number,
@@ -93,6 +94,7 @@ class Deliverer:
 
     engine: Engine
     chain_id: ChainId
+    hub_address: Address
     keyring: tuple[Identity, ...] = field(repr=False)
     rules: ReceiverRules
     sender: Sender
@@ -116,11 +118,14 @@ class Deliverer:
         return self.lanes.idle()
 
     def look(self) -> int:
-        """Start what is due, where anything may be new; how many messages."""
+        """Start what is due, where anything may be new; how many messages. ``IndexOfAnotherHub`` where the database is
+        not this deployment's."""
         with single(self.engine) as connection:
             news = connection.execute(_NEWS, {"chain_id": self.chain_id}).first()
         if news is None or news.halted is not None:
             return 0
+        if news.hub_address != self.hub_address:
+            raise IndexOfAnotherHub
         newest = ChangeNumber(news.newest or 0)
         newest_notice = news.newest_notice or 0
         seen = (newest, news.finalized_number, news.block_number, newest_notice)
@@ -299,3 +304,7 @@ def _next_message(due: DueWebhook, page: _Page, heard: Heard, noticed: NextNotic
 
 class IndexGone(Exception):
     """The index was halted or emptied meanwhile."""
+
+
+class IndexOfAnotherHub(Exception):
+    """The index in this database is of another Hub."""
