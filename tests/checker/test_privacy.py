@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import json
 import os
 from pathlib import Path
 from urllib.parse import quote
@@ -46,6 +47,13 @@ def test_canary__in_a_form__is_found(content: bytes, tmp_path: Path) -> None:
 def test_key__written_as_its_bytes__is_found(tmp_path: Path) -> None:
     key = bytes(range(32))
     assert found_in(b"\0" + key, tmp_path, b"0x" + key.hex().encode())
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_canary__escaped_as_json__is_found(ascii_only: bool, tmp_path: Path) -> None:
+    canary = 'a "quoted" word of Zoë'
+    log = json.dumps({"content": f"before {canary} after"}, ensure_ascii=ascii_only)
+    assert found_in(log.encode(), tmp_path, canary.encode())
 
 
 def test_answer__with_a_canary__is_named() -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import json
 import os
 import stat
 import zlib
@@ -37,6 +38,10 @@ def forms(canary: bytes) -> dict[str, bytes]:
             raw = b""
         found |= {f"{name} of the bytes": form for name, form in (forms(raw) if len(raw) >= 8 else {}).items()}
     found["address"] = quote(text_form, safe="").encode()
+    for name, ascii_only in (("JSON", True), ("JSON in UTF-8", False)):
+        escaped = json.dumps(text_form, ensure_ascii=ascii_only)[1:-1].encode()
+        if escaped not in found.values():
+            found[name] = escaped
     found["UTF-16"] = text_form.encode("utf-16-le")
     return found
 
