@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tools.checker.asking import MAX_SILENT, PATIENCE_SECONDS, Http, HttpReply, PublicApi, Unread
+from tools.checker.asking import MAX_SILENT, PATIENCE_SECONDS, HttpReply, Node, PublicApi, Unread
 from tools.checker.report import MAX_FOUND, MAX_SHOWN, CheckReport, alike
 from tools.checker.run import CheckOptions, check
 
@@ -21,10 +21,28 @@ def test_api__that_is_busy_for_good__is_asked_for_a_bounded_time() -> None:
     assert sum(slept) == MAX_SILENT * PATIENCE_SECONDS
 
 
-def test_endpoint__that_does_not_answer__is_named_without_its_key() -> None:
-    with pytest.raises(Unread) as found:
-        Http()("POST", "http://127.0.0.1:1/v1/a-key-of-mine", b"{}", {})
-    assert str(found.value).startswith("127.0.0.1 did not answer")
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("http://127.0.0.1:1/v1/a-key-of-mine?key=a-key-of-mine", "http://127.0.0.1"),
+        ("http://me:a-key-of-mine@127.0.0.1:1/", "http://127.0.0.1"),
+        ("http://127.0.0.1:99999/a-key-of-mine", "http://127.0.0.1"),
+        ("http://a-key-of-mine@[127/", "the address"),
+        ("http://a-key-of-mine@a\u2100b/", "the address"),
+        ("http:///a-key-of-mine", "the address"),
+    ],
+)
+def test_endpoint__that_does_not_answer__is_named_without_its_key(url: str, named: str) -> None:
+    findings = check(CheckOptions(url, "0x" + "ab" * 20))
+    (found,) = findings.found
+    assert (found.requirement, found.seen.partition(" did not answer: ")[0]) == ("checked", named)
+    assert "a-key" not in findings.as_json() + "".join(findings.lines())
+
+
+def test_endpoint__that_repeats_its_key__is_shown_without_it() -> None:
+    refusal = HttpReply(401, {}, b'{"error": {"message": "a-key-of-mine is disabled"}}')
+    with pytest.raises(Unread, match="is disabled") as found:
+        Node("http://node/v1/a-key-of-mine", lambda *_: refusal).call("eth_chainId")
     assert "a-key" not in str(found.value)
 
 

@@ -1,6 +1,7 @@
 """Requests to a node and to an API that may be hostile: bounded in time and in bytes, without redirects."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ MAX_SECONDS: Final = 60.0
 """For one answer, however slowly its bytes come."""
 PATIENCE_SECONDS: Final = 60.0
 """For how long an answer of 429 or 503 is asked again."""
+MIN_KEY: Final = 8
+"""Characters: shorter parts of an address are words, and no key."""
 MAX_SILENT: Final = 5
 """Requests in a row without an answer, after which nothing more is asked: a deployment that hangs costs minutes."""
 
@@ -67,8 +70,20 @@ class Http:
 
 
 def host_of(url: str) -> str:
-    """The host of an address: the path of an endpoint often is a key."""
-    return (urlsplit(url).hostname or "the address").lower()
+    """Scheme and host of an address: what else it has often is a key."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "the address"
+    return f"{parts.scheme}://{parts.hostname}" if parts.hostname else "the address"
+
+
+def without_key(text: str, url: str) -> str:
+    """What an endpoint says, without the parts of its address that may be a key."""
+    for part in re.split(r"[/?&=#:@]", url.removeprefix(host_of(url))):
+        if len(part) >= MIN_KEY:
+            text = text.replace(part, "…")
+    return text
 
 
 def _read(answer: urllib3.BaseHTTPResponse) -> bytes:
@@ -95,7 +110,7 @@ class Node:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         found = self.exchange("POST", self.url, body, {"content-type": "application/json"}).json()
         if not isinstance(found, dict) or "result" not in found:
-            raise Unread(f"the node answers {method} with {str(found)[:200]}")
+            raise Unread(f"the node answers {method} with {without_key(str(found), self.url)[:200]}")
         return found["result"]
 
 
