@@ -1,11 +1,24 @@
 """What the checker asks costs a bounded time, and what it reports is one line, whatever answers."""
 
+import io
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
+import urllib3
 
-from tools.checker.asking import MAX_SILENT, PATIENCE_SECONDS, HttpReply, Node, PublicApi, Unread
+from tools.checker.asking import (
+    MAX_BYTES,
+    MAX_SECONDS,
+    MAX_SILENT,
+    PATIENCE_SECONDS,
+    Http,
+    HttpReply,
+    Node,
+    PublicApi,
+    Unread,
+)
 from tools.checker.report import MAX_FOUND, MAX_SHOWN, CheckReport, alike
 from tools.checker.run import CheckOptions, check
 
@@ -44,6 +57,53 @@ def test_endpoint__that_repeats_its_key__is_shown_without_it() -> None:
     with pytest.raises(Unread, match="is disabled") as found:
         Node("http://node/v1/a-key-of-mine", lambda *_: refusal).call("eth_chainId")
     assert "a-key" not in str(found.value)
+
+
+class DrippingBody(io.RawIOBase):
+    """A body of one byte each second, by the clock that it is."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self.seconds += 1
+        buffer[:1] = b" "
+        return 1
+
+    def clock(self) -> float:
+        return self.seconds
+
+
+class OneAnswer(urllib3.PoolManager):
+    """Answers every request with one body."""
+
+    def __init__(self, body: io.BufferedIOBase) -> None:
+        super().__init__()
+        self.body = body
+
+    def request(self, *_: object, **__: object) -> urllib3.HTTPResponse:
+        return urllib3.HTTPResponse(self.body, preload_content=False)
+
+
+def test_body__that_drips__is_given_up_at_its_time() -> None:
+    body = DrippingBody()
+    http = Http(OneAnswer(io.BufferedReader(body)), body.clock)
+    with pytest.raises(Unread, match="takes more than"):
+        http("GET", "http://api/api/status", None, {})
+    assert body.seconds <= MAX_SECONDS + 1
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"[" + b" " * 300_000 + b"]"], ids=["empty", "short", "long"])
+def test_body__of_any_length__is_read_whole(body: bytes) -> None:
+    assert Http(OneAnswer(io.BytesIO(body)))("GET", "http://api/", None, {}).body == body
+
+
+def test_body__of_more_than_the_limit__is_given_up() -> None:
+    with pytest.raises(Unread, match="more than"):
+        Http(OneAnswer(io.BytesIO(bytes(MAX_BYTES + 1))))("GET", "http://api/", None, {})
 
 
 def test_answer__after_a_busy_one__is_taken_and_forgets_the_silence() -> None:

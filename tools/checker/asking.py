@@ -51,6 +51,7 @@ class Http:
     """The real exchange."""
 
     pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(retries=False, timeout=TIMEOUT))
+    clock: Callable[[], float] = time.monotonic
 
     def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
         try:
@@ -61,7 +62,7 @@ class Http:
             raise Unread(f"{host_of(url)} did not answer: {type(error).__name__}") from None
         try:
             return HttpReply(
-                answer.status, {key.lower(): value for key, value in answer.headers.items()}, _read(answer)
+                answer.status, {key.lower(): value for key, value in answer.headers.items()}, _read(answer, self.clock)
             )
         except urllib3.exceptions.HTTPError as error:
             raise Unread(f"{host_of(url)} ended in the middle: {type(error).__name__}") from None
@@ -86,14 +87,15 @@ def without_key(text: str, url: str) -> str:
     return text
 
 
-def _read(answer: urllib3.BaseHTTPResponse) -> bytes:
-    parts, length, ends = list[bytes](), 0, time.monotonic() + MAX_SECONDS
-    for part in answer.stream(1 << 16, decode_content=True):
+def _read(answer: urllib3.BaseHTTPResponse, clock: Callable[[], float]) -> bytes:
+    """The body; ``read1`` returns what has come, so that a body that drips is given up at its time."""
+    parts, length, ends = list[bytes](), 0, clock() + MAX_SECONDS
+    while part := answer.read1(1 << 16, decode_content=True):
         parts.append(part)
         length += len(part)
         if length > MAX_BYTES:
             raise Unread(f"an answer of more than {MAX_BYTES} bytes")
-        if time.monotonic() > ends:
+        if clock() > ends:
             raise Unread(f"an answer that takes more than {MAX_SECONDS:.0f} seconds")
     return b"".join(parts)
 
