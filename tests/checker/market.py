@@ -67,7 +67,8 @@ def played(cast: Cast) -> Market:
     publish(cast)
 
     cast.wait_for(split.reveal_at)
-    judge_by_hand(cast, split, "guardian-3", stranger.address)
+    for awards in (True, True, False, False):
+        judge_by_hand(cast, split, "guardian-3", stranger.address if awards else None)
     cast.wait_for(max(awarded.reveal_at, refunded.reveal_at))
     judge(cast, awarded, refunded, works[0])
     cast.wait_for(max(each.judging_deadline for each in (silent, split, stuck)))
@@ -88,11 +89,11 @@ def replace_by_hand(cast: Cast, wallet: Wallet, bounty: Funded) -> None:
         hub.transact(wallet, "submit", int(bounty.bounty_id), work, bytes.fromhex(cast.stack.hub.roster_hash[2:]))
 
 
-def judge_by_hand(cast: Cast, bounty: Funded, guardian: str, solver: str) -> None:
-    """A Guardian's Verdict whose document nobody ever sees."""
-    hub, wallet = cast.stack.hub.hub, wallet_of(cast, guardian)
-    work = hub.call("getSubmission", int(bounty.bounty_id), solver)
-    hub.transact(wallet, "recordVerdict", int(bounty.bounty_id), 1, solver, work, secrets.token_bytes(32))
+def judge_by_hand(cast: Cast, bounty: Funded, guardian: str, solver: str | None) -> None:
+    """A Guardian's Verdict whose document nobody ever sees: an award, or that nothing is valid."""
+    hub, wallet, number = cast.stack.hub.hub, wallet_of(cast, guardian), int(bounty.bounty_id)
+    named = (1, solver, hub.call("getSubmission", number, solver)) if solver else (2, "0x" + "0" * 40, bytes(32))
+    hub.transact(wallet, "recordVerdict", number, *named, secrets.token_bytes(32))
     wallet.forget_nonce()
 
 

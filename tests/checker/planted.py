@@ -310,6 +310,22 @@ PLANTED: Final[dict[str, tuple[str, Altered]]] = {
         graphql("rows: claims(first: 500", first_row(lambda row: row.update(amount=plus(row["amount"])))),
     ),
     "a Verdict that was replaced without a trace": ("graphql.rows", graphql("verdict_replacements", drop_a_row)),
+    "a Verdict that is said to be replaced again": (
+        "graphql.rows",
+        graphql(
+            "rows: verdict_replacements",
+            lambda data: data["rows"][-1].update(replaced_again_time=data["rows"][-1]["time"]),
+        ),
+    ),
+    "a Verdict that is said to repeat another": (
+        "graphql.rows",
+        graphql(
+            "rows: verdict_replacements",
+            lambda data: next(row for row in data["rows"] if row["kind"] != row["replaced_kind"]).update(
+                replaced_kind="no_valid_submission", replaced_solver_address=None, replaced_submission_commitment=None
+            ),
+        ),
+    ),
     "an entitlement that GraphQL lacks": (
         "graphql.rows",
         graphql("rows: bounties(first: 500", first_row(lambda row: row.update(guardian_fee_each=None))),

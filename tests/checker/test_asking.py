@@ -1,11 +1,24 @@
 """What the checker asks costs a bounded time, and what it reports is one line, whatever answers."""
 
+import io
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
+import urllib3
 
-from tools.checker.asking import MAX_SILENT, PATIENCE_SECONDS, Http, HttpReply, PublicApi, Unread
+from tools.checker.asking import (
+    MAX_BYTES,
+    MAX_SECONDS,
+    MAX_SILENT,
+    PATIENCE_SECONDS,
+    Http,
+    HttpReply,
+    Node,
+    PublicApi,
+    Unread,
+)
 from tools.checker.report import MAX_FOUND, MAX_SHOWN, CheckReport, alike
 from tools.checker.run import CheckOptions, check
 
@@ -21,11 +34,76 @@ def test_api__that_is_busy_for_good__is_asked_for_a_bounded_time() -> None:
     assert sum(slept) == MAX_SILENT * PATIENCE_SECONDS
 
 
-def test_endpoint__that_does_not_answer__is_named_without_its_key() -> None:
-    with pytest.raises(Unread) as found:
-        Http()("POST", "http://127.0.0.1:1/v1/a-key-of-mine", b"{}", {})
-    assert str(found.value).startswith("127.0.0.1 did not answer")
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("http://127.0.0.1:1/v1/a-key-of-mine?key=a-key-of-mine", "http://127.0.0.1"),
+        ("http://me:a-key-of-mine@127.0.0.1:1/", "http://127.0.0.1"),
+        ("http://127.0.0.1:99999/a-key-of-mine", "http://127.0.0.1"),
+        ("http://a-key-of-mine@[127/", "the address"),
+        ("http://a-key-of-mine@a\u2100b/", "the address"),
+        ("http:///a-key-of-mine", "the address"),
+    ],
+)
+def test_endpoint__that_does_not_answer__is_named_without_its_key(url: str, named: str) -> None:
+    findings = check(CheckOptions(url, "0x" + "ab" * 20))
+    (found,) = findings.found
+    assert (found.requirement, found.seen.partition(" did not answer: ")[0]) == ("checked", named)
+    assert "a-key" not in findings.as_json() + "".join(findings.lines())
+
+
+def test_endpoint__that_repeats_its_key__is_shown_without_it() -> None:
+    refusal = HttpReply(401, {}, b'{"error": {"message": "a-key-of-mine is disabled"}}')
+    with pytest.raises(Unread, match="is disabled") as found:
+        Node("http://node/v1/a-key-of-mine", lambda *_: refusal).call("eth_chainId")
     assert "a-key" not in str(found.value)
+
+
+class DrippingBody(io.RawIOBase):
+    """A body of one byte each second, by the clock that it is."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self.seconds += 1
+        buffer[:1] = b" "
+        return 1
+
+    def clock(self) -> float:
+        return self.seconds
+
+
+class OneAnswer(urllib3.PoolManager):
+    """Answers every request with one body."""
+
+    def __init__(self, body: io.BufferedIOBase) -> None:
+        super().__init__()
+        self.body = body
+
+    def request(self, *_: object, **__: object) -> urllib3.HTTPResponse:
+        return urllib3.HTTPResponse(self.body, preload_content=False)
+
+
+def test_body__that_drips__is_given_up_at_its_time() -> None:
+    body = DrippingBody()
+    http = Http(OneAnswer(io.BufferedReader(body)), body.clock)
+    with pytest.raises(Unread, match="takes more than"):
+        http("GET", "http://api/api/status", None, {})
+    assert body.seconds <= MAX_SECONDS + 1
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"[" + b" " * 300_000 + b"]"], ids=["empty", "short", "long"])
+def test_body__of_any_length__is_read_whole(body: bytes) -> None:
+    assert Http(OneAnswer(io.BytesIO(body)))("GET", "http://api/", None, {}).body == body
+
+
+def test_body__of_more_than_the_limit__is_given_up() -> None:
+    with pytest.raises(Unread, match="more than"):
+        Http(OneAnswer(io.BytesIO(bytes(MAX_BYTES + 1))))("GET", "http://api/", None, {})
 
 
 def test_answer__after_a_busy_one__is_taken_and_forgets_the_silence() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.checker.logs import (
+    BEGIN,
     END,
     ESCROW,
     GUARDIANS,
@@ -17,10 +18,11 @@ from tests.checker.logs import (
     REVEAL,
     SHARE,
     SOLVER,
+    WORK,
     ZERO,
     Written,
 )
-from tools.checker.expected import log_digest
+from tools.checker.expected import MAX_ENTRIES, changes, feed_ids, log_digest, rows
 from tools.checker.hub_log import HubLog, LogPlace
 from tools.checker.replay import roster_hash
 
@@ -130,3 +132,35 @@ def test_hashes__of_the_vectors__are_those_of_the_checker() -> None:
         place = LogPlace(1, "0x", 0, "0x")
         logs = [HubLog("", {}, place, tuple(each["topics"]), each["data"]) for each in digest["logs"]]
         assert log_digest(logs) == digest["log_digest"]
+
+
+def test_verdict__put_in_the_place_of_others__is_compared_with_the_last_that_decided_otherwise() -> None:
+    history = silent()
+    for number, awards in enumerate((True, True, False, False, True)):
+        history.judged(0, REVEAL + number, awarded=awards)
+    history.judged(1, REVEAL + 5, awarded=False)
+    found = rows(history.replay())["verdict_replacements"].values()
+    shown = [(each["time"], each["replaced_time"], each["replaced_again_time"]) for each in found]
+    at = [REVEAL + number for number in range(5)]
+    assert shown == [(at[1], at[0], at[2]), (at[2], at[1], at[3]), (at[3], at[1], at[4]), (at[4], at[3], None)]
+    before = [each["replaces"]["time"] for each in changes(history.replay()) if "replaces" in each]
+    assert before == at[:4], "the changes name the one directly before"
+
+
+def test_feed__of_a_verdict_replaced_again__has_the_latest_replacement_alone() -> None:
+    history = silent().judged(0).judged(0, awarded=False).judged(0)
+    (bounty,) = history.replay().bounties.values()
+    latest = f"replaced:{GUARDIANS[0]}:{history.logs[-1].place.tx_hash}"
+    assert feed_ids(bounty) == {"created", f"submission:{SOLVER}", f"verdict:{GUARDIANS[0]}", latest}
+
+
+def test_feed__of_more_than_its_entries__has_the_newest() -> None:
+    history = Written().deployed().created()
+    for number in range(MAX_ENTRIES):
+        history.submitted(f"0x{number:040x}", BEGIN + 1)
+    history.submitted(SOLVER, BEGIN + 2)
+    (bounty,) = history.replay().bounties.values()
+    first = [f"submission:0x{number:040x}" for number in range(MAX_ENTRIES - 1)]
+    assert feed_ids(bounty) == {f"submission:{SOLVER}", *first}
+    lost = f"lost:{WORK}"
+    assert feed_ids(bounty, {lost, "lost:0x00"}) == {lost, f"submission:{SOLVER}", *first[:-1]}

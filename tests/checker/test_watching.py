@@ -31,7 +31,7 @@ def watched(*checks: CheckReport) -> list[str]:
     with pytest.raises(Over):
         watch(lambda: waiting.pop(0), reported.append, said.append, wait)
     assert len(reported) == len(checks)
-    return [" ".join(line.split()[:3]).rstrip(":") for line in said]
+    return [" ".join(line.partition(":")[0].split()) for line in said]
 
 
 def test_difference__is_said_once_when_it_begins_and_once_when_it_is_over() -> None:
@@ -42,7 +42,28 @@ def test_difference__is_said_once_when_it_begins_and_once_when_it_is_over() -> N
 
 def test_outage__ends_no_difference() -> None:
     found = watched(with_differences("a"), with_differences(unread=True), with_differences("a"))
-    assert found == ["begins bounty.facts a", "begins checked the", "over checked the"]
+    assert found == ["begins bounty.facts a", "begins checked the chain", "over checked the chain"]
+
+
+def test_outage__of_other_words_each_time__is_one_at_a_time() -> None:
+    first, second = CheckReport(), CheckReport()
+    first.add("checked", "the chain", "an answer", "nothing")
+    second.add("checked", "the API", "an answer", "nothing")
+    assert watched(first, second) == ["begins checked the chain", "begins checked the API", "over checked the chain"]
+
+
+def test_place__that_a_check_passes_over__keeps_its_difference() -> None:
+    passed_over = CheckReport()
+    passed_over.skip("money.conservation", "balance after block 7")
+    differs = CheckReport()
+    for number in (7, 8):
+        differs.add("money.conservation", f"balance after block {number}", 1, 2)
+    assert watched(differs, passed_over, CheckReport()) == [
+        "begins money.conservation balance after block 7",
+        "begins money.conservation balance after block 8",
+        "over money.conservation balance after block 8",
+        "over money.conservation balance after block 7",
+    ]
 
 
 def test_metrics__have_a_series_for_each_requirement(tmp_path: Path) -> None:

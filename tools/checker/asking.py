@@ -1,6 +1,7 @@
 """Requests to a node and to an API that may be hostile: bounded in time and in bytes, without redirects."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ MAX_SECONDS: Final = 60.0
 """For one answer, however slowly its bytes come."""
 PATIENCE_SECONDS: Final = 60.0
 """For how long an answer of 429 or 503 is asked again."""
+MIN_KEY: Final = 8
+"""Characters: shorter parts of an address are words, and no key."""
 MAX_SILENT: Final = 5
 """Requests in a row without an answer, after which nothing more is asked: a deployment that hangs costs minutes."""
 
@@ -48,6 +51,7 @@ class Http:
     """The real exchange."""
 
     pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(retries=False, timeout=TIMEOUT))
+    clock: Callable[[], float] = time.monotonic
 
     def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
         try:
@@ -58,7 +62,7 @@ class Http:
             raise Unread(f"{host_of(url)} did not answer: {type(error).__name__}") from None
         try:
             return HttpReply(
-                answer.status, {key.lower(): value for key, value in answer.headers.items()}, _read(answer)
+                answer.status, {key.lower(): value for key, value in answer.headers.items()}, _read(answer, self.clock)
             )
         except urllib3.exceptions.HTTPError as error:
             raise Unread(f"{host_of(url)} ended in the middle: {type(error).__name__}") from None
@@ -67,18 +71,31 @@ class Http:
 
 
 def host_of(url: str) -> str:
-    """The host of an address: the path of an endpoint often is a key."""
-    return (urlsplit(url).hostname or "the address").lower()
+    """Scheme and host of an address: what else it has often is a key."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "the address"
+    return f"{parts.scheme}://{parts.hostname}" if parts.hostname else "the address"
 
 
-def _read(answer: urllib3.BaseHTTPResponse) -> bytes:
-    parts, length, ends = list[bytes](), 0, time.monotonic() + MAX_SECONDS
-    for part in answer.stream(1 << 16, decode_content=True):
+def without_key(text: str, url: str) -> str:
+    """What an endpoint says, without the parts of its address that may be a key."""
+    for part in re.split(r"[/?&=#:@]", url.removeprefix(host_of(url))):
+        if len(part) >= MIN_KEY:
+            text = text.replace(part, "…")
+    return text
+
+
+def _read(answer: urllib3.BaseHTTPResponse, clock: Callable[[], float]) -> bytes:
+    """The body; ``read1`` returns what has come, so that a body that drips is given up at its time."""
+    parts, length, ends = list[bytes](), 0, clock() + MAX_SECONDS
+    while part := answer.read1(1 << 16, decode_content=True):
         parts.append(part)
         length += len(part)
         if length > MAX_BYTES:
             raise Unread(f"an answer of more than {MAX_BYTES} bytes")
-        if time.monotonic() > ends:
+        if clock() > ends:
             raise Unread(f"an answer that takes more than {MAX_SECONDS:.0f} seconds")
     return b"".join(parts)
 
@@ -95,7 +112,7 @@ class Node:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         found = self.exchange("POST", self.url, body, {"content-type": "application/json"}).json()
         if not isinstance(found, dict) or "result" not in found:
-            raise Unread(f"the node answers {method} with {str(found)[:200]}")
+            raise Unread(f"the node answers {method} with {without_key(str(found), self.url)[:200]}")
         return found["result"]
 
 

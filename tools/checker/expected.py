@@ -1,6 +1,6 @@
 """What public answers must be, derived from the replay: the forms of docs/interface.md and docs/subgraph.md."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from tools.checker.chain import ChainBlock
 from tools.checker.hub_log import ZERO_ADDRESS, ZERO_BYTES32, HubLog, LogPlace
 from tools.checker.replay import (
     AWARDED,
+    JUDGED,
     NO_SUBMISSIONS,
     OUTCOMES,
     REASONS,
@@ -290,7 +291,7 @@ def change(log: HubLog, replaced: HubLog | None) -> Json:
 
 def changes(world: World) -> list[Json]:
     """Every event of the world in the form of ``GET /api/changes``."""
-    before = {id(later): earlier for bounty in world.bounties.values() for later, earlier in bounty.replaced}
+    before = {id(each.later): each.before for bounty in world.bounties.values() for each in bounty.replaced}
     return [change(log, before.get(id(log))) for log in world.logs]
 
 
@@ -329,9 +330,12 @@ def _rows_of_bounties(world: World) -> Iterator[Row]:
             yield "submissions", f"{bounty.id}-{solver}", log, of | values
         for guardian, log in bounty.verdicts.items():
             yield "verdicts", f"{bounty.id}-{guardian}", log, of | {"guardian_address": guardian} | verdict_fields(log)
-        for later, earlier in bounty.replaced:
-            before = {f"replaced_{name}": value for name, value in verdict_fields(earlier).items()}
-            before |= {"replaced_tx_hash": earlier.place.tx_hash, "replaced_time": earlier.place.time}
+        again = {id(each.before): each.later.place.time for each in bounty.replaced}
+        for each in bounty.replaced:
+            later, compared = each.later, each.compared
+            before = {f"replaced_{name}": value for name, value in verdict_fields(compared).items()}
+            before |= {"replaced_tx_hash": compared.place.tx_hash, "replaced_time": compared.place.time}
+            before["replaced_again_time"] = again.get(id(later))
             values = {"guardian_address": later.text("guardian"), **verdict_fields(later), **before}
             yield "verdict_replacements", _log_id(later), later, of | values
         for log in bounty.claims:
@@ -390,14 +394,28 @@ def _bounty_row(bounty: ReplayedBounty) -> Json:
 # ---------------------------------------------------------------------- pages
 
 
-def feed_ids(world: World) -> dict[int, set[str]]:
-    """The ids of what a feed of each bounty has, without their common beginning."""
-    found = dict[int, set[str]]()
-    for bounty in world.bounties.values():
-        entries = {"created"} | ({"decided"} if bounty.ending else set())
-        entries |= {f"submission:{solver}" for solver in bounty.submissions}
-        entries |= {f"verdict:{guardian}" for guardian in bounty.verdicts}
-        entries |= {f"replaced:{later.text('guardian')}:{later.place.tx_hash}" for later, _ in bounty.replaced}
-        entries |= {f"claim:{KINDS[kind]}:{address}" for kind, address in map(part_of, bounty.claims)}
-        found[bounty.id] = entries
-    return found
+MAX_ENTRIES: Final = 100
+"""Of a feed: the newest."""
+
+
+def feed_ids(bounty: ReplayedBounty, shown: Set[str] = frozenset()) -> set[str]:
+    """The ids of what a bounty's feed has, without their common beginning.
+
+    Entries about lost bytes of a Submission are taken from those that are shown: the chain does not have them.
+    """
+    lost = {f"lost:{log.text('submission_commitment')}" for log in bounty.submissions.values()} & shown
+    times = {"created": bounty.created.place.time}
+    if bounty.ending is not None and bounty.ended is not None:
+        times["decided"] = {
+            JUDGED: bounty.ended.place.time,
+            NO_SUBMISSIONS: bounty.amount("submission_deadline"),
+        }.get(bounty.ending.reason, bounty.amount("judging_deadline"))
+    times |= {f"submission:{solver}": log.place.time for solver, log in bounty.submissions.items()}
+    times |= {f"verdict:{guardian}": log.place.time for guardian, log in bounty.verdicts.items()}
+    latest = {each.later.text("guardian"): each.later.place for each in bounty.replaced}
+    times |= {f"replaced:{guardian}:{place.tx_hash}": place.time for guardian, place in latest.items()}
+    for log in bounty.claims:
+        kind, address = part_of(log)
+        times[f"claim:{KINDS[kind]}:{address}"] = log.place.time
+    newest = sorted(times, key=lambda each: (-times[each], each))
+    return lost | set(newest[: max(MAX_ENTRIES - len(lost), 0)])

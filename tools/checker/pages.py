@@ -13,7 +13,7 @@ CACHED_SECONDS: Final = 5
 
 
 def check_feeds(reading: AnswerCheck, pages: PublicApi, bounty_ids: list[int]) -> None:
-    """The feed of each bounty has an entry for each thing that happened, and no other."""
+    """The feed of each bounty has an entry for each thing that happened, the newest hundred, and no other."""
     for bounty_id in bounty_ids:
         path = f"/bounties/{bounty_id}/feed.json"
         with reading.findings.reading("pages.feed", path):
@@ -21,7 +21,7 @@ def check_feeds(reading: AnswerCheck, pages: PublicApi, bounty_ids: list[int]) -
             if not reading.findings.same("pages.feed", f"{path} status", 200, answer.status):
                 continue
             begin = f"urn:bounty-escrow:{_chain_id(reading)}:{reading.chain.hub}:{bounty_id}:"
-            shown = {str(entry["id"]) for entry in answer.json()["items"]}
+            shown = {str(entry["id"]).removeprefix(begin) for entry in answer.json()["items"]}
             reading.chain.refresh()
             head = reading.moment(reading.chain.head.number)
             earlier = head.block.number
@@ -29,8 +29,9 @@ def check_feeds(reading: AnswerCheck, pages: PublicApi, bounty_ids: list[int]) -
                 earlier -= 1
             possible = {number: reading.moment(number) for number in (head.block.number, earlier)}
 
-            def entries(moment: Moment, begin: str = begin, bounty_id: int = bounty_id) -> list[str]:
-                return sorted(begin + each for each in feed_ids(moment.world).get(bounty_id, set()))
+            def entries(moment: Moment, shown: set[str] = shown, bounty_id: int = bounty_id) -> list[str]:
+                bounty = moment.world.bounties.get(bounty_id)
+                return sorted(feed_ids(bounty, shown)) if bounty else []
 
             reading.value("pages.feed", path, list(possible.values()), entries, sorted(shown))
 

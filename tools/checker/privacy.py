@@ -2,6 +2,9 @@
 
 import base64
 import gzip
+import json
+import os
+import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -35,26 +38,57 @@ def forms(canary: bytes) -> dict[str, bytes]:
             raw = b""
         found |= {f"{name} of the bytes": form for name, form in (forms(raw) if len(raw) >= 8 else {}).items()}
     found["address"] = quote(text_form, safe="").encode()
+    for name, ascii_only in (("JSON", True), ("JSON in UTF-8", False)):
+        escaped = json.dumps(text_form, ensure_ascii=ascii_only)[1:-1].encode()
+        if escaped not in found.values():
+            found[name] = escaped
     found["UTF-16"] = text_form.encode("utf-16-le")
     return found
 
 
 def search_paths(paths: Sequence[Path], canaries: Sequence[bytes], findings: CheckReport) -> int:
-    """Search files, and every file below folders; returns how many. Links are not followed."""
+    """Search files, and every file below folders; returns how many. What cannot be searched is a finding.
+
+    Links to files are followed wherever they are, links to folders only where they are one of ``paths``.
+    """
     wanted = [forms(canary) for canary in canaries]
     count = 0
     for path in paths:
-        for file in [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file()):
-            if file.is_symlink():
-                continue
-            count += 1
+        before = count
+        for file in _files_of(path, findings):
             try:
+                if not stat.S_ISREG(file.stat().st_mode):
+                    continue  # a socket or a pipe has no content of its own
+                count += 1
                 _search(_bytes_of(file), wanted, str(file), findings)
             except FileNotFoundError:
-                continue  # it was removed meanwhile, as databases do with theirs
+                # A file that was removed meanwhile, as databases do with theirs; or a link to nothing.
+                if file.is_symlink():
+                    findings.add("checked", str(file), "a file that can be read", "a link to a file that is not there")
             except (OSError, EOFError, zlib.error) as error:
                 findings.add("checked", str(file), "a file that can be read", str(error))
+        if count == before:
+            findings.add("checked", str(path), "a file to be searched", "none")
     return count
+
+
+def _files_of(path: Path, findings: CheckReport) -> Iterator[Path]:
+    """The path itself, or what is below it."""
+
+    def refused(error: OSError) -> None:
+        findings.add("checked", str(error.filename), "a folder that can be read", str(error))
+
+    if not path.is_dir():
+        yield path
+        return
+    for folder, folders, names in os.walk(path, onerror=refused):
+        folders.sort()
+        for each in (Path(folder, name) for name in folders):
+            if each.is_symlink():
+                findings.add(
+                    "checked", str(each), "a folder", "a link to a folder, which is not followed: name it, too"
+                )
+        yield from (Path(folder, name) for name in sorted(names))
 
 
 def searching_answers(canaries: Sequence[bytes], findings: CheckReport) -> Callable[[str, bytes], None]:

@@ -55,6 +55,17 @@ class Ending:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A Verdict in the place of an earlier one of the same Guardian."""
+
+    later: HubLog
+    before: HubLog
+    """The one directly before."""
+    compared: HubLog
+    """The Guardian's latest earlier one that decided otherwise; where none did, the one directly before."""
+
+
 @dataclass(slots=True)
 class ReplayedBounty:
     """One bounty: its terms, and everything that happened to it."""
@@ -64,8 +75,8 @@ class ReplayedBounty:
     logs: list[HubLog]
     submissions: dict[str, HubLog] = field(default_factory=dict)
     verdicts: dict[str, HubLog] = field(default_factory=dict)
-    replaced: list[tuple[HubLog, HubLog]] = field(default_factory=list)
-    """A Verdict, and the earlier one of the same Guardian in whose place it came."""
+    replaced: list[Replacement] = field(default_factory=list)
+    """Of all Guardians, in the order of the chain."""
     ending: Ending | None = None
     ended: HubLog | None = None
     claims: list[HubLog] = field(default_factory=list)
@@ -318,7 +329,7 @@ class World:
         right = (kind == AWARDED and names_work) or (kind == NO_VALID and names_nothing)
         self._holds("chain.events", log, "a Verdict on active work", right, [kind, solver, named])
         if guardian in bounty.verdicts:
-            bounty.replaced.append((log, bounty.verdicts[guardian]))
+            bounty.replaced.append(_replacement(bounty, log))
         bounty.verdicts[guardian] = log
         self.active[guardian] = time
         alike = sum(choice_of(each) == (kind, solver, named) for each in bounty.verdicts.values())
@@ -365,6 +376,17 @@ class World:
 def choice_of(verdict: HubLog) -> tuple[int, str, str]:
     """What a Verdict names: kind, Solver, Submission."""
     return verdict.number("kind"), verdict.text("solver"), verdict.text("submission_commitment")
+
+
+def _replacement(bounty: ReplayedBounty, later: HubLog) -> Replacement:
+    """What a Verdict replaces, of a Guardian whose Verdict is there."""
+    before = bounty.verdicts[later.text("guardian")]
+    if choice_of(before) != choice_of(later):
+        return Replacement(later, before, before)
+    # The one before decided the same, so that what it was compared with is what this one is compared with.
+    same = next((each for each in reversed(bounty.replaced) if each.later is before), None)
+    decided_otherwise = same is not None and choice_of(same.compared) != choice_of(later)
+    return Replacement(later, before, same.compared if same is not None and decided_otherwise else before)
 
 
 def ending_of(bounty: ReplayedBounty, outcome: int, reason: int, winner: str, submission: str) -> Ending:

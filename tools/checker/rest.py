@@ -137,7 +137,7 @@ def check_bounty(reading: AnswerCheck, bounty_id: int) -> None:
     )  # fmt: skip
     reading.value("bounty.block", f"{path} block", own, lambda m: _block(at(m)), found["block"])
     reading.finality(path, int(found["block"]["number"]), found["finality"])
-    _check_challenge(reading, path, bounty, found)
+    check_challenge(reading, path, bounty, found)
     _check_record(reading, path, own, bounty_id, found)
 
 
@@ -146,9 +146,11 @@ def _block(bounty: ReplayedBounty) -> Json:
     return {"number": place.block_number, "hash": place.block_hash}
 
 
-def _check_challenge(reading: AnswerCheck, path: str, bounty: ReplayedBounty, found: Any) -> None:
+def check_challenge(reading: AnswerCheck, path: str, bounty: ReplayedBounty, found: Any) -> None:
+    """The page of a detail hashes to its commitment; one that is not there is counted."""
     findings, text = reading.findings, found["challenge"]
     if text is None:
+        findings.skip("bounty.challenge", f"{path} challenge")
         code = (found.get("error") or {}).get("code")
         known = code in {"bounty_challenge_content_mismatch", "bounty_challenge_withheld"}
         findings.holds("bounty.challenge", f"{path} error", "why the challenge is null", known, code)
@@ -198,13 +200,14 @@ def _check_record(reading: AnswerCheck, path: str, moments: list[Moment], bounty
 
 
 def check_verdicts(reading: AnswerCheck, bounty: ReplayedBounty) -> None:
-    """Each written Verdict that is there hashes to its commitment and names what was recorded."""
+    """Each written Verdict that is there hashes to its commitment and names what was recorded; others are counted."""
     for guardian, log in bounty.verdicts.items():
         commitment = log.text("report_commitment")
         path = f"/api/written-verdicts/{commitment}"
         answer = reading.api.get(path)
         if answer.status in {404, 451}:
-            continue  # it was never given to this service, or is withheld
+            reading.findings.skip("bounty.verdict", path)  # it was never given to this service, or is withheld
+            continue
         if not reading.findings.same("bounty.verdict", f"{path} status", 200, answer.status):
             continue
         hashed = "0x" + keccak(answer.body).hex()

@@ -72,8 +72,7 @@ def of_the_chain(asked: CheckOptions, chain: Chain, findings: CheckReport, say: 
     if not world.config:
         raise Unread("no event Deployed of this Hub: begin at its first block")
     world.undecided()
-    for note in check_money(chain, world, findings, every_block=asked.every_block):
-        say(note)
+    check_money(chain, world, findings, every_block=asked.every_block)
     check_views(chain, findings)
     check_settled(world, chain.head.time, asked.max_unsettled_seconds, findings)
 

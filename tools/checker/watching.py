@@ -14,14 +14,13 @@ def watch(
 ) -> None:
     """Check until ``wait`` raises. A difference is printed when it begins and when it is over.
 
-    Where something could not be read, what differed before counts as still differing: an outage clears nothing.
+    What differed before and was not looked at this time counts as still differing: an outage clears nothing.
     """
     before = set[FoundDifference]()
     while True:
         findings = check()
         now = set(findings.found)
-        if findings.unread:
-            now |= before
+        now |= {found for found in before if found.requirement != "checked" and findings.leaves_open(found)}
         for found in sorted(now - before, key=_order):
             say(f"begins  {found.requirement}  {found.where}: expected {found.expected}, seen {found.seen}")
         for found in sorted(before - now, key=_order):
