@@ -19,6 +19,7 @@ from tools.checker.asking import (
     PublicApi,
     Unread,
 )
+from tools.checker.chain import Chain
 from tools.checker.report import MAX_FOUND, MAX_SHOWN, CheckReport, alike
 from tools.checker.run import CheckOptions, check
 
@@ -124,6 +125,21 @@ def test_node__that_does_not_answer__ends_the_check_with_code_2() -> None:
 
     findings = check(CheckOptions("http://node", "0x" + "ab" * 20, "http://api", exchange=silent))
     assert (findings.exit_code(), [found.requirement for found in findings.found]) == (2, ["checked"])
+
+
+def test_balance__that_is_not_given__ends_no_other_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_asked: CheckOptions, _chain: Chain, findings: CheckReport, _say: object) -> None:
+        findings.add("checked", "the Hub's balance", "the one after the newest finalized block", "nothing")
+
+    def silent(*_: object) -> HttpReply:
+        raise Unread("it did not answer")
+
+    monkeypatch.setattr("tools.checker.run.of_the_chain", refused)
+    monkeypatch.setattr(Chain, "refresh", lambda _: None)
+    findings = check(CheckOptions("http://node", "0x" + "ab" * 20, "http://api", exchange=silent))
+    wheres = {found.where for found in findings.found}
+    assert {"the Hub's balance", "/api/status", "the chain"} <= wheres, "a node that is gone meanwhile is reported, too"
+    assert findings.exit_code() == 2
 
 
 def test_node__that_answers_nonsense__ends_the_check_with_code_2() -> None:

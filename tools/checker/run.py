@@ -50,13 +50,15 @@ def check(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> C
     """Everything that was asked for; what cannot be read is a finding of its own."""
     findings = CheckReport()
     chain = Chain(Node(asked.rpc_url, asked.exchange), asked.hub.lower(), asked.from_block)
+    read = False
     try:
         with findings.reading("checked", "the chain"):
             chain.refresh()
             of_the_chain(asked, chain, findings, say)
+            read = True
     except Unread as error:
         findings.add("checked", "the chain", "logs, blocks and views", str(error))
-    if findings.unread:
+    if not read:
         return findings
     if asked.api_url is not None:
         of_the_answers(asked, asked.api_url, chain, findings)
@@ -95,8 +97,8 @@ def of_the_answers(asked: CheckOptions, url: str, chain: Chain, findings: CheckR
         api = PublicApi(url, asked.exchange, seen)
         pages = PublicApi(asked.pages_url, asked.exchange, seen) if asked.pages_url else None
         before = [log.place for log in chain.logs]
-        _read(AnswerCheck(api, chain, found, asked.max_lag_blocks), pages)
         try:
+            _read(AnswerCheck(api, chain, found, asked.max_lag_blocks), pages)
             chain.refresh()
         except Unread as error:
             found.add("checked", "the chain", "its newest blocks", str(error))
