@@ -47,7 +47,7 @@ _STANDS_STILL = (
 )
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
-_OTHER_RELEASE = "Use a release of service-cli that its operator names for this Hub; bounties on it stay as they are."
+_OTHER_RELEASE = "Use the release of the client that its operator names for this Hub; bounties on it stay as they are."
 
 
 class ChainClient:
