@@ -11,12 +11,11 @@ from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 
 from tests.cli.lies import listen
 from tests.e2e.test_wallet_lies import CHAIN_ID, HONEST_SECONDS, Stage, bounties, stage
-from tests.e2e.wallet_acts import Act, Bounties, judge, submit
+from tests.e2e.wallet_acts import THOUGH_STILL, Act, Bounties, judge, submit
 from tests.web.driver import TestWallet
 
 __all__ = ["bounties", "stage"]
 TITLE = "The chain makes no new block"
-DESPITE = "Go on despite that"
 DECLINED = "You declined in the wallet."
 
 
@@ -51,7 +50,7 @@ def test_act__with_a_deadline_while_the_newest_block_is_old__goes_on_by_a_second
 ) -> None:
     act = make(bounties)
     assert played(stage, replace(act, ends=(TITLE,)), STANDS_STILL_SECONDS + 60) == (TITLE, [])
-    despite = replace(act, buttons=(act.buttons[0], DESPITE, *act.buttons[1:]))
+    despite = replace(act, buttons=(act.buttons[0], THOUGH_STILL, *act.buttons[1:]))
     ended, asked = played(stage, despite, STANDS_STILL_SECONDS + 60)
     assert ended.startswith(DECLINED)
     assert asked

@@ -28,13 +28,27 @@ from tests.campaign import FULL, SEED, size, some
 from tests.cli.lies import Tell, listen
 from tests.cli.servers import Params, RpcProxy, Server
 from tests.cli.witnesses.liar import After, all_of, blocks_at, number_of, view_with, without_logs
-from tests.e2e.wallet_acts import GO_ON, LONG, SEND, SIGN, UNOPENED, Act, Bounties, forward, keys_of, path_of
+from tests.e2e.wallet_acts import (
+    GO_ON,
+    LONG,
+    SEND,
+    SIGN,
+    THOUGH_STILL,
+    UNOPENED,
+    Act,
+    Bounties,
+    forward,
+    keys_of,
+    path_of,
+)
 from tests.e2e.wallet_plays import CREATED, FORGERIES, Forgery, api_answer, call_of, facts_with, funded, together
 from tests.web.driver import Browser, Page, TestWallet, browsing, files_below
 
 CHAIN_ID: Final = 31_337
 HONEST_SECONDS: Final = 60.0
 LYING_SECONDS: Final = 3.0
+SEALING_SECONDS: Final = 10.0
+"""In which a page shows nothing new: it seals and uploads meanwhile."""
 HOUR: Final = 3_600
 DAY: Final = 86_400
 REVEAL_DELAY: Final = function_signature_to_4byte_selector("revealDelay()").hex()
@@ -436,8 +450,8 @@ def submit_under(theatre: Theatre, plot: Plot, more: After = lambda _method, _pa
     theatre.api.requests.clear()
     stated = {**plot.times, "spec_commitment": spec_commitment(challenge.encode())}
     page = theatre.open(act, fresh=True, stated=stated)
-    steps = {"fields": act.fields, "patience": round(LYING_SECONDS * 1_000)}
-    asked = page.do("act", buttons=("Choose the work", GO_ON), ends=("What will be sealed",), **steps)
+    steps = {"fields": act.fields, "patience": round(SEALING_SECONDS * 1_000)}
+    asked = page.do("act", buttons=("Choose the work", THOUGH_STILL, GO_ON), ends=("What will be sealed",), **steps)
     shown, ended = page.text("#acting"), str(asked["ended"])
     if ended == "What will be sealed":
         ended = str(page.do("act", buttons=("Seal it", SIGN), ends=(), **steps)["ended"])

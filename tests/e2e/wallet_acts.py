@@ -26,6 +26,8 @@ SEND: Final = "Send with the wallet"
 UNOPENED: Final = {"Your words": {"text": "opened elsewhere"}}
 """What a Guardian fills in who awards work that this browser has not opened."""
 GO_ON: Final = "Go on"
+THOUGH_STILL: Final = "Go on despite that"
+"""While the newest block of the wallet's node is old."""
 SAVED: Final = "Save the work"
 
 FORWARDED: Final[tuple[str, ...]] = ("authorization", "content-type")
