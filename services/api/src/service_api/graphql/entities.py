@@ -40,6 +40,7 @@ from sqlalchemy import (
     true,
     tuple_,
 )
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from sqlalchemy.sql.functions import FunctionElement, coalesce
 
 from service_api.matching import HAS_PAGE
@@ -311,20 +312,24 @@ def _verdict_replacements() -> Select[tuple[object, ...]]:
 
 def _time_of_next_verdict() -> ScalarSelect[int]:
     """Of a row of ``verdicts``: when its Guardian recorded another one for the bounty; null of the newest."""
-    c, later = t.verdicts.c, t.verdicts.alias("later").c
-    of_the_same = and_(later.bounty_id == c.bounty_id, later.guardian == c.guardian)
-    is_later = tuple_(later.block_number, later.log_index) > tuple_(c.block_number, c.log_index)
-    found = select(later.time).where(of_the_same, is_later).correlate(t.verdicts)
+    later, is_later = _later(t.verdicts, "guardian")
+    found = select(later.time).where(is_later).correlate(t.verdicts)
     return found.order_by(later.block_number, later.log_index).limit(1).scalar_subquery()
 
 
 def _is_newest(table: Table, account: str) -> ColumnElement[bool]:
     """Whether a row is the newest of its account for its bounty. Any order and condition can be put around this, and
     the database reads no further than they ask; not so around DISTINCT ON."""
+    _, is_later = _later(table, account)
+    return ~exists().where(is_later)
+
+
+def _later(table: Table, account: str) -> tuple[ReadOnlyColumnCollection[str, Column[Any]], ColumnElement[bool]]:
+    """Of a row: the columns of the later ones of its account for its bounty, and which these are."""
     c, later = table.c, table.alias("later").c
     of_the_same = and_(later.bounty_id == c.bounty_id, later[account] == c[account])
     is_later = tuple_(later.block_number, later.log_index) > tuple_(c.block_number, c.log_index)
-    return ~exists().where(of_the_same, is_later)
+    return later, and_(of_the_same, is_later)
 
 
 def _rosters() -> Select[tuple[object, ...]]:
