@@ -40,8 +40,9 @@ def commands() -> Iterator[tuple[str, list[str], Mapping[str, str]]]:
 
 
 def require_whole(url: str) -> None:
-    """What the service answers, whoever started it."""
-    ask = urllib3.PoolManager(timeout=20.0, retries=False).request
+    """What the service answers, whoever started it; asked again where the rules got no turn on a busy machine."""
+    busy = urllib3.Retry(10, allowed_methods=None, status_forcelist=[503], backoff_factor=0.2, raise_on_status=False)
+    ask = urllib3.PoolManager(timeout=20.0, retries=busy).request
     assert ask("GET", f"{url}/healthz").status == 200
     assert ask("GET", f"{url}/readyz").json() == {"ready": True, "failing": []}
     assert ask("GET", f"{url}/api/readiness-rubric").json()["rubric_version"]

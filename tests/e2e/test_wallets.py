@@ -37,6 +37,8 @@ LONG_SECONDS = 3_600
 ESCROW = 25_000_000
 AWARD = "24 tUSDC"
 MONEY = "[data-part=money]"
+OFFERED = "Records on the chain that this Guardian is there"
+"""Stands on the page of the Guardians only once a wallet is connected and the chain was read; its title always does."""
 
 
 @dataclass(frozen=True)
@@ -468,7 +470,7 @@ def test_wallet__on_another_chain__is_refused_until_it_switches(cast: Cast, brow
     page.connect()
     page.wait_alert("The wallet is on chain 1; this page acts on chain 31337 only.")
     page.press("Switch the wallet to chain 31337")
-    page.wait("Show that you are there")
+    page.wait(OFFERED)
     page.press("Show that you are there")
     page.wait("Function of the contract")
     page.wallet(chainId=1)
@@ -513,7 +515,7 @@ def test_wallet__that_is_locked__is_named_as_what_is_waited_for(cast: Cast, brow
     page.wait("It may be locked")
     page.check()
     page.wallet(locked=False)
-    assert "It may be locked" not in page.wait("Show that you are there")
+    assert "It may be locked" not in page.wait(OFFERED)
     closed(page)
 
 
@@ -546,7 +548,7 @@ def test_api__that_never_answers__holds_up_nothing_that_needs_no_api(cast: Cast,
         through = (cast.stack.api_base_url, silent.url.removesuffix("/v1/secret-key"))
         page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-1"), api=through)
         page.connect()
-        page.do("wait", text="Show that you are there", seconds=30)  # a request of the pages may take a minute
+        page.do("wait", text=OFFERED, seconds=30)  # a request of the pages may take a minute
         page.close()
 
 
@@ -784,10 +786,10 @@ def test_wallet__of_an_earlier_page__is_connected_without_a_click_until_that_is_
     page = browser.open(url, wallet, fresh=True, remembers=True)
     assert "Connect a wallet" in page.text("#wallet")
     page.connect()
-    page.wait("Show that you are there")
+    page.wait(OFFERED)
     closed(page)
     page = browser.open(url, wallet, remembers=True)
-    page.wait("Show that you are there")
+    page.wait(OFFERED)
     assert "Connect a wallet" not in page.text("#wallet")
     assert page.asked() == []
     page.press("Ask before connecting again")
@@ -795,7 +797,7 @@ def test_wallet__of_an_earlier_page__is_connected_without_a_click_until_that_is_
     page = browser.open(url, wallet, remembers=True)
     assert page.text("#acting") == ""
     page.connect()
-    page.wait("Show that you are there")
+    page.wait(OFFERED)
     page.wallet(hidden=True)
     page.goto(url)  # a locked wallet shows no account, and is asked for none
     page.do("idle")

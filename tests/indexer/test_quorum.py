@@ -302,7 +302,8 @@ def test_endpoint__that_hangs__is_left_alone_afterwards(
     with fresh_copy(world, database_server) as (writer, engine):
         run(source_of(world, endpoints, 1), writer)
         assert contents(engine) == contents(world.engine("service_indexer"))
-    assert len(endpoints[0].asked) <= 4, "it was asked again and again"
+    honest = len(endpoints[1].asked) + len(endpoints[2].asked)
+    assert 3 * len(endpoints[0].asked) < honest, "it was asked again and again"
 
 
 def test_endpoint__that_answers_from_an_old_head__is_asked_after_the_others(
