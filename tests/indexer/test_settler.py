@@ -44,11 +44,10 @@ def settler_of(world: World) -> Settler:
     return settler_with(world, world.people.settler.wallet)
 
 
-def settler_with(world: World, wallet: Wallet, url: str | None = None) -> Settler:
+def settler_with(world: World, wallet: Wallet, url: str | None = None, hub: Address | None = None) -> Settler:
     engine, key = world.engine("service_indexer"), parse_private_key(wallet.private_key)
-    return make_settler(
-        engine, make_web3(JsonRpc([url or world.node.url]).batch), key, world.chain_id, world.hub_address
-    )
+    w3 = make_web3(JsonRpc([url or world.node.url]).batch)
+    return make_settler(engine, w3, key, world.chain_id, hub or world.hub_address)
 
 
 def outcome(world: World, bounty_id: BountyId) -> tuple[int, int]:
@@ -85,6 +84,14 @@ def test_settler__with_bounties_whose_time_is_up__settles_exactly_those(world: W
     world.finalize()
     assert settler.settle_due() == 0
     assert rows(world) == []
+
+
+@pytest.mark.attack
+def test_settler__whose_database_is_another_hubs__spends_nothing(world: World) -> None:
+    due(world)
+    other = settler_with(world, world.people.settler.wallet, hub=Address("0x" + "cd" * 20))
+    assert (other.settle_due(), rows(world)) == (0, [])
+    assert settler_of(world).settle_due() == 1
 
 
 def test_boundary__one_second_before_the_deadline__is_not_due(world: World) -> None:

@@ -32,11 +32,13 @@ const TIMEOUT_MILLISECONDS = 60_000;
 
 /**
  * The API at a base address, such as `https://bounties.example`. Requests that need a signature get a new one each;
- * without `signing` they raise `invalid_request`. Every refusal is a ServiceError with the API's own code; an endpoint
+ * without `signing` they raise `invalid_request`; with it, what the API of another deployment's Hub answers is
+ * `deployment_mismatch`, since the same number is another bounty there. Every refusal is a ServiceError with the API's own code; an endpoint
  * that does not answer as the API does is `api_unreachable`. Nothing is sent twice, and no redirect is followed.
  */
 export function createApi(baseUrl: string, signing?: Signing): Api {
-  const api = createClient<paths>({ baseUrl, fetch: answered, bodySerializer: serialized });
+  const fetch = (request: Request) => answered(request, signing?.deployment);
+  const api = createClient<paths>({ baseUrl, fetch, bodySerializer: serialized });
   api.use({
     async onRequest({ request, schemaPath }) {
       if (!SIGNED_OPERATIONS.has(`${request.method} ${schemaPath}`)) return undefined;
@@ -64,7 +66,7 @@ function serialized(body: unknown): string {
   return typeof body === "string" ? body : canonicalJson(body);
 }
 
-async function answered(request: Request): Promise<Response> {
+async function answered(request: Request, deployment: Deployment | undefined): Promise<Response> {
   let response: Response;
   let text: string;
   try {
@@ -75,8 +77,20 @@ async function answered(request: Request): Promise<Response> {
     request.signal.throwIfAborted(); // the caller's own end of it
     throw unavailable("the API does not answer", { cause });
   }
+  requireHub(response, deployment);
   if (!response.ok) throw refusalOf(response, text);
   return new Response(text, { status: response.status, headers: response.headers });
+}
+
+/** Refuses what the API of another Hub answers, errors included; a release before this header names none. */
+function requireHub({ headers }: Response, deployment: Deployment | undefined): void {
+  const served = headers.get("X-Hub")?.slice(0, 100).toLowerCase();
+  if (deployment === undefined || !served) return;
+  const expected = `eip155:${deployment.chainId}:${deployment.hubAddress.toLowerCase()}`;
+  if (served === expected) return;
+  throw new ServiceError("deployment_mismatch", `the API serves the Hub ${served}, not ${expected}`, {
+    nextAction: "Take the deployment and the API's address from the same place: one deployment's client.env.",
+  });
 }
 
 /** The API's own error, as far as it has the shape of one. */

@@ -40,6 +40,7 @@ export type ClientCode =
   | "account_not_deployed"
   | "answer_malformed"
   | "api_unreachable"
+  | "deployment_mismatch"
   | "guardian_roster_mismatch"
   | "storage_refused"
   | "storage_unreachable";

@@ -192,6 +192,20 @@ test("beacon relays: forged, silent and honest ones", async () => {
   assert.equal(await served(endless, (url) => failureOf(status(url))), "api_unreachable");
 });
 
+test("the API of another deployment's Hub, errors included", async () => {
+  const deployment = { chainId: 8453, hubAddress: `0x${"aB".repeat(20)}` };
+  const asked = (hub, status, body) =>
+    served(
+      (_, response) => response.writeHead(status, hub === undefined ? {} : { "X-Hub": hub }).end(body),
+      (url) => failureOf(() => client.answerOf(client.createApi(url, { deployment }).GET("/api/status"))),
+    );
+  const ours = `eip155:8453:0x${"ab".repeat(20)}`;
+  assert.equal(await asked(ours, 200, "{}"), "accepted");
+  assert.equal(await asked(undefined, 200, "{}"), "accepted");
+  for (const other of [ours.replace("8453", "84532"), ours.replace("ab", "ac"), "none"])
+    for (const status of [200, 404]) assert.equal(await asked(other, status, "{}"), "deployment_mismatch");
+});
+
 test("hub: a roster that is not the pinned one", async () => {
   const { members, version, quorum, guardian_roster_hash } = load("abi_hashes").guardian_roster;
   const encryptionKeys = members.map((member) => member.encryption_public_key);

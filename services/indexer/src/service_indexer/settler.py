@@ -107,6 +107,9 @@ class Settler:
             head = read_head(connection, self.chain_id)
             if head is None or head.halted is not None:
                 return 0
+            if head.hub_address != str(self.hub.address).lower():  # the same numbers are other bounties there
+                log.warning("cannot settle", reason="the index in this database is of another Hub")
+                return 0
             due = read_due(connection, head)
         self._forget_final(head)
         with reading(self.engine) as connection:
