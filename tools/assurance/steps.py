@@ -58,6 +58,7 @@ COVERS: Final[dict[str, tuple[str, ...]]] = {
     "service-gone": PRODUCT,
     "stolen-guardian": PRODUCT,
     "successor": PRODUCT,
+    "withheld": PRODUCT,
     "wallet-lies": PAGES,
     "wallet-plays": (*PAGES, *API),
     "wallet-transactions": PAGES,
@@ -180,6 +181,11 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "stolen-guardian",
             "a Guardian's key stolen while a bounty runs: the others are told, decide, and are paid",
             "tests/e2e/test_stolen_guardian.py",
+        ),
+        _tests(
+            "withheld",
+            "a page and a Verdict that an operator must not show, on a live stack from the decision to its end",
+            "tests/e2e/test_withheld.py",
         ),
         _tests(
             "successor",
