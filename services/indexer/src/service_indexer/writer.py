@@ -19,6 +19,7 @@ from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import Head, read_head
 from service_common.db.locks import release_chain_lock, try_chain_lock
+from service_common.db.notifications import Channel, notify
 from sqlalchemy import (
     Connection,
     Engine,
@@ -142,6 +143,8 @@ class Writer:
                 delete(t.blocks).where(t.blocks.c.number < select(t.head.c.finalized_number).scalar_subquery())
             )
             self._keep_proof(connection, step)
+            if step.logs or step.retract:
+                notify(connection, Channel.TO_SEND)
 
     def halt(self, reason: str) -> None:
         """Record why the copy no longer moves; readers answer 503 until an operator acts."""
