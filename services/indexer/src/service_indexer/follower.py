@@ -63,10 +63,12 @@ class Copy(Protocol):
 class Rest:
     """The tip that a follower's copy equalled last, so that looking for a block costs no query of the database.
 
-    Only for its one writer; each step still reads the head, and checks the fence. ``reached`` is whether the last step
+    Only for its one writer; each step still reads the head, and checks the fence. ``alone``: one endpoint's word is
+    enough, so that the header of the next block is taken as the tip showed it. ``reached`` is whether the last step
     ended at the tip.
     """
 
+    alone: bool = False
     reached: bool = False
     _tip: Tip | None = None
     _ends: float = float("-inf")
@@ -79,9 +81,10 @@ class Rest:
         """The copy equals this tip."""
         self.reached, self._tip, self._ends = True, tip, time.monotonic() + REST_SECONDS
 
-    def leave(self) -> None:
-        """The copy may differ from the tip."""
-        self.reached, self._tip = False, None
+    def leave(self) -> Tip | None:
+        """The copy may differ from the tip; the one that it equalled before."""
+        before, self.reached, self._tip = self._tip, False, None
+        return before
 
 
 def advance(source: Source, writer: Copy, backfill: Backfill | None = None, rest: Rest | None = None) -> bool:
@@ -91,7 +94,7 @@ def advance(source: Source, writer: Copy, backfill: Backfill | None = None, rest
     tip = source.tip()
     if rest.at(tip):
         return False
-    rest.leave()
+    before = rest.leave()
     head = writer.head()
     if head is None:
         raise Halted("the copy has no start")
@@ -104,7 +107,8 @@ def advance(source: Source, writer: Copy, backfill: Backfill | None = None, rest
         rest.note(tip)
         return False
     with traces.step("index step", {"index.block": head.block_number, "index.tip": tip.latest.number}):
-        latest = _move(source, writer, head, tip, final, backfill)
+        ancestor = before.latest if rest.alone and before is not None and _is_next(tip, before, head) else None
+        latest = _move(source, writer, head, tip, final, backfill, ancestor)
     if latest is not None and latest.hash == tip.latest.hash:
         rest.note(tip)
     return latest is not None
@@ -126,19 +130,33 @@ def looks_per_block(block_time_seconds: float) -> int:
     return 1 + max(0, ceil((block_time_seconds - first) / pause))
 
 
+def _is_next(tip: Tip, before: Tip, head: Head) -> bool:
+    """Whether the newest block is the child of the copy's own head, which was the tip before."""
+    latest, parent = tip.latest, before.latest
+    return head.block_hash == parent.hash == latest.parent_hash and latest.number == parent.number + 1
+
+
 def _move(
-    source: Source, writer: Copy, head: Head, tip: Tip, final: BlockNumber, backfill: Backfill | None
+    source: Source,
+    writer: Copy,
+    head: Head,
+    tip: Tip,
+    final: BlockNumber,
+    backfill: Backfill | None,
+    parent: Header | None,
 ) -> Header | None:
-    """The step itself; where the copy is now, and None where an endpoint that is behind left nothing to do."""
+    """The step itself; where the copy is now, and None where an endpoint that is behind left nothing to do. ``parent``
+    is the header of the copy's head where the tip is the next block."""
     # 1. Where the copy and the chain still agree.
-    ancestor = _common_ancestor(source, writer, head, tip)
+    ancestor = parent or _common_ancestor(source, writer, head, tip)
     if ancestor.number == tip.latest.number and ancestor.hash != tip.latest.hash:
         raise ChainUnavailable("an RPC endpoint shows another newest block than the chain has there")
     if ancestor.number == tip.latest.number < head.block_number:
         return None  # an endpoint that is behind on the same chain: nothing to retract
     # 2. The next stretch of the chain above it, with its logs.
     last = BlockNumber(min(tip.latest.number, ancestor.number + BLOCKS_PER_STEP))
-    stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final)
+    known = tip.latest if parent is not None else None
+    stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final, known)
     # 3. That nothing is missing in it, where that can be shown.
     retract = ancestor.hash != head.block_hash
     stretch, proof = _proven(source, writer, ancestor, stretch, tip, retract=retract)

@@ -67,7 +67,8 @@ def follow(received: Mapping[str, object]) -> str:
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
             ahead = _Ahead(config, engine)
             with Checking(config):
-                reason = _follow(source, writer, ahead, draining, config.chain.block_time_seconds)
+                rest = Rest(alone=config.rpc_quorum == 1)
+                reason = _follow(source, writer, ahead, draining, rest, config.chain.block_time_seconds)
             log.info("follower ended", reason=reason)
             return reason
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
@@ -160,9 +161,9 @@ class _Ahead:
             redis.close()
 
 
-def _follow(source: RpcSource, writer: Writer, ahead: _Ahead, draining: Event, block_seconds: float) -> str:
+def _follow(source: RpcSource, writer: Writer, ahead: _Ahead, draining: Event, rest: Rest, block_seconds: float) -> str:
     ends = time.monotonic() + LEASE_JOB_SECONDS
-    rest, failures, pause = Rest(), 0, pause_between_looks(block_seconds)
+    failures, pause = 0, pause_between_looks(block_seconds)
     while time.monotonic() < ends and not draining.is_set():
         try:
             busy, failures = advance(source, writer, ahead.backfill, rest), 0
