@@ -1,6 +1,7 @@
 """The copy follows the chain: every kind of event, in order, with where it came from."""
 
 import pytest
+from bounty_protocol.chain.blocks import Header
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.types import UnixSeconds
 from service_api.bounty_pages import read_bounty_page
@@ -16,8 +17,10 @@ from service_common.db.hub_reads import (
     read_roster,
     read_submission_history,
 )
+from service_indexer.follower import Rest, advance, looks_per_block, pause_after_block, pause_between_looks
 from sqlalchemy import select, update
 
+from tests.indexer.lying import LyingSource
 from tests.indexer.replay import contents, replayed
 from tests.servers import DatabaseServer
 from tests.world import ESCROW, World
@@ -96,10 +99,61 @@ def test_head__after_indexing__is_the_tip_and_its_finality(world: World) -> None
 
 
 def test_follower__with_nothing_new__writes_nothing(world: World) -> None:
-    from service_indexer.follower import advance
-
     world.index()
     assert advance(world.source, world.writer) is False
+
+
+def test_follower__at_rest__sees_each_block_and_each_reorg(world: World) -> None:
+    rest, rpc = Rest(), world.rpc
+    world.index()
+    assert advance(world.source, world.writer, rest=rest) is False
+    assert rest.at(world.source.tip())
+    world.node.mine(1)
+    assert advance(world.source, world.writer, rest=rest) is True
+    assert rest.reached
+    assert rest.at(world.source.tip()), "a step that ends at the tip is not followed by a look at the database"
+    rpc.call("anvil_reorg", 1, [])  # another block of the same number
+    assert not rest.at(world.source.tip())
+    assert advance(world.source, world.writer, rest=rest) is True
+    with world.engine("service_api").connect() as connection:
+        head = read_head(connection, world.chain_id)
+    assert head is not None
+    assert head.block_hash == world.source.tip().latest.hash
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_follower__of_one_endpoint__reads_the_next_block_once(world: World, alone: bool) -> None:
+    read, rest = list[int](), Rest(alone=alone)
+
+    def note(headers: list[Header]) -> list[Header]:
+        read.extend(header.number for header in headers)
+        return headers
+
+    source = LyingSource(world.source, change_headers=note)
+    world.index()
+    head = world.source.tip().latest.number
+    advance(source, world.writer, rest=rest)
+    world.node.mine(1)
+    assert advance(source, world.writer, rest=rest) is True
+    assert read == ([] if alone else [head, head + 1])
+    read.clear()
+    world.rpc.call("anvil_reorg", 1, [])  # its parent is not the copy's head
+    assert advance(source, world.writer, rest=rest) is True
+    assert head in read
+    world.node.mine(2)
+    assert advance(source, world.writer, rest=rest) is True
+    while advance(source, world.writer, rest=rest):
+        pass
+    assert rest.at(world.source.tip())
+
+
+@pytest.mark.parametrize(("block_seconds", "first", "pause", "looks"), [(1, 0.75, 0.125, 3), (12, 1, 1, 12)])
+def test_follower__of_a_chain_on_time__looks_when_a_block_may_be_there(
+    block_seconds: float, first: float, pause: float, looks: int
+) -> None:
+    assert pause_after_block(block_seconds) == first
+    assert pause_between_looks(block_seconds) == pause
+    assert looks_per_block(block_seconds) == looks
 
 
 def test_copy__of_announced_rosters__names_the_one_in_effect_at_each_moment(world: World) -> None:

@@ -16,7 +16,7 @@ from local_stack.valkey import ValkeyServer
 from redis import Redis
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.web3_provider import make_web3
-from service_indexer.due import read_due
+from service_indexer.due import has_work, read_due
 from service_indexer.settler import (
     SETTLE_GAS,
     SETTLEMENTS,
@@ -60,6 +60,29 @@ def outcome(world: World, bounty_id: BountyId) -> tuple[int, int]:
 def rows(world: World) -> list[int]:
     with world.engine("service_indexer").connect() as connection:
         return [row.bounty_id for row in connection.execute(select(settlements.c.bounty_id))]
+
+
+def test_work__of_the_settler__is_what_is_due_and_what_was_sent(world: World) -> None:
+    engine, settler = world.engine("service_indexer"), settler_of(world)
+    world.create(seconds=90_000)
+    bounty_id = world.create(seconds=100)
+    world.finalize()
+    assert not has_work(engine, world.chain_id)
+    world.advance_to(world.time() + 101)
+    world.finalize()
+    assert has_work(engine, world.chain_id)
+    assert settler.settle_due() == 1
+    assert outcome(world, bounty_id) == (2, 2)
+    world.index()
+    assert has_work(engine, world.chain_id), "the ending is not final: the row is kept"
+    world.finalize()
+    assert has_work(engine, world.chain_id), "the row is to be forgotten"
+    assert settler.settle_due() == 0
+    assert not has_work(engine, world.chain_id)
+    due(world)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE hub_index.head SET halted = 'for a test'"))
+    assert not has_work(engine, world.chain_id)
 
 
 def test_settler__with_bounties_whose_time_is_up__settles_exactly_those(world: World) -> None:

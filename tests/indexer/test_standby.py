@@ -28,7 +28,7 @@ def queued(redis: Redis, queue: QueueName) -> int:
 
 
 def test_workers__that_miss_the_follower__start_one_between_them(config: IndexerConfig, redis: Redis) -> None:
-    workers = [Standby(config, QueueName.INDEX) for _ in range(3)]
+    workers = [Standby(config, QueueName.INDEX, lambda: False) for _ in range(3)]
     for _ in range(STANDBY_LOOKS - 1):
         assert not any(worker.look(redis) for worker in workers), "the scheduler may be about to"
     assert [worker.look(redis) for worker in workers] == [True, False, False]
@@ -41,7 +41,7 @@ def test_workers__that_miss_the_follower__start_one_between_them(config: Indexer
 def test_worker__while_a_follower_holds_its_lease__starts_none_and_counts_anew(
     config: IndexerConfig, redis: Redis
 ) -> None:
-    worker = Standby(config, QueueName.INDEX)
+    worker = Standby(config, QueueName.INDEX, lambda: False)
     for _ in range(2):
         for _ in range(STANDBY_LOOKS - 1):
             assert not worker.look(redis)
@@ -52,10 +52,18 @@ def test_worker__while_a_follower_holds_its_lease__starts_none_and_counts_anew(
 
 
 def test_workers__of_the_settler__enqueue_one_look_in_its_interval(config: IndexerConfig, redis: Redis) -> None:
-    workers = [Standby(config, QueueName.SETTLE) for _ in range(2)]
+    workers = [Standby(config, QueueName.SETTLE, lambda: True) for _ in range(2)]
     assert [worker.look(redis) for worker in workers] == [True, False]
     assert queued(redis, QueueName.SETTLE) == 1
     assert queued(redis, QueueName.INDEX) == 0
+
+
+def test_worker__of_the_settler__without_work__enqueues_nothing(config: IndexerConfig, redis: Redis) -> None:
+    asked = list[bool]()
+    worker = Standby(config, QueueName.SETTLE, lambda: bool(asked.append(True)))
+    assert [worker.look(redis) for _ in range(2)] == [False, False]
+    assert queued(redis, QueueName.SETTLE) == 0
+    assert len(asked) == 1, "the database is queried once in an interval"
 
 
 def indexed_block(stack: Stack) -> int:

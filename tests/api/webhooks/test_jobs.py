@@ -3,12 +3,14 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import urllib3
 from local_stack.process import Child, minimal_environment
+from service_api.webhooks import jobs
 from service_api.webhooks.config import read_config
 from service_api.webhooks.jobs import LEASE, LOCK_SPACE, deliver, ensure_sending
 from service_common.config import ConfigurationError
@@ -106,6 +108,27 @@ def test_job__beside_one_that_sends__ends_at_once(
     with service.world.engine("service_webhooks").connect() as connection:
         connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK_SPACE}, {service.world.chain_id})"))
         assert deliver(message()) == "another one sends"
+
+
+def test_job__at_rest__is_woken_by_the_index_and_ends_with_its_lock(
+    service: Service, variables: Mapping[str, str], receiver: Receiving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(jobs, "REST_SECONDS", 600.0)  # what comes sooner was notified of
+    Subscriber(service).register(receiver.url(), all_bounties=True, finality="unsafe")
+    with ThreadPoolExecutor() as threads:
+        job = threads.submit(deliver, message())
+        receiver.wait_for("webhook.challenge")
+        for _ in range(2):
+            service.world.create()
+            service.world.index()
+            receiver.wait_for("hub.facts")
+        with service.world.engine("service_webhooks").connect() as connection:
+            of_lock = f"locktype = 'advisory' AND classid = {LOCK_SPACE}"
+            held = f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {of_lock}"
+            assert connection.execute(text(held)).scalars().all() == [True]
+        assert job.result(timeout=600) == "DatabaseUnavailable"
 
 
 @pytest.mark.parametrize(

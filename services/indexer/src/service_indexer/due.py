@@ -1,13 +1,16 @@
-"""Which bounties anyone may settle now, by the indexed copy.
+"""Which bounties anyone may settle now, and whether the settler has something to do, by the indexed copy.
 
 A bounty is listed only when its creation is finalized and no ending is indexed; the contract is queried again before
 anything is sent. Boundaries: from the judging deadline, or from the submission deadline without a Submission.
 """
 
-from bounty_protocol.types import BountyId
+from bounty_protocol.types import BountyId, ChainId
 from service_common.db import hub_index as t
-from service_common.db.hub_reads import Head
-from sqlalchemy import Connection, exists, or_, select
+from service_common.db.engine import reading
+from service_common.db.hub_reads import Head, read_head
+from sqlalchemy import Connection, Engine, exists, or_, select
+
+from service_indexer.settler_tables import settlements
 
 MAX_DUE = 100
 
@@ -28,3 +31,14 @@ def read_due(connection: Connection, head: Head) -> list[BountyId]:
         .limit(MAX_DUE)
     )
     return [BountyId(row.bounty_id) for row in rows]
+
+
+def has_work(engine: Engine, chain_id: ChainId) -> bool:
+    """Whether a bounty is due, or a settlement that was sent is kept; while the copy has halted nothing is done."""
+    with reading(engine) as connection:
+        head = read_head(connection, chain_id)
+        if head is None or head.halted is not None:
+            return False
+        return bool(connection.execute(select(exists(select(settlements.c.bounty_id)))).scalar()) or bool(
+            read_due(connection, head)
+        )

@@ -5,7 +5,9 @@ block is repaired in the same step; one below it halts the copy, because finaliz
 finalized log that this release does not know: the Hub is of another release.
 """
 
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Final, Protocol
 
 from bounty_protocol.chain.blocks import Header
@@ -24,6 +26,8 @@ from service_indexer.writer import CopyStep, ProvenHead
 
 MIN_PAUSE_SECONDS: Final = 0.1
 MAX_PAUSE_SECONDS: Final = 1.0
+REST_SECONDS: Final = 5.0
+"""How long a copy that equals the chain is not read again while the chain stays as it was."""
 _ANCESTOR_STRIDE: Final = 64
 
 log = get_logger(__name__)
@@ -55,21 +59,59 @@ class Copy(Protocol):
         """Keep why the copy no longer moves."""
 
 
-def advance(source: Source, writer: Copy, backfill: Backfill | None = None) -> bool:
-    """Take one step; True when there was something to do. ``backfill`` may have read the next stretch already."""
+@dataclass
+class Rest:
+    """The tip that a follower's copy equalled last, so that looking for a block costs no query of the database.
+
+    Only for its one writer; each step still reads the head, and checks the fence. ``alone``: one endpoint's word is
+    enough, so that the header of the next block is taken as the tip showed it. ``reached`` is whether the last step
+    ended at the tip.
+    """
+
+    alone: bool = False
+    reached: bool = False
+    _tip: Tip | None = None
+    _ends: float = float("-inf")
+
+    def at(self, tip: Tip) -> bool:
+        """Whether the copy was seen to equal this tip a moment ago."""
+        return tip == self._tip and time.monotonic() < self._ends
+
+    def note(self, tip: Tip) -> None:
+        """The copy equals this tip."""
+        self.reached, self._tip, self._ends = True, tip, time.monotonic() + REST_SECONDS
+
+    def leave(self) -> Tip | None:
+        """The copy may differ from the tip; the one that it equalled before."""
+        before, self.reached, self._tip = self._tip, False, None
+        return before
+
+
+def advance(source: Source, writer: Copy, backfill: Backfill | None = None, rest: Rest | None = None) -> bool:
+    """Take one step; True when there was something to do. ``backfill`` may have read the next stretch already;
+    ``rest`` is kept by a caller that looks often."""
+    rest = rest or Rest()
+    tip = source.tip()
+    if rest.at(tip):
+        return False
+    before = rest.leave()
     head = writer.head()
     if head is None:
         raise Halted("the copy has no start")
     if head.halted is not None:
         raise Halted(head.halted)
-    tip = source.tip()
     if tip.latest.number < head.finalized_number:
         raise ChainUnavailable("an RPC endpoint is behind what is already final")
     final = BlockNumber(max(head.finalized_number, tip.finalized.number if tip.finalized else 0))
     if tip.latest.hash == head.block_hash and final == head.finalized_number:
+        rest.note(tip)
         return False
     with traces.step("index step", {"index.block": head.block_number, "index.tip": tip.latest.number}):
-        return _move(source, writer, head, tip, final, backfill)
+        ancestor = before.latest if rest.alone and before is not None and _is_next(tip, before, head) else None
+        latest = _move(source, writer, head, tip, final, backfill, ancestor)
+    if latest is not None and latest.hash == tip.latest.hash:
+        rest.note(tip)
+    return latest is not None
 
 
 def pause_between_looks(block_time_seconds: float) -> float:
@@ -77,17 +119,44 @@ def pause_between_looks(block_time_seconds: float) -> float:
     return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, block_time_seconds / 8))
 
 
-def _move(source: Source, writer: Copy, head: Head, tip: Tip, final: BlockNumber, backfill: Backfill | None) -> bool:
-    """The step itself; False where an endpoint that is behind left nothing to do."""
+def pause_after_block(block_time_seconds: float) -> float:
+    """Until the first look for the next block: a chain rarely has one before three quarters of its block time."""
+    return max(pause_between_looks(block_time_seconds), min(MAX_PAUSE_SECONDS, block_time_seconds * 3 / 4))
+
+
+def looks_per_block(block_time_seconds: float) -> int:
+    """How many looks find each block of a chain that keeps its time."""
+    first, pause = pause_after_block(block_time_seconds), pause_between_looks(block_time_seconds)
+    return 1 + max(0, ceil((block_time_seconds - first) / pause))
+
+
+def _is_next(tip: Tip, before: Tip, head: Head) -> bool:
+    """Whether the newest block is the child of the copy's own head, which was the tip before."""
+    latest, parent = tip.latest, before.latest
+    return head.block_hash == parent.hash == latest.parent_hash and latest.number == parent.number + 1
+
+
+def _move(
+    source: Source,
+    writer: Copy,
+    head: Head,
+    tip: Tip,
+    final: BlockNumber,
+    backfill: Backfill | None,
+    parent: Header | None,
+) -> Header | None:
+    """The step itself; where the copy is now, and None where an endpoint that is behind left nothing to do. ``parent``
+    is the header of the copy's head where the tip is the next block."""
     # 1. Where the copy and the chain still agree.
-    ancestor = _common_ancestor(source, writer, head, tip)
+    ancestor = parent or _common_ancestor(source, writer, head, tip)
     if ancestor.number == tip.latest.number and ancestor.hash != tip.latest.hash:
         raise ChainUnavailable("an RPC endpoint shows another newest block than the chain has there")
     if ancestor.number == tip.latest.number < head.block_number:
-        return False  # an endpoint that is behind on the same chain: nothing to retract
+        return None  # an endpoint that is behind on the same chain: nothing to retract
     # 2. The next stretch of the chain above it, with its logs.
     last = BlockNumber(min(tip.latest.number, ancestor.number + BLOCKS_PER_STEP))
-    stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final)
+    known = tip.latest if parent is not None else None
+    stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final, known)
     # 3. That nothing is missing in it, where that can be shown.
     retract = ancestor.hash != head.block_hash
     stretch, proof = _proven(source, writer, ancestor, stretch, tip, retract=retract)
@@ -114,7 +183,7 @@ def _move(source: Source, writer: Copy, head: Head, tip: Tip, final: BlockNumber
         raise Halted(reason) from unknown
     if ancestor.number < head.block_number:
         log.warning("reorg repaired", ancestor=ancestor.number, depth=head.block_number - ancestor.number)
-    return True
+    return latest
 
 
 def _common_ancestor(source: Source, writer: Copy, head: Head, tip: Tip) -> Header:

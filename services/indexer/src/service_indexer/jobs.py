@@ -35,14 +35,14 @@ from service_indexer.backfill import Backfill, enqueue_ahead
 from service_indexer.checking import Checking
 from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, note_contradictions
 from service_indexer.config import IndexerConfig, read_config
-from service_indexer.follower import MIN_PAUSE_SECONDS, Halted, advance, pause_between_looks
+from service_indexer.follower import MIN_PAUSE_SECONDS, Halted, Rest, advance, pause_after_block, pause_between_looks
 from service_indexer.scheduler import LEASE_JOB_SECONDS, lease_key
 from service_indexer.source import RpcSource, source_of
 from service_indexer.stretch import BLOCKS_PER_STEP, read_stretch
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, only_writer
 
 LEASE_SECONDS: Final = 5
-RENEW_SECONDS: Final = 0.5
+RENEW_SECONDS: Final = 1.0
 ANSWERED_SECONDS: Final = 30.0
 """For how long the newest block is reported after an endpoint answered: one that is away is no chain that rests."""
 MAX_BACKOFF_SECONDS: Final = 5.0
@@ -65,9 +65,10 @@ def follow(received: Mapping[str, object]) -> str:
     try:
         start = first_header(source, config.chain.first_block, draining)
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
-            ahead, pause = _Ahead(config, engine), pause_between_looks(config.chain.block_time_seconds)
+            ahead = _Ahead(config, engine)
             with Checking(config):
-                reason = _follow(source, writer, ahead, draining, pause)
+                rest = Rest(alone=config.rpc_quorum == 1)
+                reason = _follow(source, writer, ahead, draining, rest, config.chain.block_time_seconds)
             log.info("follower ended", reason=reason)
             return reason
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
@@ -139,36 +140,46 @@ class _Ahead:
     def __init__(self, config: IndexerConfig, engine: Engine) -> None:
         self.backfill = Backfill(engine, config.chain.chain_id)
         self._config, self._looked_at = config, float("-inf")
+        self._far = True
+        """Whether the copy was far behind at the last look, so that ranges that it passes may be kept."""
 
-    def look(self, source: RpcSource, writer: Writer) -> None:
-        """At most once a second: delete what was passed, enqueue what comes next."""
+    def look(self, source: RpcSource, writer: Writer, *, reached: bool) -> None:
+        """At most once a second: delete what was passed, enqueue what comes next. Nothing where the copy has
+        ``reached`` the tip, and was near it before."""
+        if reached and not self._far:
+            return
         head = writer.head() if time.monotonic() - self._looked_at >= AHEAD_SECONDS else None
         if head is None:
             return
         self._looked_at = time.monotonic()
         self.backfill.forget(head.block_number)
-        final = source.tip().finalized if head.tip_number - head.block_number > BLOCKS_PER_STEP else None
+        self._far = head.tip_number - head.block_number > BLOCKS_PER_STEP
+        final = source.tip().finalized if self._far else None
         if final is not None:
             redis: Redis = connect(self._config.redis_url)
             enqueue_ahead(redis, self.backfill, self._config.chain.chain_id, head.block_number, final.number)
             redis.close()
 
 
-def _follow(source: RpcSource, writer: Writer, ahead: _Ahead, draining: Event, pause: float) -> str:
+def _follow(source: RpcSource, writer: Writer, ahead: _Ahead, draining: Event, rest: Rest, block_seconds: float) -> str:
     ends = time.monotonic() + LEASE_JOB_SECONDS
-    failures = 0
+    failures, pause = 0, pause_between_looks(block_seconds)
     while time.monotonic() < ends and not draining.is_set():
         try:
-            busy, failures = advance(source, writer, ahead.backfill), 0
-            ahead.look(source, writer)
+            busy, failures = advance(source, writer, ahead.backfill, rest), 0
+            if busy:
+                ahead.look(source, writer, reached=rest.reached)
         except (ChainUnavailable, DatabaseUnavailable) as error:
             failures += 1
             log.warning("cannot advance", reason=str(error))
+            rest.leave()
             if isinstance(error, ChainUnavailable):
                 source.distrust()
             draining.wait(min(MAX_BACKOFF_SECONDS, pause * 2**failures) * random.uniform(0.5, 1))  # noqa: S311
             continue
-        if not busy:
+        if busy and rest.reached:
+            draining.wait(pause_after_block(block_seconds))
+        elif not busy:
             draining.wait(pause)
     return "draining" if draining.is_set() else "lease ended"
 
@@ -184,11 +195,13 @@ def _keep_lease(
     redis: Redis = connect(config.redis_url)
     while not ended.is_set():
         try:
-            redis.set(lease_key(config), os.getpid(), ex=LEASE_SECONDS)
-            redis.set(conduct_key(config.chain.chain_id), conduct_of(rpc.endpoints), ex=CONDUCT_SECONDS)
-            newest = source.newest
-            if newest is not None and time.monotonic() - newest.answered_at < ANSWERED_SECONDS:
-                write_newest(redis, config.chain.chain_id, newest.time)
+            with redis.pipeline(transaction=False) as together:
+                together.set(lease_key(config), os.getpid(), ex=LEASE_SECONDS)
+                together.set(conduct_key(config.chain.chain_id), conduct_of(rpc.endpoints), ex=CONDUCT_SECONDS)
+                newest = source.newest
+                if newest is not None and time.monotonic() - newest.answered_at < ANSWERED_SECONDS:
+                    write_newest(together, config.chain.chain_id, newest.time)
+                together.execute()
             if worker and must_stop(redis, worker):
                 draining.set()
         except RedisError as error:

@@ -18,6 +18,7 @@ from service_common.jobs.worker import run_worker
 from service_common.traces.setup import start_traces
 
 from service_indexer.config import IndexerConfig, read_config
+from service_indexer.due import has_work
 from service_indexer.metrics import IndexCollector
 from service_indexer.scheduler import FOLLOW, run_scheduler, start_standby
 from service_indexer.solvency import SolvencyCollector
@@ -82,7 +83,7 @@ def _work(config: IndexerConfig, queue: QueueName, *counters: Counter) -> None:
         "chain": lambda: config.chain.check(rpc),
     }
     serve_internal_port(config.internal_port, checks)
-    start_standby(config, queue)
+    start_standby(config, queue, lambda: config.settler_key is not None and has_work(engine, config.chain.chain_id))
     run_worker([queue], connect(config.redis_url, answer_seconds=None), counters, in_steps={FOLLOW})
 
 

@@ -1,13 +1,14 @@
-"""Our own RQ scheduler: keeps exactly one follower queued or running, and has the settler look every few seconds;
-without a settler that one job waits.
+"""Our own RQ scheduler: keeps exactly one follower queued or running.
 
 Messages are JSON only (RQ's own cron pickles); losing Redis, this process or the worker costs seconds and no fact. A
 follower that fails is started again, after its failed job has been logged and removed. While no scheduler runs, each
 worker does the same for its own queue (``Standby``): no single process is one whose absence stops the index. Several of
-them are safe, since one job of an id is enqueued at a time, and the writer's lock is what counts.
+them are safe, since one job of an id is enqueued at a time, and the writer's lock is what counts. Settling is enqueued
+by its own worker alone, which sees in the database whether there is something to do: a job is a process.
 """
 
 import signal
+from collections.abc import Callable
 from datetime import timedelta
 from threading import Event, Thread
 from typing import Final
@@ -48,7 +49,6 @@ def run_scheduler(config: IndexerConfig) -> None:
     while not stopped.is_set():
         try:
             ensure_following(config, redis)
-            ensure_settling(config, redis)
         except RedisError as error:
             log.warning("cannot schedule", reason=type(error).__name__)
         stopped.wait(TICK_SECONDS)
@@ -69,33 +69,34 @@ def ensure_following(config: IndexerConfig, redis: Redis) -> bool:
     )
 
 
-def ensure_settling(config: IndexerConfig, redis: Redis) -> bool:
-    """Enqueue a look for bounties whose time is up, at most one every ``SETTLE_SECONDS``."""
+def ensure_settling(config: IndexerConfig, redis: Redis, has_work: Callable[[], bool]) -> bool:
+    """Look once every ``SETTLE_SECONDS`` whether something is to be settled, and enqueue the job then."""
     chain_id = config.chain.chain_id
-    if not redis.set(f"lease:settle:{chain_id}", 1, ex=SETTLE_SECONDS, nx=True):
+    if not redis.set(f"lease:settle:{chain_id}", 1, ex=SETTLE_SECONDS, nx=True) or not has_work():
         return False
     job_id, argument = f"settle-{chain_id}", message(chain_id=chain_id)
     return enqueue_once(redis, QueueName.SETTLE, "service_indexer.settling.settle", argument, job_id, seconds=60)
 
 
 class Standby:
-    """What a worker of a queue does where no scheduler has done it."""
+    """What a worker of a queue does where no scheduler has done it; ``has_work`` is whether there is something to be
+    settled."""
 
-    def __init__(self, config: IndexerConfig, queue: QueueName) -> None:
-        self._config, self._queue, self._missed = config, queue, 0
+    def __init__(self, config: IndexerConfig, queue: QueueName, has_work: Callable[[], bool]) -> None:
+        self._config, self._queue, self._has_work, self._missed = config, queue, has_work, 0
 
     def look(self, redis: Redis) -> bool:
         """Enqueue what is missing; whether something was."""
         if self._queue is QueueName.SETTLE:
-            return ensure_settling(self._config, redis)
+            return ensure_settling(self._config, redis, self._has_work)
         self._missed = 0 if redis.exists(lease_key(self._config)) else self._missed + 1
         return self._missed >= STANDBY_LOOKS and ensure_following(self._config, redis)
 
 
-def start_standby(config: IndexerConfig, queue: QueueName) -> None:
+def start_standby(config: IndexerConfig, queue: QueueName, has_work: Callable[[], bool]) -> None:
     """Look from now on, in a thread that ends with the process."""
     redis = connect(config.redis_url)
-    Thread(target=_stand_by, args=(Standby(config, queue), redis), daemon=True, name="standby").start()
+    Thread(target=_stand_by, args=(Standby(config, queue, has_work), redis), daemon=True, name="standby").start()
 
 
 def _stand_by(standby: Standby, redis: Redis) -> None:

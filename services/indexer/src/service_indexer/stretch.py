@@ -33,8 +33,13 @@ class Stretch:
     checked: bool = False
 
 
-def read_stretch(source: Source, parent: Header, last: BlockNumber, final: BlockNumber) -> Stretch:
-    """The blocks after ``parent`` up to ``last``, or as far as their logs were read."""
+def read_stretch(
+    source: Source, parent: Header, last: BlockNumber, final: BlockNumber, known: Header | None = None
+) -> Stretch:
+    """The blocks after ``parent`` up to ``last``, or as far as their logs were read.
+
+    ``known`` is the header of the only one, where it was read already.
+    """
     first, settled = BlockNumber(parent.number + 1), BlockNumber(min(last, final))
     logs: list[Log] = []
     if settled >= first:
@@ -42,7 +47,7 @@ def read_stretch(source: Source, parent: Header, last: BlockNumber, final: Block
         logs = answer.logs
         if answer.covered < settled:  # many logs: the stretch ends here, and needs no more headers
             last = settled = answer.covered
-    headers = source.headers(first, last) if last >= first else []
+    headers = [known] if known is not None else source.headers(first, last) if last >= first else []
     check_links([parent, *headers])
     silent = dict[BlockNumber, list[Endpoint]]()
     logs = _held_against(source, [header for header in headers if header.number <= settled], logs, silent)

@@ -19,6 +19,7 @@ from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import Head, read_head
 from service_common.db.locks import release_chain_lock, try_chain_lock
+from service_common.db.notifications import Channel, notify
 from sqlalchemy import (
     Connection,
     Engine,
@@ -142,6 +143,8 @@ class Writer:
                 delete(t.blocks).where(t.blocks.c.number < select(t.head.c.finalized_number).scalar_subquery())
             )
             self._keep_proof(connection, step)
+            if step.logs or step.retract:
+                notify(connection, Channel.TO_SEND)
 
     def halt(self, reason: str) -> None:
         """Record why the copy no longer moves; readers answer 503 until an operator acts."""
@@ -175,6 +178,13 @@ class Writer:
             depth = t.head.c.block_number - step.ancestor
             values["reorg_count"] = t.head.c.reorg_count + 1
             values["deepest_reorg"] = func.greatest(t.head.c.deepest_reorg, depth)
+        h = t.head.c
+        kept_quiet = and_(literal(not step.logs and step.checked), h.quiet)
+        follows = and_(literal(step.checked), h.checked_number >= step.ancestor)
+        values["quiet"] = literal(True) if step.proof is not None else kept_quiet
+        values["checked_number"] = case(
+            (follows, step.latest.number), else_=func.least(h.checked_number, step.ancestor)
+        )
         if step.finalized is not None:
             values["finalized_number"] = func.greatest(t.head.c.finalized_number, step.finalized.number)
             values["finalized_time"] = func.greatest(t.head.c.finalized_time, step.finalized.time)
@@ -184,15 +194,10 @@ class Writer:
         """Add the step's proof; of the former ones those stay that a reorg may make the newest again."""
         p, h = t.proofs.c, t.head.c
         own = h.chain_id == self._chain_id
-        quiet = literal(True) if step.proof is not None else and_(literal(not step.logs and step.checked), h.quiet)
-        follows = and_(literal(step.checked), h.checked_number >= step.ancestor)
-        checked = case((follows, step.latest.number), else_=func.least(h.checked_number, step.ancestor))
-        connection.execute(update(t.head).where(own).values(quiet=quiet, checked_number=checked))
         if step.proof is not None:
-            connection.execute(delete(t.proofs).where(p.number == step.proof.number))
-            connection.execute(
-                insert(t.proofs).values({each.name: getattr(step.proof, each.name) for each in t.proofs.c})
-            )
+            values = {each.name: getattr(step.proof, each.name) for each in t.proofs.c}
+            added = upsert(t.proofs).values(values)
+            connection.execute(added.on_conflict_do_update(index_elements=[p.number], set_=values))
         final = select(h.finalized_number).where(own).scalar_subquery()
         newest_final = select(func.max(p.number)).where(p.number <= final).scalar_subquery()
         superseded = and_(p.number < newest_final, p.number.is_distinct_from(newest_complete()))

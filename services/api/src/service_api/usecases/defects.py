@@ -10,6 +10,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from service_common.db import app as t
 from service_common.db.app import WorkNotice
 from service_common.db.engine import reading, writing
+from service_common.db.notifications import Channel, notify
 from service_common.log import get_logger
 from sqlalchemy import Connection, Engine, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -84,6 +85,7 @@ def _write(connection: Connection, name: Walk, batch: Sequence[Looked]) -> None:
         for bounty_id, solver, commitment in sorted(works):
             row = {"kind": kind, "bounty_id": bounty_id, "solver": solver, "submission_commitment": commitment}
             connection.execute(insert(t.work_notices).values(row))
+            notify(connection, Channel.TO_SEND)
             log.warning("sealed work", state=kind, bounty_id=bounty_id, submission_commitment=commitment)
 
 

@@ -13,7 +13,7 @@ from bounty_protocol.types import Address, BlockNumber, ChainId
 from bounty_protocol.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 from service_common.db import hub_index
 from service_common.db.app import work_notices
-from service_common.db.engine import reading, writing
+from service_common.db.engine import reading, single, writing
 from sqlalchemy import (
     Boolean,
     ColumnElement,
@@ -109,6 +109,17 @@ class Ended:
     outcome: AttemptResult
 
 
+def has_due(engine: Engine, now: datetime, newest: ChangeNumber, newest_notice: int) -> bool:
+    """Whether a webhook was registered since, is to be challenged or tested now, or may have something to hear."""
+    s, d = t.subscriptions.c, t.deliveries.c
+    is_admitted = select(d.webhook_id).where(d.webhook_id == s.webhook_id).exists()
+    is_new = select(s.webhook_id).where(~is_admitted).exists()
+    due = _asked(now) | _hearing(now, newest, newest_notice)
+    is_due = select(d.webhook_id).join(t.subscriptions, s.webhook_id == d.webhook_id).where(due).exists()
+    with single(engine) as connection:
+        return bool(connection.execute(select(is_new | is_due)).scalar())
+
+
 def admit_new(engine: Engine, now: datetime) -> int:
     """Make the rows of webhooks that were registered since; how many."""
     s, n = t.subscriptions.c, work_notices.c
@@ -133,8 +144,7 @@ def admit_new(engine: Engine, now: datetime) -> int:
 
 def list_asked(engine: Engine, now: datetime) -> list[DueWebhook]:
     """Webhooks to be challenged or tested now: the longest due first."""
-    d = t.deliveries.c
-    return _list(engine, now, _UNTESTED | ((d.state == WebhookState.PENDING.value) & (d.next_attempt_at <= now)))
+    return _list(engine, now, _asked(now))
 
 
 def list_hearing(
@@ -144,11 +154,21 @@ def list_hearing(
 
     ``proven`` ones, as ``DueWebhook`` has it, or the others."""
     d = t.deliveries.c
+    is_proven = (d.failure_count == 0) & (d.slow_until.is_(None) | (d.slow_until <= now))
+    hearing = _hearing(now, newest, newest_notice)
+    return _list(engine, now, hearing & ~_UNTESTED & (is_proven if proven else ~is_proven))
+
+
+def _asked(now: datetime) -> ColumnElement[bool]:
+    d = t.deliveries.c
+    return _UNTESTED | ((d.state == WebhookState.PENDING.value) & (d.next_attempt_at <= now))
+
+
+def _hearing(now: datetime, newest: ChangeNumber, newest_notice: int) -> ColumnElement[bool]:
+    d = t.deliveries.c
     is_noticed = func.coalesce(d.after_notice, 0) < newest_notice
     is_news = (d.after_number < newest) | d.missed_block.is_not(None) | is_noticed
-    active = (d.state == WebhookState.ACTIVE.value) & (d.next_attempt_at <= now) & is_news
-    is_proven = (d.failure_count == 0) & (d.slow_until.is_(None) | (d.slow_until <= now))
-    return _list(engine, now, active & ~_UNTESTED & (is_proven if proven else ~is_proven))
+    return (d.state == WebhookState.ACTIVE.value) & (d.next_attempt_at <= now) & is_news
 
 
 def _list(engine: Engine, now: datetime, wanted: ColumnElement[bool]) -> list[DueWebhook]:

@@ -20,6 +20,7 @@ from rq import get_current_job
 from service_common.db.engine import make_engine
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.locks import try_chain_lock
+from service_common.db.notifications import Channel, Listener
 from service_common.forking import no_fork_during
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, check_message, connect, message
@@ -38,7 +39,9 @@ JOB_SECONDS: Final = 600
 DRAIN_SECONDS: Final = 30
 """The longest time until attempts under way have ended: two attempts' times, with the lookups of their names."""
 PAUSE_SECONDS: Final = 0.1
-LOOK_SECONDS: Final = 0.25
+REST_SECONDS: Final = 1.0
+"""The longest time between looks while nothing is on its way; a notification ends it."""
+LOOK_SECONDS: Final = 1.0
 """How often a worker looks whether the next job is to be enqueued."""
 LEASE: Final = "lease:deliver-webhooks"
 LEASE_SECONDS: Final = 5
@@ -82,10 +85,10 @@ def deliver(received: Mapping[str, object]) -> str:
     engine = make_engine(config.database_url, application="webhooks", pool_size=2)
     job = get_current_job()
     try:
-        with _only_one(engine, config.chain_id) as only:
-            if not only:
+        with _only_one(engine, config.chain_id) as listener:
+            if listener is None:
                 return "another one sends"
-            reason = _deliver(config, engine, None if job is None else job.worker_name)
+            reason = _deliver(config, engine, listener, None if job is None else job.worker_name)
     except (DatabaseUnavailable, SQLAlchemyError, IndexGone, IndexOfAnotherHub) as error:
         log.warning("no webhooks are sent", reason=type(error).__name__)
         time.sleep(PAUSE_SECONDS)
@@ -95,7 +98,7 @@ def deliver(received: Mapping[str, object]) -> str:
     return reason
 
 
-def _deliver(config: WebhooksConfig, engine: Engine, worker: str | None) -> str:
+def _deliver(config: WebhooksConfig, engine: Engine, listener: Listener, worker: str | None) -> str:
     redis = connect(config.redis_url)
     clock = SystemClock()
     sender = Sender(config.rules)
@@ -106,7 +109,10 @@ def _deliver(config: WebhooksConfig, engine: Engine, worker: str | None) -> str:
             if time.monotonic() - signed_at > SIGN_SECONDS:
                 signed_at, stopping = time.monotonic(), _give_sign(redis, worker)
             deliverer.look()
-            deliverer.collect(PAUSE_SECONDS)
+            if deliverer.rests:
+                listener.wait(REST_SECONDS)
+            else:
+                deliverer.collect(PAUSE_SECONDS)
         return "stopping" if stopping else "time is up"
     finally:
         _drain(deliverer, redis)
@@ -135,7 +141,12 @@ def _give_sign(redis: Redis, worker: str | None) -> bool:
 
 
 @contextmanager
-def _only_one(engine: Engine, chain_id: ChainId) -> Iterator[bool]:
-    """Whether this is the one that sends, for as long as it holds the lock's connection."""
+def _only_one(engine: Engine, chain_id: ChainId) -> Iterator[Listener | None]:
+    """On the lock's connection, for as long as it holds the lock, this one listens and sends; None where another does.
+    The lock ends with its connection, which waiting on it notices."""
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        yield try_chain_lock(connection, LOCK_SPACE, chain_id)
+        try:
+            locked = try_chain_lock(connection, LOCK_SPACE, chain_id)
+            yield Listener(connection, Channel.TO_SEND) if locked else None
+        finally:
+            connection.invalidate()  # closing the session releases the lock, in any state

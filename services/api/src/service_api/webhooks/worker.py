@@ -33,6 +33,7 @@ from service_api.webhooks.deliveries import (
     Ended,
     SentFacts,
     admit_new,
+    has_due,
     list_asked,
     list_hearing,
     pass_over,
@@ -64,6 +65,8 @@ GROUPS: Final = 100
 """Webhooks that are equally far are looked at together; the greatest number of groups in one look."""
 LOOK_SECONDS: Final = 1.0
 """How often it looks for webhooks that are new, to be tested or to be tried again, where no fact is new."""
+PROGRESS_SECONDS: Final = 5.0
+"""How often it is written that nothing is left to send."""
 
 _NEWS: Final = select(
     t.head.c.hub_address,
@@ -73,7 +76,8 @@ _NEWS: Final = select(
     select(func.max(t.changes.c.number)).scalar_subquery().label("newest"),
     select(func.max(work_notices.c.number)).scalar_subquery().label("newest_notice"),
 ).where(t.head.c.chain_id == bindparam("chain_id"))
-"""Whether anything may be new: asked ten times a second."""
+"""Whether anything may be new: asked once a second and with each notification, ten times a second while something is on
+its way."""
 
 log = get_logger(__name__)
 
@@ -109,6 +113,7 @@ class Deliverer:
     _read_at: float = float("-inf")
     _seen: tuple[int, int, int, int] | None = None
     _looked_at: float = float("-inf")
+    _progress_at: float = float("-inf")
     _more: bool = False
     """Whether there are changes that the last look did not come to."""
 
@@ -116,6 +121,11 @@ class Deliverer:
     def idle(self) -> bool:
         """Whether nothing is on its way."""
         return self.lanes.idle()
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing is on its way, and nothing was left for the next look."""
+        return self.idle and not self._more
 
     def look(self) -> int:
         """Start what is due, where anything may be new; how many messages. ``IndexOfAnotherHub`` where the database is
@@ -131,8 +141,14 @@ class Deliverer:
         seen = (newest, news.finalized_number, news.block_number, newest_notice)
         if not self._more and seen == self._seen and self.clock.monotonic() - self._looked_at < LOOK_SECONDS:
             return 0
+        recounts = self._seen is None or newest < self._seen[0]
+        if not recounts and not self._more and not has_due(self.engine, self._now(), newest, newest_notice):
+            self._seen, self._looked_at = seen, self.clock.monotonic()
+            self._asked, self._others = [], []
+            self._write_progress()
+            return 0
         admitted = admit_new(self.engine, self._now())
-        if admitted or self._seen is None or newest < self._seen[0]:
+        if admitted or recounts:
             self._count(admitted, recount(self.engine, newest))
         self._seen, self._looked_at = seen, self.clock.monotonic()
         return self._start(newest, newest_notice, is_read_anew=bool(admitted))
@@ -191,9 +207,16 @@ class Deliverer:
         asked = self._start_asked()
         proven = self._free(list_hearing(self.engine, now, newest, newest_notice, proven=True))
         facts = self._start_facts([*proven, *self._others])
-        if not facts and not self._more and self.lanes.idle(self.lanes.proven):
-            write_progress(self.engine, self.chain_id, now)
+        if not facts and not self._more:
+            self._write_progress()
         return asked + facts
+
+    def _write_progress(self) -> None:
+        """Now and then, where nothing is on its way to receivers that answer."""
+        now = self.clock.monotonic()
+        if self.lanes.idle(self.lanes.proven) and now - self._progress_at >= PROGRESS_SECONDS:
+            self._progress_at = now
+            write_progress(self.engine, self.chain_id, self._now())
 
     def _free(self, listed: Iterable[DueWebhook]) -> list[DueWebhook]:
         """Those to which nothing is on its way."""
