@@ -44,6 +44,14 @@ export function openingOffers(context: Context, bounty: Bounty): Offer[] {
       button: "Open work",
       run: (stage) => openAsGuardian(context, stage, bounty),
     });
+    offers.push({
+      title: "Look at all Submissions before you open one",
+      text:
+        "Shows of each its order, the record of its account, its size and whether it opens, without downloading the work. " +
+        "You can leave some out, and go on later in this browser.",
+      button: "Look at them",
+      run: async (stage) => (await import("./triage.js")).lookAtSubmissions(context, stage, bounty),
+    });
     if (isAwarded) {
       offers.push({
         title: "Deliver the key of the winning work",
@@ -75,6 +83,17 @@ async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): P
     if (chosen === undefined) throw new ServiceError("nothing_chosen", "Choose one.");
     return chosen;
   });
+  await openOne(context, stage, bounty, named, keyring);
+}
+
+/** Downloads and opens one Submission, and notes that it was opened here. */
+export async function openOne(
+  context: Context,
+  stage: Stage,
+  bounty: Bounty,
+  named: Recorded,
+  keyring: readonly string[],
+): Promise<void> {
   const fetched = await fetchSubmission(context, stage, bounty, named);
   const identity = await contentKey(context, stage, bounty, fetched, keyring);
   await save(stage, bounty, named, fetched, identity);
@@ -176,20 +195,23 @@ async function keysOf<Value>(
   const input = element("input", { type: "file" });
   const hint =
     "Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read here and sent nowhere.";
-  const { identitiesOf } = await import("./work.js");
   stage.say("");
   return stage.ask(
     "Your encryption keys",
     [...fields, labelled("File with your encryption keys", input, hint)],
     "Go on",
-    async () => {
-      const file = input.files?.[0];
-      if (file === undefined || file.size > MOST_KEY_BYTES) {
-        throw new ServiceError("nothing_chosen", "Choose the file with your encryption keys.");
-      }
-      return [identitiesOf(await file.text()), read()];
-    },
+    async () => [await keyringOf(input), read()],
   );
+}
+
+/** The identities of the file that was chosen; `nothing_chosen` without one. */
+export async function keyringOf(input: HTMLInputElement): Promise<string[]> {
+  const { identitiesOf } = await import("./work.js");
+  const file = input.files?.[0];
+  if (file === undefined || file.size > MOST_KEY_BYTES) {
+    throw new ServiceError("nothing_chosen", "Choose the file with your encryption keys.");
+  }
+  return identitiesOf(await file.text());
 }
 
 function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
@@ -197,7 +219,7 @@ function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
 }
 
 /** `next` is what the wallet signs right after it; `isExplained`: this was shown with the request before. */
-async function fetchSubmission(
+export async function fetchSubmission(
   context: Context,
   stage: Stage,
   bounty: Bounty,
@@ -234,7 +256,7 @@ async function fetchSubmission(
   return { envelope, downloadUrl: content.download_url };
 }
 
-async function contentKey(
+export async function contentKey(
   { settings }: Context,
   stage: Stage,
   bounty: Bounty,

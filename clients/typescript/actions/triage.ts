@@ -1,0 +1,273 @@
+/**
+ * Which Submissions to open, before any work is downloaded. Accounts cost nothing, so one bounty may get many Submissions
+ * that hold nothing: each is looked at by its envelope and the first bytes of its ciphertext, as `guardian:open --look`
+ * does. What was found is kept in this browser, so that the look goes on later.
+ */
+
+import type { Address, Hex } from "viem";
+import { answerOf, ServiceError } from "../src/acting.js";
+import type { Schemas } from "../src/acting.js";
+import { typed } from "./answers.js";
+import { detailOf } from "./api.js";
+import type { Bounty } from "./bounty.js";
+import type { Context } from "./context.js";
+import { element, labelled } from "./dom.js";
+import { contentKey, fetchSubmission, keyringOf, openOne } from "./opening.js";
+import type { Stage } from "./stage.js";
+import { bytes, counted, moment, printable } from "./text.js";
+import { openedName, recordedOf } from "./verdict.js";
+import type { Recorded } from "./witnesses.js";
+
+const AT_ONCE = 10;
+const FIRST_QUERY =
+  "query First($solver: String!) { submissions(where: {solver_address: $solver}, orderBy: block_number, first: 1) { time } }";
+/** What says nothing of the Submission itself, and may be otherwise at the next look. */
+const PASSING = new Set([
+  "capsule_not_for_this_key",
+  "begin_not_opened",
+  "storage_refused",
+  "submission_not_found",
+  "solver_submission_content_invalid",
+  "storage_verification_pending",
+]);
+const OF_ONE = /^(capsule_|timelock_|age_|envelope_mismatch$|invalid_solver_submission$|sealed_for_another$|binding_missing$)/;
+
+/** What a look found; without a code, everything before the work itself opens. */
+interface Found {
+  readonly byteLength?: number;
+  readonly ciphertext?: Hex;
+  readonly code?: string;
+  readonly message?: string;
+}
+
+/** A Submission in the order of the chain, from 1. */
+interface Row extends Recorded {
+  readonly number: number;
+  readonly submittedAt: number;
+  readonly record: string;
+  found: Found | undefined;
+  isSkipped: boolean;
+  readonly isOpened: boolean;
+}
+
+type Choice = "look" | "open" | "skip" | "unskip";
+const CHOICES: readonly (readonly [Choice, string])[] = [
+  ["look", "Look at the chosen: their size, and whether they open"],
+  ["open", "Open the chosen one"],
+  ["skip", "Leave the chosen out"],
+  ["unskip", "Take the chosen back in"],
+];
+
+/** Shows all Submissions, and does with those that the Guardian chooses what he wants, until he stops or opens one. */
+export async function lookAtSubmissions(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
+  stage.say("The Submissions and the records of their accounts are looked up.");
+  const rows = await rowsOf(context, stage, bounty);
+  let keyring: readonly string[] | undefined;
+  let isBySize = false;
+  for (;;) {
+    const asked = await choose(stage, rows, isBySize, keyring);
+    ({ isBySize, keyring } = asked);
+    const { choice, chosen } = asked;
+    if (choice === "open") {
+      const [one] = chosen;
+      if (one !== undefined && keyring !== undefined) await openOne(context, stage, bounty, one, keyring);
+      return;
+    }
+    if (choice === "look") await look(context, stage, bounty, chosen, keyring ?? []);
+    else for (const row of chosen) await skip(context, bounty, row, choice === "skip");
+  }
+}
+
+async function rowsOf(context: Context, stage: Stage, bounty: Bounty): Promise<Row[]> {
+  const detail = await detailOf(context, stage, bounty);
+  await recordedOf(context, detail, bounty.id); // each of them, held against the Hub
+  const listed = detail.active_submissions; // the oldest first
+  const rows: Row[] = [];
+  for (let start = 0; start < listed.length; start += AT_ONCE) {
+    const some = listed.slice(start, start + AT_ONCE).map(async (each, at): Promise<Row> => {
+      const [solver, commitment] = [each.solver_address as Address, each.submission_commitment as Hex];
+      const [record, found, skipped, opened] = await Promise.all([
+        recordOf(context, solver),
+        context.journal.get<Found>(foundName(bounty, commitment)),
+        context.journal.get<boolean>(skippedName(bounty, commitment)),
+        context.journal.get<boolean>(openedName(bounty.id, commitment)),
+      ]);
+      const number = start + at + 1;
+      const known = { isSkipped: skipped === true, isOpened: opened === true };
+      return { number, solver, commitment, submittedAt: each.submitted_at, record, found, ...known };
+    });
+    rows.push(...(await Promise.all(some)));
+    stage.say(`The records of ${counted(rows.length, "account")} of ${listed.length} are looked up.`);
+  }
+  return rows;
+}
+
+/** By the API, which may count wrongly and decides nothing; nothing is shown where it has none. */
+async function recordOf({ api }: Context, solver: Address): Promise<string> {
+  const body = { query: FIRST_QUERY, variables: { solver } };
+  const [record, first] = await Promise.all([
+    typed("AccountRecord", answerOf(api.GET("/api/accounts/{account_address}", { params: { path: { account_address: solver } } }))).catch(nothing),
+    typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))).catch(nothing),
+  ]);
+  const won = record === undefined ? "" : `won ${record.solver.won} of ${record.solver.submitted}`;
+  const time = firstTime(first);
+  return [won, time === undefined ? "" : `first Submission ${moment(time)}`].filter((text) => text !== "").join(", ");
+}
+
+function firstTime(answer: Schemas["GraphqlAnswer"] | undefined): number | undefined {
+  const rows = (answer?.data as { submissions?: unknown } | null | undefined)?.submissions;
+  const time: unknown = Array.isArray(rows) ? (rows as { time?: unknown }[])[0]?.time : undefined;
+  return time === undefined || Number.isNaN(Number(time)) ? undefined : Number(time);
+}
+
+function nothing(): undefined {
+  return undefined;
+}
+
+interface Asked {
+  readonly choice: Choice;
+  readonly chosen: readonly Row[];
+  readonly isBySize: boolean;
+  readonly keyring: readonly string[] | undefined;
+}
+
+/** The list, and what is to be done with which of it. The keys are asked for once. */
+async function choose(
+  stage: Stage,
+  rows: readonly Row[],
+  wasBySize: boolean,
+  keyring: readonly string[] | undefined,
+): Promise<Asked> {
+  stage.say(summaryOf(rows));
+  const boxes = new Map(rows.map((row) => [row, element("input", { type: "checkbox" })]));
+  const list = element("ul", { class: "files", tabindex: "0" });
+  const items = new Map(rows.map((row) => [row, element("li", {}, ...shownOf(row, rows, boxes.get(row)))]));
+  const order = element("select", {}, element("option", {}, "Of the chain"), element("option", {}, "Largest first"));
+  order.selectedIndex = wasBySize ? 1 : 0;
+  const arrange = () => {
+    const isBySize = order.selectedIndex === 1;
+    const size = ({ found }: Row) => found?.byteLength ?? -1;
+    const sorted = isBySize ? [...rows].sort((left, right) => size(right) - size(left)) : rows;
+    list.replaceChildren(...sorted.flatMap((row) => items.get(row) ?? []));
+  };
+  order.addEventListener("change", arrange);
+  arrange();
+  const action = element("select", {}, ...CHOICES.map(([, text]) => element("option", {}, text)));
+  const keys = element("input", { type: "file" });
+  const hint = "To look and to open. It is read here and sent nowhere; it is wanted once until this page is left.";
+  const fields = [
+    labelled("Order", order),
+    list,
+    labelled("What to do", action),
+    ...(keyring === undefined ? [labelled("File with your encryption keys", keys, hint)] : []),
+  ];
+  return stage.ask("Which Submissions to open", fields, "Go on", async () => {
+    const choice = CHOICES[action.selectedIndex]?.[0] ?? "look";
+    const chosen = rows.filter((row) => boxes.get(row)?.checked === true);
+    if (chosen.length === 0) throw new ServiceError("nothing_chosen", "Choose at least one Submission.");
+    if (choice === "open" && chosen.length > 1) {
+      throw new ServiceError("nothing_chosen", "Choose one Submission to open. The list is here again afterwards.");
+    }
+    const needsKeys = choice === "look" || choice === "open";
+    return {
+      choice,
+      chosen,
+      isBySize: order.selectedIndex === 1,
+      keyring: needsKeys ? (keyring ?? (await keyringOf(keys))) : keyring,
+    };
+  });
+}
+
+function summaryOf(rows: readonly Row[]): string {
+  const looked = rows.filter(({ found }) => found !== undefined);
+  const opens = looked.filter(({ found }) => found?.code === undefined);
+  const size = opens.reduce((sum, { found }) => sum + (found?.byteLength ?? 0), 0);
+  const seen = `${looked.length} of ${counted(rows.length, "Submission")} looked at`;
+  return `${seen}: ${opens.length} would open, ${bytes(size)} in all. Each look is one signature of the wallet.`;
+}
+
+/** Its box with its number, and what is known of it. */
+function shownOf(row: Row, rows: readonly Row[], box?: HTMLInputElement): Node[] {
+  const { number, solver, commitment, submittedAt, record, found, isSkipped, isOpened } = row;
+  const same = sameAs(row, rows);
+  const facts = [
+    `Submission ${commitment} of ${solver}, ${moment(submittedAt)}`,
+    record,
+    found?.byteLength === undefined ? "" : bytes(found.byteLength),
+    same === undefined ? "" : `the bytes of number ${same}`,
+    isOpened ? "opened here" : "",
+    isSkipped ? "left out" : "",
+    resultOf(found),
+  ];
+  const text = element("p", {}, facts.filter((fact) => fact !== "").join("; "));
+  return box === undefined ? [text] : [labelled(`Number ${number}`, box), text];
+}
+
+function resultOf(found: Found | undefined): string {
+  if (found === undefined) return "not looked at";
+  return found.code === undefined ? "opens" : `does not open: ${printable(found.message ?? "")}`;
+}
+
+/** The number of an earlier Submission with the same commitment or ciphertext. */
+function sameAs(row: Row, rows: readonly Row[]): number | undefined {
+  const ciphertext = row.found?.ciphertext;
+  return rows.find(
+    (other) =>
+      other.number < row.number &&
+      (other.commitment === row.commitment || (ciphertext !== undefined && other.found?.ciphertext === ciphertext)),
+  )?.number;
+}
+
+async function look(
+  context: Context,
+  stage: Stage,
+  bounty: Bounty,
+  chosen: readonly Row[],
+  keyring: readonly string[],
+): Promise<void> {
+  for (const [at, row] of chosen.entries()) {
+    row.found = await lookAt(context, stage, bounty, row, keyring, chosen.length, at > 0);
+    const { code } = row.found;
+    if (code === undefined || !PASSING.has(code)) await context.journal.put(foundName(bounty, row.commitment), row.found);
+  }
+}
+
+/** One Submission; an API, a storage or a beacon that does not answer ends the look, and what was found is kept. */
+async function lookAt(
+  context: Context,
+  stage: Stage,
+  bounty: Bounty,
+  row: Row,
+  keyring: readonly string[],
+  count: number,
+  isExplained: boolean,
+): Promise<Found> {
+  const { openBegin } = await import("./work.js");
+  let facts: Found = {};
+  try {
+    const more: [string, string][] =
+      count > 1 ? [["Then the wallet asks again", `for each of the ${count} chosen Submissions, one signature each`]] : [];
+    const fetched = await fetchSubmission(context, stage, bounty, row, more, isExplained);
+    const { byte_length: byteLength, sha256: ciphertext } = fetched.envelope.ciphertext;
+    facts = { byteLength, ciphertext };
+    const identity = await contentKey(context, stage, bounty, fetched, keyring);
+    await openBegin(fetched.downloadUrl, identity, byteLength);
+    return facts;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !(OF_ONE.test(error.code) || PASSING.has(error.code))) throw error;
+    return { ...facts, code: error.code, message: error.message };
+  }
+}
+
+async function skip({ journal }: Context, bounty: Bounty, row: Row, isSkipped: boolean): Promise<void> {
+  row.isSkipped = isSkipped;
+  await journal.put(skippedName(bounty, row.commitment), isSkipped);
+}
+
+function foundName({ id }: Bounty, commitment: Hex): string {
+  return `looked ${id} ${commitment}`;
+}
+
+function skippedName({ id }: Bounty, commitment: Hex): string {
+  return `left-out ${id} ${commitment}`;
+}

@@ -1,0 +1,100 @@
+"""Many Submissions on a bounty's page: a Guardian sees which are worth a download before any work is downloaded."""
+
+from pathlib import Path
+
+import pytest
+from demo.bounty import Cast, Funded, Submitted
+
+from tests.e2e.copied import copy_bytes, copy_commitment
+from tests.e2e.wallet_acts import GO_ON, SIGN, path_of
+from tests.e2e.wallet_pages import opened, wallet_of
+from tests.web.driver import Browser, Page
+
+SECONDS = 45
+LONG = 3_600
+KEYS = "File with your encryption keys"
+LOOK = "Look at the chosen"
+OPEN = "Open the chosen one"
+
+
+@pytest.fixture(scope="module")
+def crowded(cast: Cast) -> tuple[Funded, Submitted]:
+    """A work, its bytes in an envelope of another account, its commitment by a third, and a commitment to nothing."""
+    bounty = cast.fund(submission_seconds=SECONDS, judging_seconds=LONG, title="Crowded")
+    work = cast.submit(bounty, "solver-1")
+    copy_bytes(cast, bounty, work)
+    copy_commitment(cast, bounty, work.commitment)
+    copy_commitment(cast, bounty, "0x" + "5e" * 32)
+    cast.wait_for(bounty.reveal_at + 1)
+    return bounty, work
+
+
+def give_keys(cast: Cast, page: Page, folder: Path) -> None:
+    identity = cast.stack.people.by_name()["guardian-1"].identity
+    assert identity is not None
+    keys = folder / "keys.txt"
+    keys.write_text(identity.to_text())
+    page.upload(KEYS, keys)
+
+
+def look(page: Page, *numbers: int) -> None:
+    for number in numbers:
+        page.do("tick", label=f"Number {number}")
+    page.choose("What to do", LOOK)
+    page.press(GO_ON)
+    page.wait("Read the sealed work")
+    page.press(SIGN)
+
+
+def line_of(page: Page, number: int) -> str:
+    """What is shown of one Submission."""
+    text = page.text().partition(f"Number {number}\n")[2]
+    return text.partition("\nNumber ")[0].partition("\nWhat to do")[0].strip()
+
+
+def test_triage__of_a_crowded_bounty__shows_what_opens_and_downloads_no_work(
+    cast: Cast, browser: Browser, crowded: tuple[Funded, Submitted], tmp_path: Path
+) -> None:
+    bounty, work = crowded
+    page = opened(cast, browser, "guardian-1", path_of(bounty))
+    page.press("Look at them")
+    page.wait("0 of 4 Submissions looked at")
+    page.check()
+    assert f"Submission {work.commitment} of {work.solver}" in line_of(page, 1)
+    assert "won 0 of " in line_of(page, 1)
+    assert "first Submission 20" in line_of(page, 1)
+    assert "the bytes of number 1" in line_of(page, 3)  # the same commitment, which the list alone shows
+    page.press(GO_ON)
+    page.wait("Choose at least one Submission")
+    assert page.asked() == []
+
+    give_keys(cast, page, tmp_path)
+    look(page, 1, 2, 3, 4)
+    page.wait("4 of 4 Submissions looked at: 1 would open")
+    assert len(page.asked()) == 4
+    assert line_of(page, 1).endswith("; opens")
+    assert "the bytes of number 1; does not open: " in line_of(page, 2)  # the same ciphertext
+    assert "does not open: " in line_of(page, 3)
+    assert "does not open: " in line_of(page, 4)
+
+    page.do("tick", label="Number 4")
+    page.choose("What to do", "Leave the chosen out")
+    page.press(GO_ON)
+    page.wait("left out; does not open")
+    page.choose("Order", "Largest first")
+    page.do("tick", label="Number 1")
+    page.choose("What to do", OPEN)
+    page.press(GO_ON)
+    page.wait("Read the sealed work")
+    page.press(SIGN)
+    page.wait("Save the work")
+    page.close()
+
+    page = browser.open(f"{cast.stack.pages_url}{path_of(bounty)}", wallet_of(cast, "guardian-1"))
+    page.connect()  # another visit goes on where this one ended
+    page.press("Look at them")
+    page.wait("3 of 4 Submissions looked at: 1 would open")  # what the service does not have may come yet
+    assert "opened here; opens" in line_of(page, 1)
+    assert "left out; not looked at" in line_of(page, 4)
+    assert page.asked() == []
+    page.close()
