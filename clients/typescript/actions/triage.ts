@@ -20,7 +20,8 @@ import type { Recorded } from "./witnesses.js";
 
 const AT_ONCE = 10;
 const FIRST_QUERY =
-  "query First($solver: String!) { submissions(where: {solver_address: $solver}, orderBy: block_number, first: 1) { time } }";
+  "query First($solver: String!) " +
+  "{ submissions(where: {solver_address: $solver}, orderBy: block_number, first: 1) { time } }";
 /** What says nothing of the Submission itself, and may be otherwise at the next look. */
 const PASSING = new Set([
   "capsule_not_for_this_key",
@@ -30,7 +31,8 @@ const PASSING = new Set([
   "solver_submission_content_invalid",
   "storage_verification_pending",
 ]);
-const OF_ONE = /^(capsule_|timelock_|age_|envelope_mismatch$|invalid_solver_submission$|sealed_for_another$|binding_missing$)/;
+const OF_ONE =
+  /^(capsule_|timelock_|age_|envelope_mismatch$|invalid_solver_submission$|sealed_for_another$|binding_missing$)/;
 
 /** What a look found; without a code, everything before the work itself opens. */
 interface Found {
@@ -85,16 +87,16 @@ async function rowsOf(context: Context, stage: Stage, bounty: Bounty): Promise<R
   const rows: Row[] = [];
   for (let start = 0; start < listed.length; start += AT_ONCE) {
     const some = listed.slice(start, start + AT_ONCE).map(async (each, at): Promise<Row> => {
-      const [solver, commitment] = [each.solver_address as Address, each.submission_commitment as Hex];
+      const one = { solver: each.solver_address as Address, commitment: each.submission_commitment as Hex };
       const [record, found, skipped, opened] = await Promise.all([
-        recordOf(context, solver),
-        context.journal.get<Found>(foundName(bounty, commitment)),
-        context.journal.get<boolean>(skippedName(bounty, commitment)),
-        context.journal.get<boolean>(openedName(bounty.id, commitment)),
+        recordOf(context, one.solver),
+        context.journal.get<Found>(foundName(bounty, one)),
+        context.journal.get<boolean>(skippedName(bounty, one)),
+        context.journal.get<boolean>(openedName(bounty.id, one.commitment)),
       ]);
       const number = start + at + 1;
       const known = { isSkipped: skipped === true, isOpened: opened === true };
-      return { number, solver, commitment, submittedAt: each.submitted_at, record, found, ...known };
+      return { number, ...one, submittedAt: each.submitted_at, record, found, ...known };
     });
     rows.push(...(await Promise.all(some)));
     stage.say(`The records of ${counted(rows.length, "account")} of ${listed.length} are looked up.`);
@@ -104,9 +106,10 @@ async function rowsOf(context: Context, stage: Stage, bounty: Bounty): Promise<R
 
 /** By the API, which may count wrongly and decides nothing; nothing is shown where it has none. */
 async function recordOf({ api }: Context, solver: Address): Promise<string> {
+  const path = { account_address: solver };
   const body = { query: FIRST_QUERY, variables: { solver } };
   const [record, first] = await Promise.all([
-    typed("AccountRecord", answerOf(api.GET("/api/accounts/{account_address}", { params: { path: { account_address: solver } } }))).catch(nothing),
+    typed("AccountRecord", answerOf(api.GET("/api/accounts/{account_address}", { params: { path } }))).catch(nothing),
     typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))).catch(nothing),
   ]);
   const won = record === undefined ? "" : `won ${record.solver.won} of ${record.solver.submitted}`;
@@ -228,7 +231,8 @@ async function look(
   for (const [at, row] of chosen.entries()) {
     row.found = await lookAt(context, stage, bounty, row, keyring, chosen.length, at > 0);
     const { code } = row.found;
-    if (code === undefined || !PASSING.has(code)) await context.journal.put(foundName(bounty, row.commitment), row.found);
+    if (code !== undefined && PASSING.has(code)) continue;
+    await context.journal.put(foundName(bounty, row), row.found);
   }
 }
 
@@ -245,8 +249,8 @@ async function lookAt(
   const { openBegin } = await import("./work.js");
   let facts: Found = {};
   try {
-    const more: [string, string][] =
-      count > 1 ? [["Then the wallet asks again", `for each of the ${count} chosen Submissions, one signature each`]] : [];
+    const again = `for each of the ${count} chosen Submissions, one signature each`;
+    const more: [string, string][] = count > 1 ? [["Then the wallet asks again", again]] : [];
     const fetched = await fetchSubmission(context, stage, bounty, row, more, isExplained);
     const { byte_length: byteLength, sha256: ciphertext } = fetched.envelope.ciphertext;
     facts = { byteLength, ciphertext };
@@ -261,13 +265,14 @@ async function lookAt(
 
 async function skip({ journal }: Context, bounty: Bounty, row: Row, isSkipped: boolean): Promise<void> {
   row.isSkipped = isSkipped;
-  await journal.put(skippedName(bounty, row.commitment), isSkipped);
+  await journal.put(skippedName(bounty, row), isSkipped);
 }
 
-function foundName({ id }: Bounty, commitment: Hex): string {
-  return `looked ${id} ${commitment}`;
+// By account, too: whoever copies a commitment, which opens for its own Solver alone, must not speak for it.
+function foundName({ id }: Bounty, { solver, commitment }: Recorded): string {
+  return `looked ${id} ${solver} ${commitment}`;
 }
 
-function skippedName({ id }: Bounty, commitment: Hex): string {
-  return `left-out ${id} ${commitment}`;
+function skippedName({ id }: Bounty, { solver, commitment }: Recorded): string {
+  return `left-out ${id} ${solver} ${commitment}`;
 }
