@@ -255,7 +255,7 @@ def test_query_pairs__plus_and_percent__are_not_a_forms() -> None:
 
 CORS = parse_rules((REPOSITORY / "deploy/storage/cors.json").read_text(encoding="utf-8"))
 PAGES = "https://bounties.example"
-SENT = "content-type,x-goog-content-length-range,x-goog-if-generation-match,x-goog-meta-sha256"
+SENT = "content-type,range,x-goog-content-length-range,x-goog-if-generation-match,x-goog-meta-sha256"
 
 
 def preflight(origin: str, method: str, headers: str = SENT) -> dict[str, str]:

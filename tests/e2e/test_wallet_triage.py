@@ -63,7 +63,8 @@ def test_triage__of_a_crowded_bounty__shows_what_opens_and_downloads_no_work(
     assert f"Submission {work.commitment} of {work.solver}" in line_of(page, 1)
     assert "won 0 of " in line_of(page, 1)
     assert "first Submission 20" in line_of(page, 1)
-    assert "the bytes of number 1" in line_of(page, 3)  # the same commitment, which the list alone shows
+    copied = "the commitment of number 1, which opens for one account alone"
+    assert copied in line_of(page, 3)  # which the list alone shows
     page.press(GO_ON)
     page.wait("Choose at least one Submission")
     assert page.asked() == []
@@ -72,8 +73,10 @@ def test_triage__of_a_crowded_bounty__shows_what_opens_and_downloads_no_work(
     look(page, 1, 2, 3, 4)
     page.wait("4 of 4 Submissions looked at: 1 would open")
     assert len(page.asked()) == 4
+    downloads = [each for each in page.requests() if each.startswith(f"GET {cast.stack.gcs.url}")]
+    assert [each.rpartition(" ")[2].partition("=")[0] for each in downloads] == ["bytes"], "the begin of one"
     assert line_of(page, 1).endswith("; opens")
-    assert "the bytes of number 1; does not open: " in line_of(page, 2)  # the same ciphertext
+    assert "the sealed bytes of number 1; does not open: " in line_of(page, 2)  # the same ciphertext
     assert "does not open: " in line_of(page, 3)
     assert "does not open: " in line_of(page, 4)
 
@@ -95,6 +98,7 @@ def test_triage__of_a_crowded_bounty__shows_what_opens_and_downloads_no_work(
     page.press("Look at them")
     page.wait("3 of 4 Submissions looked at: 1 would open")  # what the service does not have may come yet
     assert "opened here; opens" in line_of(page, 1)
+    assert "opened here" not in line_of(page, 3)  # the same commitment, of another account
     assert "left out; not looked at" in line_of(page, 4)
     assert page.asked() == []
     page.close()

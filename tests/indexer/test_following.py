@@ -17,7 +17,7 @@ from service_common.db.hub_reads import (
     read_roster,
     read_submission_history,
 )
-from service_indexer.follower import Rest, advance, looks_per_block, pause_after_block, pause_between_looks
+from service_indexer.follower import Rest, advance, pause_after_block, pause_between_looks
 from sqlalchemy import select, update
 
 from tests.indexer.lying import LyingSource
@@ -147,13 +147,12 @@ def test_follower__of_one_endpoint__reads_the_next_block_once(world: World, alon
     assert rest.at(world.source.tip())
 
 
-@pytest.mark.parametrize(("block_seconds", "first", "pause", "looks"), [(1, 0.75, 0.125, 3), (12, 1, 1, 12)])
+@pytest.mark.parametrize(("block_seconds", "first", "pause"), [(1, 0.75, 0.125), (12, 1, 1)])
 def test_follower__of_a_chain_on_time__looks_when_a_block_may_be_there(
-    block_seconds: float, first: float, pause: float, looks: int
+    block_seconds: float, first: float, pause: float
 ) -> None:
     assert pause_after_block(block_seconds) == first
     assert pause_between_looks(block_seconds) == pause
-    assert looks_per_block(block_seconds) == looks
 
 
 def test_copy__of_announced_rosters__names_the_one_in_effect_at_each_moment(world: World) -> None:

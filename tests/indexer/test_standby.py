@@ -60,7 +60,12 @@ def test_workers__of_the_settler__enqueue_one_look_in_its_interval(config: Index
 
 def test_worker__of_the_settler__without_work__enqueues_nothing(config: IndexerConfig, redis: Redis) -> None:
     asked = list[bool]()
-    worker = Standby(config, QueueName.SETTLE, lambda: bool(asked.append(True)))
+
+    def has_work() -> bool:
+        asked.append(True)
+        return False
+
+    worker = Standby(config, QueueName.SETTLE, has_work)
     assert [worker.look(redis) for _ in range(2)] == [False, False]
     assert queued(redis, QueueName.SETTLE) == 0
     assert len(asked) == 1, "the database is queried once in an interval"

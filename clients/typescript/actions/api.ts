@@ -137,6 +137,7 @@ export async function signed<Value>(
   facts: readonly Fact[],
   send: () => Promise<Value>,
   isExplained = false,
+  repeatable: ReadonlySet<string> = REPEATABLE,
 ): Promise<Value> {
   const { account, settings } = context;
   const shown: Fact[] = [
@@ -155,7 +156,7 @@ export async function signed<Value>(
       return await stage.until(send);
     } catch (error) {
       const wasAway = isAway(error);
-      if (!(error instanceof ServiceError) || !(wasAway || REPEATABLE.has(error.code))) throw error;
+      if (!(error instanceof ServiceError) || !(wasAway || repeatable.has(error.code))) throw error;
       if (wasAway || error.code === "unauthorized") wasted += 1;
       if (wasted === MOST_SIGNATURES) throw wasAway ? unanswered() : error;
       if (wasAway) {

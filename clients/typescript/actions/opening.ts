@@ -48,7 +48,7 @@ export function openingOffers(context: Context, bounty: Bounty): Offer[] {
       title: "Look at all Submissions before you open one",
       text:
         "Shows of each its order, the record of its account, its size and whether it opens, without downloading the work. " +
-        "You can leave some out, and go on later in this browser.",
+        "You can mark some as left out, and go on later in this browser.",
       button: "Look at them",
       run: async (stage) => (await import("./triage.js")).lookAtSubmissions(context, stage, bounty),
     });
@@ -97,7 +97,7 @@ export async function openOne(
   const fetched = await fetchSubmission(context, stage, bounty, named);
   const identity = await contentKey(context, stage, bounty, fetched, keyring);
   await save(stage, bounty, named, fetched, identity);
-  await context.journal.put(openedName(bounty.id, named.commitment), true);
+  await context.journal.put(openedName(bounty.id, named), true);
 }
 
 async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
@@ -226,6 +226,7 @@ export async function fetchSubmission(
   named: Recorded,
   next: readonly Fact[] = [],
   isExplained = false,
+  repeatable?: ReadonlySet<string>,
 ): Promise<Fetched> {
   const { envelopeDifferences, parseEnvelope } = await import("./work.js");
   const { beacon } = context.settings;
@@ -242,8 +243,9 @@ export async function fetchSubmission(
         context.api.GET("/api/bounties/{bounty_id}/submissions/{submission_commitment}/content", { params: { path } }),
       ),
     isExplained,
+    repeatable,
   );
-  refuseDifferences("envelope_mismatch", [["envelope", commitmentOf(content.envelope), named.commitment]]);
+  refuseDifferences("read_model_mismatch", [["envelope", commitmentOf(content.envelope), named.commitment]]);
   const envelope = parseEnvelope(content.envelope);
   const issues = envelopeDifferences(envelope, bounty.pinned, named.solver, beacon);
   if (issues.length > 0) {

@@ -6,22 +6,20 @@
 
 import type { Address, Hex } from "viem";
 import { answerOf, ServiceError } from "../src/acting.js";
-import type { Schemas } from "../src/acting.js";
 import { typed } from "./answers.js";
 import { detailOf } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { contentKey, fetchSubmission, keyringOf, openOne } from "./opening.js";
+import { problem } from "./stage.js";
 import type { Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { openedName, recordedOf } from "./verdict.js";
 import type { Recorded } from "./witnesses.js";
 
 const AT_ONCE = 10;
-const FIRST_QUERY =
-  "query First($solver: String!) " +
-  "{ submissions(where: {solver_address: $solver}, orderBy: block_number, first: 1) { time } }";
+const MOST_LETTERS = 400;
 /** What says nothing of the Submission itself, and may be otherwise at the next look. */
 const PASSING = new Set([
   "capsule_not_for_this_key",
@@ -31,6 +29,8 @@ const PASSING = new Set([
   "solver_submission_content_invalid",
   "storage_verification_pending",
 ]);
+/** Refusals after which a look signs the same request again; work that is still hashed is looked at later. */
+const REPEATABLE = new Set(["unauthorized", "bounty_chain_state_unavailable"]);
 const OF_ONE =
   /^(capsule_|timelock_|age_|envelope_mismatch$|invalid_solver_submission$|sealed_for_another$|binding_missing$)/;
 
@@ -60,14 +60,15 @@ const CHOICES: readonly (readonly [Choice, string])[] = [
   ["unskip", "Take the chosen back in"],
 ];
 
-/** Shows all Submissions, and does with those that the Guardian chooses what he wants, until he stops or opens one. */
+/** Shows the Submissions that the service lists, and does with those that the Guardian chooses what he wants, until he stops or opens one. */
 export async function lookAtSubmissions(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
   stage.say("The Submissions and the records of their accounts are looked up.");
-  const rows = await rowsOf(context, stage, bounty);
+  const { rows, unlisted } = await rowsOf(context, stage, bounty);
   let keyring: readonly string[] | undefined;
   let isBySize = false;
+  let wrong: unknown;
   for (;;) {
-    const asked = await choose(stage, rows, isBySize, keyring);
+    const asked = await choose(stage, rows, { unlisted, isBySize, keyring, wrong });
     ({ isBySize, keyring } = asked);
     const { choice, chosen } = asked;
     if (choice === "open") {
@@ -75,52 +76,73 @@ export async function lookAtSubmissions(context: Context, stage: Stage, bounty: 
       if (one !== undefined && keyring !== undefined) await openOne(context, stage, bounty, one, keyring);
       return;
     }
-    if (choice === "look") await look(context, stage, bounty, chosen, keyring ?? []);
-    else for (const row of chosen) await skip(context, bounty, row, choice === "skip");
+    wrong = undefined;
+    if (choice === "look") {
+      wrong = await look(context, stage, bounty, chosen, keyring ?? []).catch((error: unknown) => error);
+    } else for (const row of chosen) await skip(context, bounty, row, choice === "skip");
   }
 }
 
-async function rowsOf(context: Context, stage: Stage, bounty: Bounty): Promise<Row[]> {
+interface Listed {
+  readonly rows: readonly Row[];
+  /** How many further ones the service does not list. */
+  readonly unlisted: number;
+}
+
+async function rowsOf(context: Context, stage: Stage, bounty: Bounty): Promise<Listed> {
   const detail = await detailOf(context, stage, bounty);
   await recordedOf(context, detail, bounty.id); // each of them, held against the Hub
   const listed = detail.active_submissions; // the oldest first
   const rows: Row[] = [];
   for (let start = 0; start < listed.length; start += AT_ONCE) {
-    const some = listed.slice(start, start + AT_ONCE).map(async (each, at): Promise<Row> => {
+    const batch = listed.slice(start, start + AT_ONCE);
+    const times = await firstTimes(
+      context,
+      batch.map(({ solver_address }) => solver_address),
+    );
+    const some = batch.map(async (each, at): Promise<Row> => {
       const one = { solver: each.solver_address as Address, commitment: each.submission_commitment as Hex };
       const [record, found, skipped, opened] = await Promise.all([
-        recordOf(context, one.solver),
+        recordOf(context, one.solver, times?.[at]),
         context.journal.get<Found>(foundName(bounty, one)),
         context.journal.get<boolean>(skippedName(bounty, one)),
-        context.journal.get<boolean>(openedName(bounty.id, one.commitment)),
+        context.journal.get<boolean>(openedName(bounty.id, one)),
       ]);
       const number = start + at + 1;
       const known = { isSkipped: skipped === true, isOpened: opened === true };
-      return { number, ...one, submittedAt: each.submitted_at, record, found, ...known };
+      return { number, ...one, submittedAt: Number(each.submitted_at), record, found, ...known };
     });
     rows.push(...(await Promise.all(some)));
     stage.say(`The records of ${counted(rows.length, "account")} of ${listed.length} are looked up.`);
   }
-  return rows;
+  return { rows, unlisted: Math.max(0, Number(detail.active_submission_count) - rows.length) || 0 };
 }
 
 /** By the API, which may count wrongly and decides nothing; nothing is shown where it has none. */
-async function recordOf({ api }: Context, solver: Address): Promise<string> {
+async function recordOf({ api }: Context, solver: Address, firstTime: number | undefined): Promise<string> {
   const path = { account_address: solver };
-  const body = { query: FIRST_QUERY, variables: { solver } };
-  const [record, first] = await Promise.all([
-    typed("AccountRecord", answerOf(api.GET("/api/accounts/{account_address}", { params: { path } }))).catch(nothing),
-    typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))).catch(nothing),
-  ]);
-  const won = record === undefined ? "" : `won ${record.solver.won} of ${record.solver.submitted}`;
-  const time = firstTime(first);
-  return [won, time === undefined ? "" : `first Submission ${moment(time)}`].filter((text) => text !== "").join(", ");
+  const won = await typed("AccountRecord", answerOf(api.GET("/api/accounts/{account_address}", { params: { path } })))
+    .then((found) => {
+      const [count, all] = [found.solver.won, found.solver.submitted].map(Number);
+      return Number.isSafeInteger(count) && Number.isSafeInteger(all) ? `won ${count} of ${all}` : undefined;
+    })
+    .catch(nothing);
+  const first = firstTime === undefined ? "its first Submission was not looked up" : `first Submission ${moment(firstTime)}`;
+  return [won ?? "its record was not looked up", first].join(", ");
 }
 
-function firstTime(answer: Schemas["GraphqlAnswer"] | undefined): number | undefined {
-  const rows = (answer?.data as { submissions?: unknown } | null | undefined)?.submissions;
-  const time: unknown = Array.isArray(rows) ? (rows as { time?: unknown }[])[0]?.time : undefined;
-  return time === undefined || Number.isNaN(Number(time)) ? undefined : Number(time);
+/** When each account's first Submission was that still counts: one query for all, since each is counted. */
+async function firstTimes({ api }: Context, solvers: readonly string[]): Promise<(number | undefined)[] | undefined> {
+  const parts = solvers.map(
+    (solver, at) => `s${at}: submissions(where: {solver_address: "${solver}"}, orderBy: block_number, first: 1) { time }`,
+  );
+  const body = { query: `{ ${parts.join(" ")} }` };
+  const answer = await typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))).catch(nothing);
+  const lists = answer?.data as Record<string, { time?: unknown }[] | undefined> | null | undefined;
+  return solvers.map((_, at) => {
+    const time = Number(lists?.[`s${at}`]?.[0]?.time ?? Number.NaN);
+    return Number.isSafeInteger(time) ? time : undefined;
+  });
 }
 
 function nothing(): undefined {
@@ -134,18 +156,23 @@ interface Asked {
   readonly keyring: readonly string[] | undefined;
 }
 
+/** What the list begins with. */
+interface Shown {
+  readonly unlisted: number;
+  readonly isBySize: boolean;
+  readonly keyring: readonly string[] | undefined;
+  /** Why the last look ended early. */
+  readonly wrong: unknown;
+}
+
 /** The list, and what is to be done with which of it. The keys are asked for once. */
-async function choose(
-  stage: Stage,
-  rows: readonly Row[],
-  wasBySize: boolean,
-  keyring: readonly string[] | undefined,
-): Promise<Asked> {
-  stage.say(summaryOf(rows));
+async function choose(stage: Stage, rows: readonly Row[], shown: Shown): Promise<Asked> {
+  const { unlisted, isBySize: wasBySize, keyring, wrong } = shown;
+  stage.say(summaryOf(rows, unlisted));
   const boxes = new Map(rows.map((row) => [row, element("input", { type: "checkbox" })]));
   const list = element("ul", { class: "files", tabindex: "0" });
   const items = new Map(rows.map((row) => [row, element("li", {}, ...shownOf(row, rows, boxes.get(row)))]));
-  const order = element("select", {}, element("option", {}, "Of the chain"), element("option", {}, "Largest first"));
+  const order = element("select", {}, element("option", {}, "As the service lists them"), element("option", {}, "Largest first"));
   order.selectedIndex = wasBySize ? 1 : 0;
   const arrange = () => {
     const isBySize = order.selectedIndex === 1;
@@ -159,6 +186,7 @@ async function choose(
   const keys = element("input", { type: "file" });
   const hint = "To look and to open. It is read here and sent nowhere; it is wanted once until this page is left.";
   const fields = [
+    ...(wrong === undefined ? [] : [element("div", { class: "notice" }, ...problem(wrong))]),
     labelled("Order", order),
     list,
     labelled("What to do", action),
@@ -181,23 +209,24 @@ async function choose(
   });
 }
 
-function summaryOf(rows: readonly Row[]): string {
+function summaryOf(rows: readonly Row[], unlisted: number): string {
   const looked = rows.filter(({ found }) => found !== undefined);
   const opens = looked.filter(({ found }) => found?.code === undefined);
   const size = opens.reduce((sum, { found }) => sum + (found?.byteLength ?? 0), 0);
   const seen = `${looked.length} of ${counted(rows.length, "Submission")} looked at`;
-  return `${seen}: ${opens.length} would open, ${bytes(size)} in all. Each look is one signature of the wallet.`;
+  const rest = unlisted === 0 ? "" : ` The service lists no more; ${unlisted} further ones are shown by guardian:open --look.`;
+  return `${seen}: ${opens.length} would open, ${bytes(size)} in all. Each look is one signature of the wallet.${rest}`;
 }
 
 /** Its box with its number, and what is known of it. */
 function shownOf(row: Row, rows: readonly Row[], box?: HTMLInputElement): Node[] {
   const { number, solver, commitment, submittedAt, record, found, isSkipped, isOpened } = row;
   const same = sameAs(row, rows);
-  const facts = [
+  const facts: string[] = [
     `Submission ${commitment} of ${solver}, ${moment(submittedAt)}`,
     record,
     found?.byteLength === undefined ? "" : bytes(found.byteLength),
-    same === undefined ? "" : `the bytes of number ${same}`,
+    same,
     isOpened ? "opened here" : "",
     isSkipped ? "left out" : "",
     resultOf(found),
@@ -208,17 +237,16 @@ function shownOf(row: Row, rows: readonly Row[], box?: HTMLInputElement): Node[]
 
 function resultOf(found: Found | undefined): string {
   if (found === undefined) return "not looked at";
-  return found.code === undefined ? "opens" : `does not open: ${printable(found.message ?? "")}`;
+  return found.code === undefined ? "opens" : `does not open: ${found.message ?? found.code}`;
 }
 
-/** The number of an earlier Submission with the same commitment or ciphertext. */
-function sameAs(row: Row, rows: readonly Row[]): number | undefined {
-  const ciphertext = row.found?.ciphertext;
-  return rows.find(
-    (other) =>
-      other.number < row.number &&
-      (other.commitment === row.commitment || (ciphertext !== undefined && other.found?.ciphertext === ciphertext)),
-  )?.number;
+/** What an earlier one has in common with it. Work opens for its own Solver alone, so the earlier one may be the copy. */
+function sameAs({ number, commitment, found }: Row, rows: readonly Row[]): string {
+  const earlier = rows.filter((other) => other.number < number);
+  const copied = earlier.find((other) => other.commitment === commitment);
+  if (copied !== undefined) return `the commitment of number ${copied.number}, which opens for one account alone`;
+  const sealed = found?.ciphertext && earlier.find((other) => other.found?.ciphertext === found.ciphertext);
+  return sealed ? `the sealed bytes of number ${sealed.number}` : "";
 }
 
 async function look(
@@ -251,15 +279,17 @@ async function lookAt(
   try {
     const again = `for each of the ${count} chosen Submissions, one signature each`;
     const more: [string, string][] = count > 1 ? [["Then the wallet asks again", again]] : [];
-    const fetched = await fetchSubmission(context, stage, bounty, row, more, isExplained);
+    const fetched = await fetchSubmission(context, stage, bounty, row, more, isExplained, REPEATABLE);
     const { byte_length: byteLength, sha256: ciphertext } = fetched.envelope.ciphertext;
     facts = { byteLength, ciphertext };
     const identity = await contentKey(context, stage, bounty, fetched, keyring);
     await openBegin(fetched.downloadUrl, identity, byteLength);
     return facts;
   } catch (error) {
-    if (!(error instanceof ServiceError) || !(OF_ONE.test(error.code) || PASSING.has(error.code))) throw error;
-    return { ...facts, code: error.code, message: error.message };
+    if (!(error instanceof ServiceError)) throw error;
+    const isOwnWord = error.status === undefined; // what the service answers is its word, and no fault of the work
+    if (!((isOwnWord && OF_ONE.test(error.code)) || PASSING.has(error.code))) throw error;
+    return { ...facts, code: error.code, message: printable(error.message, MOST_LETTERS) };
   }
 }
 

@@ -174,7 +174,7 @@ async function decided(
 
 /** An award for work that was never opened in this browser is meant only where the Guardian writes so. */
 async function requireOpened({ journal }: Context, stage: Stage, bounty: Bounty, named: Recorded): Promise<void> {
-  if ((await journal.get(openedName(bounty.id, named.commitment))) !== undefined) return;
+  if ((await journal.get(openedName(bounty.id, named))) !== undefined) return;
   stage.say("");
   const typed = element("input", { autocomplete: "off", spellcheck: "false" });
   const text = `Submission ${named.commitment} of ${named.solver} was never opened in this browser. A Verdict that decides cannot be taken back.`;
@@ -186,9 +186,9 @@ async function requireOpened({ journal }: Context, stage: Stage, bounty: Bounty,
   });
 }
 
-/** Under which a Submission is noted that was opened in this browser. */
-export function openedName(bountyId: bigint, commitment: Hex): string {
-  return `opened ${bountyId} ${commitment}`;
+/** Under which a Submission is noted that was opened in this browser: by its account, too, since commitments are copied. */
+export function openedName(bountyId: bigint, { solver, commitment }: Recorded): string {
+  return `opened ${bountyId} ${solver} ${commitment}`;
 }
 
 function draftName({ id }: Bounty): string {

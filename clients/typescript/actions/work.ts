@@ -28,6 +28,7 @@ export { generateX25519Identity as generateIdentity };
 
 const IDENTITY = /AGE-SECRET-KEY-1[0-9A-Z]{58}/g;
 const FLUSH_BYTES = 8 * 1024 * 1024;
+const BEGIN_MILLISECONDS = 60_000;
 /** The longest header of an age file, and the nonce after it. */
 const BEGIN_BYTES = 16 * 1024 + 64;
 
@@ -93,24 +94,28 @@ export async function openWork(
 export async function openBegin(url: string, identity: string, byteLength: number): Promise<void> {
   const count = Math.min(BEGIN_BYTES, byteLength);
   const headers = { Range: `bytes=0-${count - 1}` };
-  const response = await fetch(url, { headers, redirect: "error" }).catch(() => undefined);
+  const signal = AbortSignal.timeout(BEGIN_MILLISECONDS);
+  const response = await fetch(url, { headers, redirect: "error", signal }).catch(() => undefined);
   if (response?.body == null || !response.ok) {
     await response?.body?.cancel();
-    const code = response !== undefined && response.status < 500 ? "storage_refused" : "storage_unreachable";
-    throw new ServiceError(code, "The storage did not send the begin of the sealed work.", {
-      nextAction: "Try again; what was found before is kept.",
-    });
+    throw notSent(response !== undefined && response.status < 500 ? "storage_refused" : "storage_unreachable");
   }
   const source = firstOf(response.body, count);
   try {
     await plaintextOf(source, identity);
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    if (!(error instanceof ServiceError)) throw notSent("storage_unreachable"); // it ended within them
     const message = `The first bytes of its ciphertext do not open: ${error.message}. Open it to know who caused that.`;
     throw new ServiceError("begin_not_opened", message);
   } finally {
     await source.return(undefined);
   }
+}
+
+function notSent(code: "storage_refused" | "storage_unreachable"): ServiceError {
+  return new ServiceError(code, "The storage did not send the begin of the sealed work.", {
+    nextAction: "Try again; what was found before is kept.",
+  });
 }
 
 /** At most so many bytes; a storage that sends all of it is left after them. */

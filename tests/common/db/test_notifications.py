@@ -1,5 +1,6 @@
 """Waiting for what another process commits."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -59,4 +60,6 @@ def test_listener__that_may_not_listen__waits_its_time(engine: Engine) -> None:
     with engine.connect() as connection:
         with pytest.raises(DBAPIError):
             connection.execute(text("SELECT 1 / 0"))  # until it is rolled back the server takes no other statement
-        assert Listener(connection, Channel.TO_SEND).wait(0) is False
+        listener, began = Listener(connection, Channel.TO_SEND), time.monotonic()
+        assert listener.wait(0.2) is False
+        assert time.monotonic() - began >= 0.2, "whoever waits in a loop would take a core"

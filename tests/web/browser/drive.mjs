@@ -247,7 +247,10 @@ const commands = {
       if (!/^Failed to load resource/.test(message.text())) found.findings.push(`console: ${message.text()}`);
     });
     page.on('pageerror', (error) => found.findings.push(`error: ${error.message}`));
-    page.on('request', (request) => found.requests.push(`${request.method()} ${request.url()}`));
+    page.on('request', (request) => {
+      const { range } = request.headers();
+      found.requests.push(`${request.method()} ${request.url()}${range === undefined ? '' : ` ${range}`}`);
+    });
     await page.evaluateOnNewDocument(() => {
       window.savedBlobs = new Map();
       const make = URL.createObjectURL;

@@ -7,7 +7,6 @@ finalized log that this release does not know: the Hub is of another release.
 
 import time
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import Final, Protocol
 
 from bounty_protocol.chain.blocks import Header
@@ -65,7 +64,7 @@ class Rest:
 
     Only for its one writer; each step still reads the head, and checks the fence. ``alone``: one endpoint's word is
     enough, so that the header of the next block is taken as the tip showed it. ``reached`` is whether the last step
-    ended at the tip.
+    came to a new block that is the tip.
     """
 
     alone: bool = False
@@ -77,9 +76,9 @@ class Rest:
         """Whether the copy was seen to equal this tip a moment ago."""
         return tip == self._tip and time.monotonic() < self._ends
 
-    def note(self, tip: Tip) -> None:
+    def note(self, tip: Tip, *, reached: bool = False) -> None:
         """The copy equals this tip."""
-        self.reached, self._tip, self._ends = True, tip, time.monotonic() + REST_SECONDS
+        self.reached, self._tip, self._ends = reached, tip, time.monotonic() + REST_SECONDS
 
     def leave(self) -> Tip | None:
         """The copy may differ from the tip; the one that it equalled before."""
@@ -110,7 +109,7 @@ def advance(source: Source, writer: Copy, backfill: Backfill | None = None, rest
         ancestor = before.latest if rest.alone and before is not None and _is_next(tip, before, head) else None
         latest = _move(source, writer, head, tip, final, backfill, ancestor)
     if latest is not None and latest.hash == tip.latest.hash:
-        rest.note(tip)
+        rest.note(tip, reached=head.block_hash != latest.hash)
     return latest is not None
 
 
@@ -122,12 +121,6 @@ def pause_between_looks(block_time_seconds: float) -> float:
 def pause_after_block(block_time_seconds: float) -> float:
     """Until the first look for the next block: a chain rarely has one before three quarters of its block time."""
     return max(pause_between_looks(block_time_seconds), min(MAX_PAUSE_SECONDS, block_time_seconds * 3 / 4))
-
-
-def looks_per_block(block_time_seconds: float) -> int:
-    """How many looks find each block of a chain that keeps its time."""
-    first, pause = pause_after_block(block_time_seconds), pause_between_looks(block_time_seconds)
-    return 1 + max(0, ceil((block_time_seconds - first) / pause))
 
 
 def _is_next(tip: Tip, before: Tip, head: Head) -> bool:

@@ -12,7 +12,7 @@ from bounty_protocol.types import BlockNumber, Bytes32
 from service_common.db.hub_reads import Head
 
 from service_indexer.config import ReadingSettings
-from service_indexer.follower import advance, looks_per_block
+from service_indexer.follower import advance, pause_between_looks
 from service_indexer.patient_rpc import PatientRpc
 from service_indexer.proving import Proofs, StorageProof
 from service_indexer.source import COMPARE_SECONDS, RangeLogs, RpcSource, Tip
@@ -131,7 +131,9 @@ def estimate(rpc: PatientRpc, reading: ReadingSettings) -> Estimate:
     followed = steps[1:] or steps or [look]
     blocks = DAY_SECONDS / reading.chain.block_time_seconds
     parts = [
-        TrialPart("looking for blocks", round(blocks * looks_per_block(reading.chain.block_time_seconds) * look)),
+        TrialPart(
+            "looking for blocks", round(DAY_SECONDS / pause_between_looks(reading.chain.block_time_seconds) * look)
+        ),
         TrialPart("reading them", round(blocks * max(0.0, sum(followed) / len(followed) - look))),
         TrialPart("comparing the index", reading.compare_calls),
     ]

@@ -1,7 +1,8 @@
 """Notifications of PostgreSQL: who commits something new wakes those that wait for it.
 
-A notification holds no fact and may be lost: behind a pooler that gives each transaction another session nothing
-arrives, and a failover forgets all. So whoever waits looks again after a while, and a lost one costs that while.
+A notification holds no fact and may be lost: a failover forgets all. So whoever waits looks again after a while, and a
+lost one costs that while. A pooler that gives each transaction another session is none of this: locks of a session do
+not hold behind it either (docs/operations.md).
 """
 
 import select

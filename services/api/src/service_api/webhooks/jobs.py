@@ -113,6 +113,7 @@ def _deliver(config: WebhooksConfig, engine: Engine, listener: Listener, worker:
                 listener.wait(REST_SECONDS)
             else:
                 deliverer.collect(PAUSE_SECONDS)
+                listener.wait(0)  # notices a lost lock, too
         return "stopping" if stopping else "time is up"
     finally:
         _drain(deliverer, redis)
