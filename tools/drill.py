@@ -24,6 +24,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         "The index contradicts the chain",
         ("tests/indexer/test_comparing.py", "tests/api/test_submissions.py", "tests/delivery/test_delivery.py"),
     ),
+    "watchtower": ("The watchtower finds a difference", ("tests/checker/test_stack.py",)),
     "damaged": ("What is kept is damaged", ("tests/api/test_inspecting.py",)),
     "stands-still": ("The chain stands still", ("tests/indexer/test_status.py", "tests/indexer/test_metrics.py")),
     "lag": ("The index is behind", ("tests/indexer/test_backfill.py", "tests/indexer/test_kills.py")),
@@ -97,6 +98,8 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 
 MEASURED: Final = {"restore": {"DRILL_PAGES": "8000"}}
 """Drills that print what they measured, and the size that they measure at."""
+CAMPAIGN: Final = {"watchtower": {"SERVICE_CAMPAIGN": "full"}}
+"""Drills whose tests run in a campaign alone: a stack of their own, ten minutes."""
 
 
 def main() -> int:
@@ -110,7 +113,8 @@ def main() -> int:
     heading, tests = DRILLS[name]
     print(f"drill: {heading} (docs/operations.md)", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "pytest", "-v", *(["-rP"] if name in MEASURED else []), *tests]
-    return subprocess.run(command, cwd=TOP, env=os.environ | MEASURED.get(name, {}), check=False).returncode
+    settings = MEASURED.get(name, {}) | CAMPAIGN.get(name, {})
+    return subprocess.run(command, cwd=TOP, env=os.environ | settings, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ def at(begin: str, change: Change, *, when: Callable[[Any], bool] = lambda _: Tr
     """A change of the JSON of every answer whose path begins so."""
 
     def alter(request: Request, answer: HttpReply) -> HttpReply:
-        if not path_of(request).startswith(begin) or answer.status != 200:
+        is_json = "json" in answer.headers.get("content-type", "")
+        if not path_of(request).startswith(begin) or answer.status != 200 or not is_json:
             return answer
         value = json.loads(answer.body)
         if not when(value):

@@ -5,11 +5,14 @@ one moment. Afterwards the stack itself is broken: rows of its database, its log
 """
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 import psycopg
 import pytest
@@ -20,9 +23,12 @@ from local_stack.stack import DATABASE, StackSettings, running_stack
 from tests.checker.market import NOTE, Market, played
 from tests.checker.planted import PLANTED
 from tests.checker.recorded import Recorded
+from tests.checker.unread import PLANTED_UNREAD
 from tests.waiting import wait_until
 from tools.checker.report import REQUIREMENTS, CheckReport
 from tools.checker.run import CheckOptions, check
+
+TOP: Final = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,14 @@ def test_fault__planted_in_an_answer__is_found_at_its_requirement(checked: Check
     assert findings.exit_code() == 1
 
 
+@pytest.mark.parametrize("planted", PLANTED_UNREAD)
+def test_fault__of_somebody_who_had_not_read_the_checker__is_found(checked: Checked, planted: str) -> None:
+    requirement, alter = PLANTED_UNREAD[planted]
+    findings = check(replace(checked.asked, exchange=checked.recorded.replaying(alter)))
+    assert requirement in {found.requirement for found in findings.found}
+    assert findings.exit_code() == 1
+
+
 def test_record__replayed_unaltered__has_no_difference(checked: Checked) -> None:
     findings = check(replace(checked.asked, exchange=checked.recorded.replaying(lambda _, answer: answer)))
     assert findings.found == []
@@ -96,7 +110,7 @@ def typed(checked: Checked, *words: str) -> tuple[int, dict[str, str]]:
     patient = ("--max-unsettled-seconds", "86400")  # for the one that nobody settles
     done = subprocess.run(
         [sys.executable, "-m", "tools.checker", *addresses, *patient, *words],
-        cwd=Path(__file__).parents[2],
+        cwd=TOP,
         capture_output=True,
         text=True,
         check=False,
@@ -104,6 +118,64 @@ def typed(checked: Checked, *words: str) -> tuple[int, dict[str, str]]:
     report = json.loads(done.stdout)
     assert report["exit_code"] == done.returncode, done.stderr
     return done.returncode, {found["requirement"]: found["where"] for found in reversed(report["differences"])}
+
+
+@contextmanager
+def watching(asked: CheckOptions, printed: Path, metrics: Path) -> Iterator[None]:
+    """The watch as an operator runs it; what it prints is in a file."""
+    addresses = ("--rpc", asked.rpc_url, "--hub", asked.hub, "--api", str(asked.api_url))
+    limits = ("--max-unsettled-seconds", "86400", "--max-lag-blocks", "8")
+    words = (*addresses, *limits, "--watch", "1", "--metrics", str(metrics))
+    with printed.open("wb") as file:
+        watch = subprocess.Popen([sys.executable, "-m", "tools.checker", *words], cwd=TOP, stdout=file)
+        try:
+            yield
+            watch.send_signal(signal.SIGINT)
+            assert watch.wait(60) == 0
+        finally:
+            watch.kill()
+
+
+def test_watchtower__finds_a_wrong_payout_a_withheld_answer_and_a_stale_index(checked: Checked, tmp_path: Path) -> None:
+    stack, market = checked.market.cast.stack, checked.market
+    printed, metrics = tmp_path / "printed", tmp_path / "checker.prom"
+
+    def prints(*words: str) -> None:
+        wait_until(lambda: any(line.split()[:2] == list(words) for line in printed.read_text().splitlines()), 240)
+
+    def counts(requirement: str) -> int:
+        (line,) = [line for line in metrics.read_text().splitlines() if f'"{requirement}"' in line]
+        return int(line.split()[-1])
+
+    url = stack.postgres.url(DATABASE)
+    with watching(checked.asked, printed, metrics), psycopg.connect(url, autocommit=True) as connection:
+        wait_until(metrics.exists, 240)
+        assert printed.read_text() == "", "nothing differs"
+
+        paid = "UPDATE hub_index.claims SET amount = amount + %s WHERE bounty_id = %s AND kind = 'winner_award'"
+        assert connection.execute(paid, [1, int(market.awarded.bounty_id)]).rowcount == 1
+        prints("begins", "graphql.rows")
+        wait_until(lambda: counts("graphql.rows") > 0, 240)
+        connection.execute(paid, [-1, int(market.awarded.bounty_id)])
+        prints("over", "graphql.rows")
+
+        kept = "DELETE FROM app.written_verdicts WHERE bounty_id = %s RETURNING *"
+        rows = connection.execute(kept, [int(market.awarded.bounty_id)]).fetchall()
+        assert rows
+        prints("begins", "bounty.verdict")
+        for row in rows:
+            places = ", ".join(["%s"] * len(row))
+            connection.execute(f"INSERT INTO app.written_verdicts VALUES ({places})", row)
+        prints("over", "bounty.verdict")
+
+        with connection.transaction():  # readers go on, the indexer waits
+            tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'hub_index'").fetchall()
+            connection.execute(
+                "LOCK TABLE " + ", ".join(f"hub_index.{name}" for (name,) in tables) + " IN EXCLUSIVE MODE"
+            )
+            prints("begins", "liveness.index")
+        prints("over", "liveness.index")
+        wait_until(lambda: counts("liveness.index") == 0, 240)
 
 
 def test_stack__broken_for_real__is_found_out(checked: Checked, tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """A watch reports what begins and what ends, and an outage ends nothing."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tools.checker.report import REQUIREMENTS, CheckReport
-from tools.checker.watching import metrics, watch, write_metrics
+from tools.checker.watching import SERIES, metrics, watch, write_metrics
 
 
 def with_differences(*wheres: str, unread: bool = False) -> CheckReport:
@@ -68,6 +69,9 @@ def test_place__that_a_check_passes_over__keeps_its_difference() -> None:
 
 def test_metrics__have_a_series_for_each_requirement(tmp_path: Path) -> None:
     text = metrics(with_differences("a", "b"), 1_700_000_000.4)
+    assert dict(re.findall(r"(?m)^(\w+)(?:{(\w+)=.*})? ", text)) == {
+        name: ",".join(labels) for name, labels in SERIES.items()
+    }
     assert text.count("checker_differences{") == len(REQUIREMENTS)
     assert 'checker_differences{requirement="bounty.facts"} 2\n' in text
     assert 'checker_differences{requirement="money.split"} 0\n' in text

@@ -17,6 +17,7 @@ from service_common.web.edge import SECONDS
 
 from tests.api.contract import operations
 from tools.alerts import CASES, NAMESPACES, alone, beside, rule_groups
+from tools.checker.watching import SERIES
 from tools.drill import DRILLS
 from tools.generate.metrics import counters, families, makers
 
@@ -38,9 +39,10 @@ OF_THE_CLUSTER = {
     "kubelet_volume_stats_available_bytes": {"persistentvolumeclaim"},
     "kubelet_volume_stats_capacity_bytes": {"persistentvolumeclaim"},
     "certmanager_certificate_expiration_timestamp_seconds": {"name"},
+    **{name: set(labels) for name, labels in SERIES.items()},
 }
-"""Series of the kubelet, of kube-state-metrics and of cert-manager."""
-OURS_OR_THEIRS = re.compile(r"\b(?:service|container|kube|kubelet|certmanager)_\w+")
+"""Series of the kubelet, of kube-state-metrics, of cert-manager and of the checker."""
+OURS_OR_THEIRS = re.compile(r"\b(?:service|container|kube|kubelet|certmanager|checker)_\w+")
 
 OF_OBJECTS = {"cronjob", "deployment"}
 """Labels of the cluster's series that name an object of ours."""

@@ -26,6 +26,8 @@ def check_graphql(reading: AnswerCheck) -> None:
     for entity in ENTITIES:
         with reading.findings.reading("graphql.rows", f"/subgraph {entity}"):
             _check_rows(reading, entity)
+        with reading.findings.reading("graphql.order", f"/subgraph {entity}"):
+            _check_order(reading, entity)
     for entity, (kind, names) in FILTERS.items():
         for name in names:
             with reading.findings.reading("graphql.filters", f"/subgraph {entity} {name}"):
@@ -69,6 +71,23 @@ def _check_rows(reading: AnswerCheck, entity: str) -> None:
         else:
             for name, value in closest[key].items():
                 reading.findings.same("graphql.rows", f"{where} {name}", value, seen[key].get(name, "nothing"))
+
+
+def _check_order(reading: AnswerCheck, entity: str) -> None:
+    """Both directions, and a part from the second row on; rows of one block have no order among themselves."""
+    for direction in ("asc", "desc"):
+        for first, skip in ((1_000, 0), (2, 1)):
+            part = f"first: {first}, skip: {skip}, orderBy: block_number, orderDirection: {direction}"
+            where = f"/subgraph {entity} {part}"
+            found, moments = _asked(reading, f"{{ {META} rows: {entity}({part}) {{ block_number }} }}", {}, where)
+            wanted = _blocks(entity, direction == "desc", slice(skip, skip + first))
+            reading.value("graphql.order", where, moments, wanted, [row["block_number"] for row in found])
+
+
+def _blocks(entity: str, descending: bool, part: slice) -> Callable[[Moment], list[int]]:
+    return lambda moment: sorted(
+        (row["block_number"] for row in rows(moment.world)[entity].values()), reverse=descending
+    )[part]
 
 
 def _names(reading: AnswerCheck, entity: str) -> str:

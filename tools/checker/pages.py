@@ -4,6 +4,8 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
+from eth_utils.crypto import keccak
+
 from tools.checker.asking import PublicApi
 from tools.checker.expected import Moment, feed_ids
 from tools.checker.reading import AnswerCheck
@@ -34,6 +36,38 @@ def check_feeds(reading: AnswerCheck, pages: PublicApi, bounty_ids: list[int]) -
                 return sorted(feed_ids(bounty, shown)) if bounty else []
 
             reading.value("pages.feed", path, list(possible.values()), entries, sorted(shown))
+
+
+def check_feed_of_account(reading: AnswerCheck, pages: PublicApi, address: str) -> None:
+    """Each entry of an account's feed is of a bounty in which the account took part, and happened in it."""
+    path = f"/people/{address}/feed.json"
+    answer = pages.get(path)
+    if not reading.findings.same("pages.feed", f"{path} status", 200, answer.status):
+        return
+    reading.chain.refresh()
+    world = reading.moment(reading.chain.head.number).world
+    begin = f"urn:bounty-escrow:{_chain_id(reading)}:{reading.chain.hub}:"
+    for entry in answer.json()["items"]:
+        number, _, what = str(entry["id"]).removeprefix(begin).partition(":")
+        bounty = world.bounties.get(int(number)) if number.isascii() and number.isdigit() else None
+        takes_part = bounty is not None and address in {
+            bounty.poster, bounty.recipient, *bounty.submissions, *bounty.roster.accounts,
+        }  # fmt: skip
+        happened = bounty is not None and what in feed_ids(bounty, {what})
+        reading.findings.holds("pages.feed", f"{path} {entry['id']}", "of the account", takes_part and happened, what)
+
+
+def check_texts(reading: AnswerCheck, pages: PublicApi) -> None:
+    """The challenge of each bounty as plain text; one that is not shown is counted."""
+    world = reading.moment(reading.chain.head.number).world
+    for bounty_id, bounty in sorted(world.bounties.items()):
+        path = f"/bounties/{bounty_id}/challenge.md"
+        answer = pages.get(path)
+        if answer.status in {404, 451}:
+            reading.findings.skip("pages.challenge", path)
+        elif reading.findings.same("pages.challenge", f"{path} status", 200, answer.status):
+            hashed = "0x" + keccak(answer.body).hex()
+            reading.findings.same("pages.challenge", path, bounty.created.text("spec_commitment"), hashed)
 
 
 def check_calendar(reading: AnswerCheck, pages: PublicApi, address: str) -> None:

@@ -26,6 +26,10 @@ class AnswerCheck:
     max_lag_blocks: int
     final_for_sure: int = 0
     """The finalized block of the index when the pass began: what is up to there has to be shown as final."""
+    shown_before: set[str] = field(default_factory=set)
+    """Paths of documents that a check of this process has read: one that is gone since is withheld."""
+    titles: dict[int, object] = field(default_factory=dict)
+    """What the list states of each bounty."""
     _moments: dict[int, Moment] = field(default_factory=dict)
 
     def moment(self, number: int) -> Moment:
@@ -66,6 +70,8 @@ class AnswerCheck:
             self.findings.add("api.index", where, "a block of the chain", str(error))
             return []
         self.findings.same("api.index", f"{where} X-Index-Time", str(found[0].block.time), time)
+        hub = f"eip155:{found[0].world.chain_id}:{found[0].world.hub}"
+        self.findings.same("api.hub", f"{where} X-Hub", hub, answer.headers.get("x-hub", "nothing").lower())
         return found
 
     def is_recent(self, number: int, where: str) -> None:
@@ -79,6 +85,13 @@ class AnswerCheck:
         if answer.status != 200:
             raise ValueError(f"status {answer.status}: {answer.body[:200]!r}")
         return answer.json(), self.of(answer, path.partition("?")[0])
+
+    def missing(self, requirement: str, path: str) -> None:
+        """Note a document that is not there; a difference where an earlier check of this process has read it."""
+        if path in self.shown_before:
+            self.findings.add(requirement, path, "the document that an earlier check has read", "nothing")
+        else:
+            self.findings.skip(requirement, path)
 
     def fields(
         self, requirement: str, where: str, moments: list[Moment], expected: Callable[[Moment], Json], seen: object

@@ -31,6 +31,8 @@ from tools.checker.replay import ReplayedBounty
 MAX_PAGES: Final = 10_000
 """Of a list that never ends."""
 MAX_ACTIVE: Final = 1_000
+MAX_COUNTED: Final = 1_000
+"""Matches of a filter that the list counts."""
 Wanted = Callable[[ReplayedBounty, int], bool]
 
 
@@ -150,14 +152,22 @@ def check_challenge(reading: AnswerCheck, path: str, bounty: ReplayedBounty, fou
     """The page of a detail hashes to its commitment; one that is not there is counted."""
     findings, text = reading.findings, found["challenge"]
     if text is None:
-        findings.skip("bounty.challenge", f"{path} challenge")
         code = (found.get("error") or {}).get("code")
+        if code == "bounty_challenge_withheld":  # listed in public, with the reason
+            findings.skip("bounty.challenge", f"{path} challenge")
+        else:
+            reading.missing("bounty.challenge", f"{path} challenge")
+            findings.same("list.title", f"/api/bounties item {bounty.id} title", None, reading.titles.get(bounty.id))
         known = code in {"bounty_challenge_content_mismatch", "bounty_challenge_withheld"}
         findings.holds("bounty.challenge", f"{path} error", "why the challenge is null", known, code)
         return
     commitment = bounty.created.text("spec_commitment")
     findings.same("bounty.challenge", f"{path} challenge", commitment, "0x" + keccak(text.encode()).hex())
+    reading.shown_before.add(f"{path} challenge")
     stated = frontmatter(text)
+    if bounty.id in reading.titles:
+        where = f"/api/bounties item {bounty.id} title"
+        findings.same("list.title", where, stated.get("title"), reading.titles[bounty.id])
     own = {
         "escrow_amount": str(bounty.amount("escrow_amount")),
         "submission_deadline": str(bounty.amount("submission_deadline")),
@@ -205,18 +215,31 @@ def check_verdicts(reading: AnswerCheck, bounty: ReplayedBounty) -> None:
         commitment = log.text("report_commitment")
         path = f"/api/written-verdicts/{commitment}"
         answer = reading.api.get(path)
-        if answer.status in {404, 451}:
-            reading.findings.skip("bounty.verdict", path)  # it was never given to this service, or is withheld
+        if answer.status == 451:  # listed in public, with the reason
+            reading.findings.skip("bounty.verdict", path)
+            continue
+        if answer.status == 404:  # it was never given to this service, or is kept back now
+            reading.missing("bounty.verdict", path)
             continue
         if not reading.findings.same("bounty.verdict", f"{path} status", 200, answer.status):
             continue
         hashed = "0x" + keccak(answer.body).hex()
         if not reading.findings.same("bounty.verdict", path, commitment, hashed):
             continue
+        reading.shown_before.add(path)
         stated, recorded = frontmatter(answer.body.decode()), verdict_fields(log)
         expected = {"bounty_id": str(bounty.id), "guardian_address": guardian, "kind": recorded["kind"]}
         for name, value in expected.items():
             reading.findings.same("bounty.verdict", f"{path} {name}", value, stated.get(name))
+
+
+def check_delivery(reading: AnswerCheck, bounty: ReplayedBounty) -> None:
+    """No key is held of a Submission that nobody recorded; of the others the chain does not say it."""
+    unknown = "0x" + keccak(f"no Submission of bounty {bounty.id}".encode()).hex()
+    path = f"/api/bounties/{bounty.id}/delivery/status?submission_commitment={unknown}"
+    answer = reading.api.get(path)
+    if reading.findings.same("delivery.status", f"{path} status", 200, answer.status):
+        reading.findings.same("delivery.status", path, {"exists": False}, answer.json())
 
 
 # ---------------------------------------------------------------------- the list
@@ -224,13 +247,14 @@ def check_verdicts(reading: AnswerCheck, bounty: ReplayedBounty) -> None:
 
 def check_list(reading: AnswerCheck) -> None:
     """Every bounty once, with its facts, in each order and by each filter."""
-    items = _pages(reading, {})
+    items, _ = _pages(reading, {})
     for item, moments in items:
         where, bounty_id = f"/api/bounties item {item['bounty_id']}", int(item["bounty_id"])
         own = [moment for moment in moments if bounty_id in moment.world.bounties]
         if not reading.findings.holds("list.items", where, "a bounty of the chain", bool(own), bounty_id):
             continue
         _check_item(reading, where, own, bounty_id, item)
+        reading.titles[bounty_id] = item.get("title")
     for order in ("newest", "deadline", "award"):
         _check_selection(reading, {"sort": order}, lambda _bounty, _time: True)
     world = reading.moment(reading.chain.head.number).world
@@ -251,7 +275,8 @@ def _check_item(reading: AnswerCheck, where: str, moments: list[Moment], bounty_
     reading.finality(where, int(item["block"]["number"]), item["finality"])
 
 
-def _pages(reading: AnswerCheck, query: Json) -> list[tuple[Any, list[Moment]]]:
+def _pages(reading: AnswerCheck, query: Json) -> tuple[list[tuple[Any, list[Moment]]], object]:
+    """The items of all pages, each with the moments of its page, and the count that the last page states."""
     found, cursor, cursors = list[tuple[Any, list[Moment]]](), None, set[str]()
     for _ in range(MAX_PAGES):
         page = {**query, "limit": "2" if len(found) < 20 else "100", **({"cursor": cursor} if cursor else {})}
@@ -259,7 +284,7 @@ def _pages(reading: AnswerCheck, query: Json) -> list[tuple[Any, list[Moment]]]:
         found += [(item, moments) for item in value["items"]]
         cursor = value["next_cursor"]
         if cursor is None:
-            return found
+            return found, value["total_count"]
         if cursor in cursors:
             raise ValueError("a cursor that leads back to itself")
         cursors.add(cursor)
@@ -271,7 +296,7 @@ def _check_selection(reading: AnswerCheck, query: Json, wanted: Wanted) -> None:
     requirement = "list.order" if "sort" in query else "list.filters"
     where = f"/api/bounties?{urlencode(query)}"
     for _ in range(5):
-        items = _pages(reading, query)
+        items, stated = _pages(reading, query)
         shown = [int(item["bounty_id"]) for item, _ in items]
         moments = [moment for _, found in items for moment in found] or reading.get(f"{where}&limit=1")[1]
         unique = list({moment.block.number: moment for moment in moments}.values())
@@ -280,6 +305,11 @@ def _check_selection(reading: AnswerCheck, query: Json, wanted: Wanted) -> None:
             break
     order = query.get("sort", "newest")
     reading.value(requirement, where, unique, lambda m: _selected(m, order, wanted, shown), shown)
+    if stated is not None or len(shown) <= MAX_COUNTED:
+        reading.value(
+            "list.total", f"{where} total_count", unique,
+            lambda m: len(_selected(m, order, wanted, shown)), stated,
+        )  # fmt: skip
 
 
 def _selected(moment: Moment, order: str, wanted: Wanted, shown: list[int]) -> list[int]:

@@ -10,7 +10,7 @@ from tools.checker.asking import Exchange, Http, Node, PublicApi, Unread
 from tools.checker.chain import Chain
 from tools.checker.graphql import check_graphql
 from tools.checker.money import check_money, check_views, replayed_until
-from tools.checker.pages import check_calendar, check_feeds
+from tools.checker.pages import check_calendar, check_feed_of_account, check_feeds, check_texts
 from tools.checker.privacy import search_paths, searching_answers
 from tools.checker.reading import AnswerCheck
 from tools.checker.replay import World
@@ -19,6 +19,7 @@ from tools.checker.rest import (
     check_account,
     check_bounty,
     check_changes,
+    check_delivery,
     check_deployment,
     check_list,
     check_status,
@@ -44,6 +45,8 @@ class CheckOptions:
     searched: Sequence[Path] = ()
     canaries: Sequence[bytes] = ()
     exchange: Exchange = field(default_factory=Http)
+    shown_before: set[str] = field(default_factory=set)
+    """The documents that were read so far, for the next check of the same options."""
 
 
 def check(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> CheckReport:
@@ -98,7 +101,7 @@ def of_the_answers(asked: CheckOptions, url: str, chain: Chain, findings: CheckR
         pages = PublicApi(asked.pages_url, asked.exchange, seen) if asked.pages_url else None
         before = [log.place for log in chain.logs]
         try:
-            _read(AnswerCheck(api, chain, found, asked.max_lag_blocks), pages)
+            _read(AnswerCheck(api, chain, found, asked.max_lag_blocks, shown_before=asked.shown_before), pages)
             chain.refresh()
         except Unread as error:
             found.add("checked", "the chain", "its newest blocks", str(error))
@@ -125,6 +128,7 @@ def _read(reading: AnswerCheck, pages: PublicApi | None) -> None:
     for number, bounty in world.bounties.items():
         part("bounty.facts", f"/api/bounties/{number}", partial(check_bounty, reading, number))
         part("bounty.verdict", "/api/written-verdicts", partial(check_verdicts, reading, bounty))
+        part("delivery.status", f"/api/bounties/{number}/delivery/status", partial(check_delivery, reading, bounty))
     accounts = {bounty.poster for bounty in world.bounties.values()}
     solvers = {solver for bounty in world.bounties.values() for solver in bounty.submissions}
     for address in sorted(accounts | solvers):
@@ -135,3 +139,7 @@ def _read(reading: AnswerCheck, pages: PublicApi | None) -> None:
         for address in sorted(solvers):
             where = f"/people/{address}/calendar.ics"
             part("pages.calendar", where, partial(check_calendar, reading, pages, address))
+        for address in sorted(accounts | solvers):
+            where = f"/people/{address}/feed.json"
+            part("pages.feed", where, partial(check_feed_of_account, reading, pages, address))
+        part("pages.challenge", "the texts", partial(check_texts, reading, pages))

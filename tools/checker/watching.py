@@ -2,8 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from tools.checker.report import REQUIREMENTS, CheckReport, FoundDifference
+
+SERIES: Final[dict[str, tuple[str, ...]]] = {
+    "checker_differences": ("requirement",),
+    "checker_comparisons": (),
+    "checker_ended_timestamp_seconds": (),
+}
+"""The metrics with their labels, as ``metrics`` writes them."""
 
 
 def watch(
