@@ -134,7 +134,7 @@ def withhold_page(watched: Watched) -> None:
     assert read(watched.detail)["error"]["code"] == "bounty_challenge_withheld"
     assert get(watched.download)[0] == 451
     assert REASON in page_text(f"{cast.stack.pages_url}/withheld")
-    assert read(f"{cast.stack.api_base_url}/api/bounties?search=Zanzibarian")["bounties"] == []
+    assert read(f"{cast.stack.api_base_url}/api/bounties?search=Zanzibarian")["items"] == []
 
 
 def read_by_those_who_take_part(watched: Watched, work: Submitted) -> None:

@@ -44,14 +44,6 @@ export function openingOffers(context: Context, bounty: Bounty): Offer[] {
       button: "Open work",
       run: (stage) => openAsGuardian(context, stage, bounty),
     });
-    offers.push({
-      title: "Look at all Submissions before you open one",
-      text:
-        "Shows of each its order, the record of its account, its size and whether it opens, without downloading the work. " +
-        "You can mark some as left out, and go on later in this browser.",
-      button: "Look at them",
-      run: async (stage) => (await import("./triage.js")).lookAtSubmissions(context, stage, bounty),
-    });
     if (isAwarded) {
       offers.push({
         title: "Deliver the key of the winning work",

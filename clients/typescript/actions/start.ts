@@ -7,6 +7,7 @@ import { heartbeat, hubOffers } from "./claims.js";
 import type { Context } from "./context.js";
 import { makeContext } from "./context.js";
 import { button, element, labelled } from "./dom.js";
+import { lookingOffers } from "./looking.js";
 import { openingOffers } from "./opening.js";
 import { publishOffer } from "./publish.js";
 import { putBackOffers } from "./put-back.js";
@@ -257,7 +258,7 @@ async function offersOf(context: Context): Promise<[Offer[], string]> {
   if (settings.actions === "publish") return [[publishOffer(context)], ""];
   if (settings.bounty === undefined) return [[], ""];
   const bounty = await readState(context, settings.bounty);
-  const all = [hubOffers, submitOffers, putBackOffers, verdictOffers, openingOffers].flatMap((offers) =>
+  const all = [hubOffers, submitOffers, putBackOffers, verdictOffers, openingOffers, lookingOffers].flatMap((offers) =>
     offers(context, bounty),
   );
   return [all, whyNothing(context.account, bounty)];

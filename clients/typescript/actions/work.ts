@@ -12,6 +12,7 @@ import {
   envelopeDifferences,
   fetchBeacon,
   openArtifact,
+  openBegin,
   openContentKey,
   parseEnvelope,
   publicKeyOf,
@@ -19,18 +20,13 @@ import {
   unwrapContentKey,
   wrapContentKey,
 } from "../src/opening.js";
-import { chunksOf } from "../src/bytes.js";
-import { plaintextOf } from "../src/open.js";
 import type { ArtifactEntry, Beacon, Envelope } from "../src/opening.js";
 
-export { envelopeDifferences, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
+export { envelopeDifferences, openBegin, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
 export { generateX25519Identity as generateIdentity };
 
 const IDENTITY = /AGE-SECRET-KEY-1[0-9A-Z]{58}/g;
 const FLUSH_BYTES = 8 * 1024 * 1024;
-const BEGIN_MILLISECONDS = 60_000;
-/** The longest header of an age file, and the nonce after it. */
-const BEGIN_BYTES = 16 * 1024 + 64;
 
 /** The age identities in the text of a file: as age-keygen writes them, or a JSON list of them. */
 export function identitiesOf(text: string): string[] {
@@ -84,48 +80,6 @@ export async function openWork(
     files.push({ path, size });
   });
   return { files, renamed, archive: await new Response(archiveStream(entries)).blob() };
-}
-
-/**
- * Opens the header of a ciphertext, of which only the first kilobytes are read. `begin_not_opened` where it does not:
- * nobody has hashed these bytes, so the storage may have caused it. `storage_refused` where it has none to send,
- * `storage_unreachable` where it does not answer.
- */
-export async function openBegin(url: string, identity: string, byteLength: number): Promise<void> {
-  const count = Math.min(BEGIN_BYTES, byteLength);
-  const headers = { Range: `bytes=0-${count - 1}` };
-  const signal = AbortSignal.timeout(BEGIN_MILLISECONDS);
-  const response = await fetch(url, { headers, redirect: "error", signal }).catch(() => undefined);
-  if (response?.body == null || !response.ok) {
-    await response?.body?.cancel();
-    throw notSent(response !== undefined && response.status < 500 ? "storage_refused" : "storage_unreachable");
-  }
-  const source = firstOf(response.body, count);
-  try {
-    await plaintextOf(source, identity);
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw notSent("storage_unreachable"); // it ended within them
-    const message = `The first bytes of its ciphertext do not open: ${error.message}. Open it to know who caused that.`;
-    throw new ServiceError("begin_not_opened", message);
-  } finally {
-    await source.return(undefined);
-  }
-}
-
-function notSent(code: "storage_refused" | "storage_unreachable"): ServiceError {
-  return new ServiceError(code, "The storage did not send the begin of the sealed work.", {
-    nextAction: "Try again; what was found before is kept.",
-  });
-}
-
-/** At most so many bytes; a storage that sends all of it is left after them. */
-async function* firstOf(body: ReadableStream<Uint8Array>, count: number): AsyncGenerator<Uint8Array> {
-  let left = count;
-  for await (const chunk of chunksOf(body)) {
-    yield chunk.subarray(0, left);
-    left -= chunk.length;
-    if (left <= 0) return;
-  }
 }
 
 /** The SHA-256 of a Blob; `onRead` gets the bytes read so far. */

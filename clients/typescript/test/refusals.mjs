@@ -192,6 +192,26 @@ test("beacon relays: forged, silent and honest ones", async () => {
   assert.equal(await served(endless, (url) => failureOf(status(url))), "api_unreachable");
 });
 
+test("the begin of a ciphertext: what storage does, and what does not open", async () => {
+  const identity = await client.generateIdentity();
+  const begun = (answer) => served(answer, (url) => failureOf(() => client.openBegin(url, identity, 1_000_000)));
+  const ranges = [];
+  const junk = (request, response) => {
+    ranges.push(request.headers.range);
+    const write = () => response.write("x".repeat(65_536), () => response.destroyed || write());
+    write();
+  };
+  assert.equal(await begun(junk), "begin_not_opened"); // also where Range is not heeded: no more is read than that
+  assert.deepEqual(ranges, [`bytes=0-${16 * 1024 + 63}`]);
+  const ended = (_, response) => {
+    response.writeHead(200, { "Content-Length": "1000" });
+    response.write("age-encryption.org/v1\n", () => response.destroy());
+  };
+  assert.equal(await begun(ended), "storage_unreachable");
+  for (const [status, code] of [[404, "storage_refused"], [503, "storage_unreachable"], [302, "storage_unreachable"]])
+    assert.equal(await begun((_, response) => response.writeHead(status, { Location: "/" }).end()), code);
+});
+
 test("the API of another deployment's Hub, errors included", async () => {
   const deployment = { chainId: 8453, hubAddress: `0x${"aB".repeat(20)}` };
   const asked = (hub, status, body) =>

@@ -346,6 +346,9 @@ expectTypeOf(client.sealSubmission).returns.toEqualTypeOf<Promise<types.SealedSu
 expectTypeOf(client.archiveStream).toEqualTypeOf<
   (entries: readonly types.ArtifactEntry[]) => ReadableStream<Uint8Array>
 >();
+expectTypeOf(client.openBegin).toEqualTypeOf<
+  (url: string, identity: string, byteLength: number) => Promise<void>
+>();
 expectTypeOf(client.openContentKey).toEqualTypeOf<
   (envelope: types.Envelope, keys: Omit<types.CapsuleKeys, "round">) => Eventually
 >();
