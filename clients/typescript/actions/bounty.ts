@@ -94,6 +94,11 @@ type Money = Pick<
   | "protocolFeeDue"
 >;
 
+/** Whether an account can open the sealed work: a Guardian of the bounty, from the reveal point on. */
+export function canOpen(account: Address, bounty: Bounty): boolean {
+  return bounty.guardians.includes(account) && bounty.hasSubmissions && bounty.now >= bounty.revealAt;
+}
+
 /** Refuses a node whose amounts no end of a bounty with these terms leads to (docs/hub.md): `chain_inconsistent`. */
 function requirePossible(money: Money, claimable: bigint, account: Address, guardians: readonly Address[]): void {
   const { outcome, escrowAmount, protocolFee, guardianFee, awardDue, refundDue, protocolFeeDue } = money;

@@ -1,12 +1,13 @@
 /** The offer to look at Submissions before one is opened; what it does is loaded when it is begun. */
 
+import { canOpen } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import type { Offer } from "./stage.js";
 
-/** For a Guardian of the bounty, from the reveal point on. */
+/** For whoever can open the work. */
 export function lookingOffers(context: Context, bounty: Bounty): Offer[] {
-  if (!bounty.guardians.includes(context.account) || !bounty.hasSubmissions || bounty.now < bounty.revealAt) return [];
+  if (!canOpen(context.account, bounty)) return [];
   return [
     {
       title: "Look at the Submissions before you open one",

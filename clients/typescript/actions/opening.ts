@@ -8,7 +8,7 @@ import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Envelope } from "../src/opening.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { detailOf, following, repeated, requireBucket, signed } from "./api.js";
-import { AWARDED } from "./bounty.js";
+import { AWARDED, canOpen } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
@@ -37,7 +37,7 @@ export function openingOffers(context: Context, bounty: Bounty): Offer[] {
   const { account } = context;
   const offers: Offer[] = [];
   const isAwarded = bounty.outcome === AWARDED;
-  if (bounty.guardians.includes(account) && bounty.hasSubmissions && bounty.now >= bounty.revealAt) {
+  if (canOpen(account, bounty)) {
     offers.push({
       title: "Open a Submission",
       text: "With the file of your encryption keys, which stays in this page. The work is saved as a tar archive.",

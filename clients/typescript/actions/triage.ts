@@ -42,7 +42,7 @@ interface Found {
   readonly message?: string;
 }
 
-/** A Submission in the order of the chain, from 1. */
+/** A Submission, numbered from 1 as the service lists them. */
 interface Row extends Recorded {
   readonly number: number;
   readonly submittedAt: number;
@@ -60,7 +60,7 @@ const CHOICES: readonly (readonly [Choice, string])[] = [
   ["unskip", "Take the chosen back in"],
 ];
 
-/** Shows the Submissions that the service lists, and does with those that the Guardian chooses what he wants, until he stops or opens one. */
+/** Shows the Submissions that the service lists, and does what the Guardian wants with some, until he stops or opens one. */
 export async function lookAtSubmissions(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
   stage.say("The Submissions and the records of their accounts are looked up.");
   const { rows, unlisted } = await rowsOf(context, stage, bounty);
@@ -103,7 +103,7 @@ async function rowsOf(context: Context, stage: Stage, bounty: Bounty): Promise<L
     const some = batch.map(async (each, at): Promise<Row> => {
       const one = { solver: each.solver_address as Address, commitment: each.submission_commitment as Hex };
       const [record, found, skipped, opened] = await Promise.all([
-        recordOf(context, one.solver, times?.[at]),
+        recordOf(context, one.solver, times[at]),
         context.journal.get<Found>(foundName(bounty, one)),
         context.journal.get<boolean>(skippedName(bounty, one)),
         context.journal.get<boolean>(openedName(bounty.id, one)),
@@ -118,7 +118,7 @@ async function rowsOf(context: Context, stage: Stage, bounty: Bounty): Promise<L
   return { rows, unlisted: Math.max(0, Number(detail.active_submission_count) - rows.length) || 0 };
 }
 
-/** By the API, which may count wrongly and decides nothing; nothing is shown where it has none. */
+/** By the API, which may count wrongly and decides nothing; what was not looked up is named. */
 async function recordOf({ api }: Context, solver: Address, firstTime: number | undefined): Promise<string> {
   const path = { account_address: solver };
   const won = await typed("AccountRecord", answerOf(api.GET("/api/accounts/{account_address}", { params: { path } })))
@@ -132,7 +132,7 @@ async function recordOf({ api }: Context, solver: Address, firstTime: number | u
 }
 
 /** When each account's first Submission was that still counts: one query for all, since each is counted. */
-async function firstTimes({ api }: Context, solvers: readonly string[]): Promise<(number | undefined)[] | undefined> {
+async function firstTimes({ api }: Context, solvers: readonly string[]): Promise<(number | undefined)[]> {
   const parts = solvers.map(
     (solver, at) => `s${at}: submissions(where: {solver_address: "${solver}"}, orderBy: block_number, first: 1) { time }`,
   );

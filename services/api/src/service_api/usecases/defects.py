@@ -85,8 +85,9 @@ def _write(connection: Connection, name: Walk, batch: Sequence[Looked]) -> None:
         for bounty_id, solver, commitment in sorted(works):
             row = {"kind": kind, "bounty_id": bounty_id, "solver": solver, "submission_commitment": commitment}
             connection.execute(insert(t.work_notices).values(row))
-            notify(connection, Channel.TO_SEND)
             log.warning("sealed work", state=kind, bounty_id=bounty_id, submission_commitment=commitment)
+    if before != after:
+        notify(connection, Channel.TO_SEND)
 
 
 def _lost(connection: Connection, subjects: Collection[str]) -> set[tuple[int, str, str]]:
