@@ -48,6 +48,12 @@ from tools.stand_ins import SUITE, full_name, make_stand_ins
 SOURCE: Final = TOP / "deploy/compose"
 README: Final = (SOURCE / "README.md").read_text(encoding="utf-8")
 PROCESSES: Final[dict[str, Any]] = yaml.safe_load((SOURCE / "compose.yaml").read_text(encoding="utf-8"))["services"]
+FORMER: Final = frozenset(
+    name
+    for name, process in yaml.safe_load((SOURCE / "former-hub.yaml").read_text(encoding="utf-8"))["services"].items()
+    if process.get("scale") == 0
+)
+"""What a deployment whose Hub was left for another does not run."""
 VERSION: Final = str(PROCESSES["api"]["image"]).rpartition(":-")[2].removesuffix("}")
 NEXT: Final = f"{VERSION}-next"
 ARCHIVES: Final = TOP / ".local/compose"
@@ -250,8 +256,14 @@ def _operate(site: Site, stack: Stack, keys: str, started: float) -> str:
 
     _upgrade(site)
     holds("an upgrade")
-    play(Story(), replace(cast, folder=SCRATCH / "people-again"), SUBMISSION_SECONDS)
+    again = replace(cast, folder=SCRATCH / "people-again")
+    play(Story(), again, SUBMISSION_SECONDS)
     site.check_healthy()
+
+    _leave(site)
+    again.person("guardian-1").run("guardian:claim-fee", "2")
+    again.person("solver-2").audit("2")
+    _report("left for another Hub: a share is claimed, and every answer agrees with the chain")
 
     site.type("docker compose down; rm -r secrets/webhooks secrets/settler/SERVICE_SETTLER_PRIVATE_KEY")
     site.type("docker compose up --detach --wait --scale settler=0 --scale webhooks=0")
@@ -259,8 +271,8 @@ def _operate(site: Site, stack: Stack, keys: str, started: float) -> str:
     docker, compose = site.type("docker version --format '{{.Server.Version}}'; docker compose version --short").split()
     return (
         f"Docker {docker}, Compose {compose}: passed in {time.monotonic() - started:.0f} s: two whole bounties, "
-        "kill -9 of everything, another password, down and up, a backup restored onto an empty volume, an upgrade, no "
-        "gas key and no webhooks"
+        "kill -9 of everything, another password, down and up, a backup restored onto an empty volume, an upgrade, "
+        "a Hub that is left, no gas key and no webhooks"
     )
 
 
@@ -457,6 +469,16 @@ def _upgrade(site: Site) -> None:
     site.from_readme("## Upgrading")
     if former := [name for name, each in site.containers().items() if each["Image"].endswith(f":{VERSION}")]:
         raise UnexpectedImage(f"after the upgrade these are of the former release: {former}")
+
+
+def _leave(site: Site) -> None:
+    """Every bounty is final: go on with the processes that claims and reads need. The next `up` starts all again."""
+    settings, files = site.folder / ".env", "compose.yaml:compose.override.yaml:former-hub.yaml"
+    before = settings.read_text(encoding="utf-8")
+    settings.write_text(f"{before}COMPOSE_FILE={files}\n", encoding="utf-8")
+    site.type("docker compose up --detach --wait")
+    site.check_healthy(without=FORMER)
+    settings.write_text(before, encoding="utf-8")
 
 
 def _inspect(site: Site, template: str, containers: Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import kubernetes_validate
 import pytest
+import yaml
 from kustomization.render import Object, containers, pod_spec, render
 
 from .conftest import REPOSITORY
@@ -105,3 +106,17 @@ def test_page__of_what_stays__names_every_process_once() -> None:
     assert sorted(named) == sorted(processes)
     (stopped,) = [row for row in table.splitlines() if "nothing that is still needed" in row]
     assert set(re.findall(r"`([\w-]+)`", stopped)) == STOPPED
+
+
+def test_former_hub__on_one_machine__runs_what_the_component_runs() -> None:
+    """The file that docs/successor-hub.md names, by the lines that it gives."""
+    (named,) = re.findall(r"^echo COMPOSE_FILE=compose\.yaml:(\S+) >> \.env$", PAGE, re.MULTILINE)
+    services = yaml.safe_load((REPOSITORY / "deploy/compose" / named).read_text(encoding="utf-8"))["services"]
+    assert {name for name, service in services.items() if service == {"scale": 0}} == STOPPED
+    component = yaml.safe_load((K8S / "components/former-hub/kustomization.yaml").read_text(encoding="utf-8"))
+    (patch,) = (yaml.safe_load(each["patch"]) for each in component["patches"])
+    (container,) = patch["spec"]["template"]["spec"]["containers"]
+    environment = {each["name"]: each["value"] for each in container["env"]}
+    assert {name: service for name, service in services.items() if name not in STOPPED} == {
+        container["name"]: {"environment": environment}
+    }
