@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.campaign import SEED
+from tests.spending import Spending
 
 _limit = sys.getrecursionlimit()
 
@@ -33,5 +34,6 @@ for number in (signal.SIGHUP, signal.SIGTERM):
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Hypothesis walks by the campaign's seed: the same way in each run, another with another seed."""
+    config.pluginmanager.register(Spending())
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = SEED
