@@ -146,7 +146,7 @@ class Drill:
         """One process, for the drill's time, and what was seen until everything was well again."""
         process, looking = self._cast.stack.services[name], self._looking
         lives = begun_before(self._cast, self._seconds)
-        wait_until(looking.well, 60.0)
+        wait_until(lambda: not looking.unwell(), 60.0)
         looking.reset()
         self._news.latest = 0.0
         print(f"absence: {name} is taken away", file=sys.stderr, flush=True)
@@ -174,24 +174,29 @@ class Drill:
         )
 
     def _returned(self, lives: Sequence[Life], began: float) -> float | None:
+        unwell: list[str] = []
         while time.monotonic() < began + RETURN_SECONDS:
             _go_on(lives)
-            if self._is_well() and all(life.ended is not None for life in lives):
+            if not (unwell := self._unwell()) and all(life.ended is not None for life in lives):
                 return time.monotonic() - began
+        for what in unwell:
+            print(f"absence: {what}", file=sys.stderr)
         for life in lives:
             if life.ended is None:
                 print(f"absence: {life.title}: waits at {life.steps[0][0]}: {dict(life.again)}", file=sys.stderr)
         return None
 
-    def _is_well(self) -> bool:
-        """Whether all answers, the index follows, no job is parked, and the receiver heard of every fact."""
+    def _unwell(self) -> list[str]:
+        """What does not answer, how far the index is behind, parked jobs, and facts that were not heard of."""
         stack = self._cast.stack
         logs = stack.anvil.w3.eth.get_logs(
             {"address": to_checksum_address(stack.hub.hub.address), "fromBlock": self._since}
         )
         facts = {f"{log['blockHash'].to_0x_hex()}/{log['logIndex']}" for log in logs}
-        parked = sum(queue.failed_job_registry.count for queue in self._queues)
-        return self._looking.well() and not parked and facts <= self._news.facts
+        parked = {queue.name: queue.failed_job_registry.get_job_ids() for queue in self._queues}
+        found = self._looking.unwell()
+        found += [f"{name} has parked {', '.join(jobs)}" for name, jobs in parked.items() if jobs]
+        return found + [f"no webhook told of {fact}" for fact in sorted(facts - self._news.facts)]
 
     def _register(self, receiver: Receiving) -> None:
         stack, poster = self._cast.stack, self._cast.stack.people.poster

@@ -1,5 +1,6 @@
 """What people see of a stack, looked at once a second: whether it answers, how far the index is, when news arrive."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -51,7 +52,8 @@ class Looking:
         self._stack, self._ended = stack, threading.Event()
         self._lock = threading.Lock()
         self._seen: dict[str, Seen] = {}
-        self._lag, self._furthest = 0, 0
+        self._lag: int | None = None
+        self._furthest = 0
         self.reset()
 
     @contextmanager
@@ -84,15 +86,23 @@ class Looking:
         with self._lock:
             return self._furthest
 
-    def well(self) -> bool:
-        """Whether everything answered when it was looked at last, and the index is at most three blocks behind."""
+    def unwell(self) -> list[str]:
+        """What failed when it was looked at last, or was not looked at yet; and an index over three blocks behind."""
         with self._lock:
-            return all(seen.looks and seen.well for seen in self._seen.values()) and self._lag <= 3
+            found = [f"{name} not answered" for name, seen in self._seen.items() if not (seen.looks and seen.well)]
+            if self._lag is None or self._lag > 3:
+                found.append(
+                    f"the index is {'nobody knows how many' if self._lag is None else self._lag} blocks behind"
+                )
+            return found
 
     def _keep(self, name: str, ask: Callable[[], str]) -> None:
         while not self._ended.wait(1.0):
             began = time.monotonic()
-            failure = ask()
+            try:
+                failure = ask()
+            except Exception as error:  # noqa: BLE001  # a look that ended would go on saying what it saw last
+                failure = type(error).__name__
             with self._lock:
                 seen = self._seen[name]
                 seen.looks += 1
@@ -102,12 +112,20 @@ class Looking:
                     seen.failures[failure] = seen.failures.get(failure, 0) + 1
 
     def _follow(self) -> None:
+        while not self._ended.wait(1.0):
+            try:
+                lag = self._blocks_behind()
+            except Exception as error:  # noqa: BLE001  # the same
+                print(f"absence: the index was not looked at: {error!r}", file=sys.stderr, flush=True)
+                lag = None
+            with self._lock:
+                self._lag = lag
+                self._furthest = max(self._furthest, lag or 0)
+
+    def _blocks_behind(self) -> int:
         with psycopg.connect(self._stack.postgres.url(DATABASE), autocommit=True) as connection:
-            while not self._ended.wait(1.0):
-                row = connection.execute("SELECT max(block_number) FROM hub_index.head").fetchone()
-                lag = self._stack.anvil.w3.eth.block_number - int(row[0] if row and row[0] else 0)
-                with self._lock:
-                    self._lag, self._furthest = lag, max(self._furthest, lag)
+            row = connection.execute("SELECT max(block_number) FROM hub_index.head").fetchone()
+        return self._stack.anvil.w3.eth.block_number - int(row[0] if row and row[0] else 0)
 
 
 def _asked(url: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> str:
