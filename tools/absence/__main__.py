@@ -132,7 +132,8 @@ class Drill:
     """A running stack with one bounty that is looked at, and a receiver of webhooks."""
 
     def __init__(self, cast: Cast, receiver: Receiving, seconds: int) -> None:
-        self._cast, self._seconds, self._news = cast, seconds, News()
+        self._cast, self._seconds = cast, seconds
+        self._news = News(lambda number: int(cast.stack.anvil.w3.eth.get_block(number)["timestamp"]))
         receiver.answer = self._news.take
         self._register(receiver)
         bounty = cast.fund(submission_seconds=86_400, judging_seconds=3_600, title="To be looked at")

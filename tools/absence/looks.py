@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
 import psycopg
@@ -148,14 +147,18 @@ def _asked(url: str, body: bytes | None = None, headers: dict[str, str] | None =
 class News:
     """What a receiver of webhooks hears, and how late after its block."""
 
+    time_of: Callable[[int], int]
+    """The chain's time of a block, by its number: a message has that of its newest fact alone."""
     facts: set[str] = field(default_factory=set)
     latest: float = 0.0
 
     def take(self, got: Got) -> Answer:
         """Note when it came, and answer as a good receiver does."""
         if got.message["type"] == "hub.facts":
-            at = datetime.fromisoformat(got.message["timestamp"]).timestamp()
-            self.latest = max(self.latest, time.time() - at)
-            events = (change["event"] for change in got.message["data"]["changes"])
-            self.facts |= {f"{event['block_hash']}/{event['log_index']}" for event in events if event is not None}
+            events = [change["event"] for change in got.message["data"]["changes"] if change["event"] is not None]
+            fresh = {f"{event['block_hash']}/{event['log_index']}": event["block_number"] for event in events}
+            told = [int(number) for fact, number in fresh.items() if fact not in self.facts]
+            if told:
+                self.latest = max(self.latest, time.time() - self.time_of(min(told)))
+            self.facts |= set(fresh)
         return echo(got)
