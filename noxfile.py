@@ -186,8 +186,9 @@ def cli(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The documents as a site in .local/site, and what its search finds; open index.html there."""
+    """The documents as a site in .local/site, what its search finds, and their words; open index.html there."""
     build_site(session)
+    run(session, TESTS, "python", "-m", "tools.words")
     pytest(session, "tests/docs")
 
 

@@ -1,6 +1,7 @@
-"""The programs of docs/typescript.md against a running server and a real chain: funded, submitted, opened."""
+"""The programs of examples/typescript against a running server and a real chain: funded, submitted, opened."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from tests.api.conftest import Service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
 from tests.api.test_list import created
-from tests.clients.package import built, node_at_work, programs, run_node
+from tests.clients.package import EXAMPLES as TYPESCRIPT_EXAMPLES
+from tests.clients.package import TOP, built, node_at_work, programs, run_node
 from tests.serving import serving
 
 
@@ -42,6 +44,12 @@ def folder(service: Service, relay: str) -> Path:
     return programs()
 
 
+def test_page__of_the_library__links_every_program() -> None:
+    page = (TOP / "docs/typescript.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\(\.\./examples/typescript/([\w.]+)\)", page))
+    assert linked == {file.name for file in TYPESCRIPT_EXAMPLES.iterdir()}
+
+
 def write_settings(folder: Path, service: Service, api: RunningApi, relay: str) -> None:
     info = service.beacon.chain.info
     values = {
@@ -61,7 +69,7 @@ def write_settings(folder: Path, service: Service, api: RunningApi, relay: str) 
     (folder / "settings.js").write_text("".join(lines))
 
 
-def test_programs__of_the_page__fund_submit_and_open(service: Service, folder: Path, tmp_path: Path) -> None:
+def test_programs__of_the_examples__fund_submit_and_open(service: Service, folder: Path, tmp_path: Path) -> None:
     world, poster, solver = service.world, service.world.people.poster.wallet, service.world.solver(2)
     (page := tmp_path / "page.md").write_bytes(page_for(world, deadline=world.time() + 100_000))
     bounty_id = run(folder, "fund.js", page, SERVICE_POSTER_PRIVATE_KEY=poster.private_key)
@@ -87,7 +95,7 @@ def test_programs__of_the_page__fund_submit_and_open(service: Service, folder: P
         open_as_guardian(service, folder, bounty_id, solver, "0x" + "11" * 32, tmp_path / "other")
 
 
-def test_bot__of_the_page__watches_submits_and_claims_and_does_nothing_twice(
+def test_bot__of_the_examples__watches_submits_and_claims_and_does_nothing_twice(
     service: Service, folder: Path, tmp_path: Path
 ) -> None:
     world, solver, other = service.world, service.world.solver(1), service.world.solver(2)

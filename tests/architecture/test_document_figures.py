@@ -75,7 +75,10 @@ SENTENCES: Final[dict[str, list[str]]] = {
         f"{LIMITS.max_bytes // GIB} GiB, and a roster has 1 to {MAX_MEMBERS} Guardians.",
         f"a quorum of 1 to {MAX_MEMBERS} Guardians",
     ],
-    "docs/guides/solver.md": [f"About {gas('submit')} gas to record a Submission and {gas('claim')} to claim."],
+    "docs/guides/solver.md": [
+        f"About {gas('submit')} gas to record a Submission and {gas('claim')} to claim.",
+        f"A Submission holds at most {LIMITS.max_bytes // GIB} GiB in {LIMITS.max_entries:,} files and directories",
+    ],
     "docs/guides/guardian.md": [
         f"{gas('second_verdict')} to {gas('verdict_of_a_former_roster')} gas for a Verdict.",
     ],
@@ -84,14 +87,13 @@ SENTENCES: Final[dict[str, list[str]]] = {
         f"needs two transactions and {gas('create', 'approve')}) and {gas('refund')} to take a refund.",
         f"limited to {DEFAULT_REVIEW_QUOTA} reviews a day",
     ],
-    "docs/client.md": [
+    "docs/sending.md": [
         f"or {PLAIN_TIP_WEI / GWEI:g} gwei where that is more; {MAX_TIP_WEI // GWEI} gwei in all.",
         f"{MAX_FEE_WEI // GWEI} gwei; `SERVICE_MAX_GAS_PRICE_GWEI`",
         f"{USUAL_COST_WEI / 10**18:g} ether. More takes a `yes` at a terminal",
         f"It is good for {SPANS[AUTHORIZATION_SECONDS]} from",
-        f"at most {MAX_LIFETIME_SECONDS // 86_400} days, beside the others",
-        f"A Submission holds at most {LIMITS.max_bytes // GIB} GiB in {LIMITS.max_entries:,} files and directories",
     ],
+    "docs/client.md": [f"at most {MAX_LIFETIME_SECONDS // 86_400} days, beside the others"],
     "docs/challenge-page.md": [
         f"at most {MAX_DOCUMENT_BYTES // KIB} KiB, of which the frontmatter takes",
         f"the frontmatter takes at most {MAX_FRONTMATTER_BYTES // KIB} KiB and {MAX_VALUES:,} names and values",

@@ -1,4 +1,4 @@
-"""``docs/client.md`` and the README against the code: what they name exists, and examples in help and page parse."""
+"""The pages about the client against the code: what they name exists, and their examples parse."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ from service_cli.main import COMMANDS, group
 from tests.cli.terminal import Terminal
 
 TOP = Path(__file__).parents[2]
-PAGE = (TOP / "docs" / "client.md").read_text(encoding="utf-8")
+PAGE = "".join((TOP / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("client", "scripts", "sending"))
 EXAMPLES = re.findall(r"^    (service-cli [^|#\n>]+)", PAGE, re.MULTILINE)
 
 

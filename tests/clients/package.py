@@ -3,7 +3,6 @@
 import fcntl
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -18,12 +17,11 @@ from local_stack.toolbox import ensure_npm_package, find_npm
 
 TOP: Final = Path(__file__).parents[2]
 PACKAGE: Final = TOP / "clients/typescript"
-PAGE: Final = TOP / "docs/typescript.md"
+EXAMPLES: Final = TOP / "examples/typescript"
 _STRICT: Final = ("--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "--types", "node")
 _MODULES: Final = ("--target", "es2022", "--module", "nodenext")
 _REPORTER: Final = "--test-reporter=tap"
 """What tests in Node print: without it, one thing with Node 20 and another with Node 24."""
-_BLOCK: Final = re.compile(r"^```ts (\S+\.ts)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def run_node(*arguments: object, timeout: float = 120, variables: Mapping[str, str] | None = None) -> str:
@@ -101,15 +99,13 @@ def built() -> Path:
 
 @cache
 def programs() -> Path:
-    """The folder with the programs of docs/typescript.md, compiled; so were ``test/use.ts`` and
+    """The folder with the programs of examples/typescript, compiled; so were ``test/use.ts`` and
     ``test/types.ts``, which no one runs."""
     folder = built() / ".local" / f"programs-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for name, text in _BLOCK.findall(PAGE.read_text(encoding="utf-8")):
-        (folder / name).write_text(text, encoding="utf-8")
-    for name in ("use.ts", "types.ts"):
-        shutil.copy(PACKAGE / "test" / name, folder)
+    for file in (*EXAMPLES.glob("*.ts"), PACKAGE / "test/use.ts", PACKAGE / "test/types.ts"):
+        shutil.copy(file, folder)
     run_node(PACKAGE / "node_modules/typescript/bin/tsc", *_STRICT, *_MODULES, *sorted(folder.glob("*.ts")))
     return folder
 

@@ -1,4 +1,4 @@
-"""docs/client.md: what the commands of the tour print with ``--text``."""
+"""docs/screens.md: what the commands of the tour print with ``--text``."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,4 +12,4 @@ def _screens() -> Iterator[str]:
         yield f"```text\n$ {typed.line} --text\n{screen_of(typed)}```"
 
 
-SCREENS: Final = part("docs/client.md", "screens", _screens)
+SCREENS: Final = part("docs/screens.md", "screens", _screens)

@@ -25,7 +25,7 @@ POSTER: Final = "docs/guides/poster.md"
 SOLVER: Final = "docs/guides/solver.md"
 GUARDIAN: Final = "docs/guides/guardian.md"
 INTEGRATOR: Final = "docs/guides/integrator.md"
-CLIENT: Final = "docs/client.md"
+SCREENS: Final = "docs/screens.md"
 SHOWN: Final = 7
 """The number of the guides' bounty."""
 
@@ -44,7 +44,7 @@ def play_tour(stage: PlayedStack) -> None:
     for person in ("solver-1", "guardian-1", "poster", "solver-2", "solver-2"):
         stage.play(person, *page.take(1))
     page.finish()
-    stage.play("solver-2", *Page(CLIENT).below("An audit's screen"))
+    stage.play("solver-2", *Page(SCREENS).below("An audit's screen"))
 
 
 def pass_the_numbers(stage: PlayedStack) -> None:
