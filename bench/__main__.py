@@ -1,5 +1,5 @@
-"""``./noxw -s bench``: run every group of benchmarks but ``large``, or ``-- --only GROUP``; ``--json FILE`` keeps the
-lines.
+"""``./noxw -s bench``: run every group of benchmarks but the long ones, or ``-- --only GROUP``; ``--json FILE``
+keeps the lines.
 
 The figures of each group's last run are in ``docs/benchmarks.md``, which this session writes.
 """
@@ -18,7 +18,7 @@ GROUPS: Final = sorted(
     path.stem for path in HERE.glob("*.py") if path.stem not in {"__init__", "__main__", "figures", "page"}
 )
 """A group is a module here with ``run(report)``: the part of an id before its first dot."""
-LONG: Final = {"large"}
+LONG: Final = {"large", "triage"}
 """Groups that run only where they are named."""
 
 

@@ -11,6 +11,7 @@ SIGNED = [
     ("POST", f"/api/bounties/1/submissions/{SOLVER}/artifact-upload-url", "application/json"),
     ("POST", f"/api/bounties/1/submissions/{SOLVER}/prepare", "application/json"),
     ("GET", f"/api/bounties/1/submissions/{ZERO}/content", None),
+    ("POST", "/api/bounties/1/submissions/contents", "application/json"),
     ("POST", f"/api/written-verdicts/{ZERO}", "text/markdown"),
     ("POST", "/api/bounties/1/delivery/wrap", "application/json"),
     ("POST", "/api/bounties/1/delivery/retrieve", "application/json"),

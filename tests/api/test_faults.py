@@ -75,6 +75,7 @@ def requests_of(service: Service) -> list[tuple[str, str, str, bytes, str | None
     own = f"/api/bounties/1/submissions/{solver.address}"
     key = {"solver": solver.wallet.private_key, "poster": poster.wallet.private_key}
     publish = "/api/bounty-challenge-specs/prepare-publication"
+    named = b'{"submission_commitments": ["0x' + b"11" * 32 + b'"]}'
     upload = b'{"ciphertext_sha256": "0x' + b"11" * 32 + b'", "ciphertext_byte_length": 5}'
     return [
         ("GET", "/api/bounties", "", b"", None),
@@ -87,6 +88,7 @@ def requests_of(service: Service) -> list[tuple[str, str, str, bytes, str | None
         ("POST", f"{own}/artifact-upload-url", "", upload, key["solver"]),
         ("POST", f"{own}/prepare", "", b"{}", key["solver"]),
         ("GET", f"/api/bounties/1/submissions/{ZERO}/content", "", b"", guardian.wallet.private_key),
+        ("POST", "/api/bounties/1/submissions/contents", "", named, guardian.wallet.private_key),
         ("POST", f"/api/written-verdicts/{ZERO}", "", b"x", guardian.wallet.private_key),
         ("POST", "/api/bounties/1/delivery/wrap", "", b"{}", guardian.wallet.private_key),
     ]

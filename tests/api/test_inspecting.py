@@ -181,6 +181,54 @@ def test_lost_work__is_announced_once_and_once_more_when_it_was_put_back(service
     assert notices(sealed) == ["lost", "restored"]
 
 
+def bring_back(service: Service, copy: dict[str, bytes]) -> None:
+    """What is in the copy and not in the bucket, as ``gcloud storage rsync --no-clobber`` does."""
+    for locator, content in copy.items():
+        if service.dependencies.store.stat(locator) is None:
+            put(service, locator, content)
+
+
+@pytest.mark.attack
+def test_bucket__lost_whole__is_all_there_again_from_a_copy_as_the_inspections_say(
+    service: Service, tmp_path: Path
+) -> None:
+    deps, store = service.dependencies, service.dependencies.store
+    works = [recorded(service, tmp_path, f"work {number}") for number in range(3)]
+    copy = {info.locator: b"".join(store.read(info)) for info in store.list("")}
+    late = recorded(service, tmp_path, "since the last night")
+    everything = [*works, late]
+    ids = {each.bounty_id for each in everything}
+    walk(deps, Walk.OBJECTS)
+
+    for info in list(store.list("")):
+        store.delete(info.locator, generation=info.generation)
+    assert ids <= walk(deps, Walk.OBJECTS)
+    guardian = service.world.guardian(1).private_key
+    for each in everything:
+        assert (notices(each), lost_since(each) is None) == (["lost"], False)
+        assert error_of(each.content(guardian))["code"] == "solver_submission_content_invalid"
+
+    rotten = works[0].envelope.ciphertext.storage_locator
+    bring_back(service, copy | {rotten: copy[rotten][:-1] + bytes([copy[rotten][-1] ^ 1])})
+    inspect_kept(deps)  # the next run: nobody has to ask for each
+    assert stored(works[0]) is None, "a copy need not be trusted"
+    assert [notices(each)[1:] for each in everything] == [[], ["restored"], ["restored"], []]
+
+    bring_back(service, copy)
+    inspect_kept(deps)
+    assert late.upload() == 200  # what no night had yet is for its Solver
+    inspect_kept(deps)
+    for name in (Walk.OBJECTS, Walk.BYTES):
+        assert ids & walk(deps, name) == set()
+    of_them = tuple(f"bounty {each}:" for each in ids)
+    assert [line for line in list_defects(deps.engine) if line.startswith(of_them)] == []
+    for each in everything:
+        assert (notices(each), lost_since(each)) == (["lost", "restored"], None)
+        content = each.content(guardian).json
+        assert content is not None
+        assert urllib3.request("GET", content["download_url"]).data == each.file.read_bytes()
+
+
 @pytest.mark.attack
 def test_work__found_lost_by_hashing_and_then_deleted__is_not_restored_by_that(
     service: Service, tmp_path: Path

@@ -63,6 +63,14 @@ def content(service: Service, wrong: Wrong) -> Sent:
     return Sent("GET", path, service.world.people.poster.wallet.private_key)
 
 
+def contents(service: Service, wrong: Wrong) -> Sent:
+    bounty_id = UNKNOWN if wrong.bounty else open_bounty(service)
+    body = b'{"submission_commitments":[]}' if wrong.shape else b'{"submission_commitments":["' + ZERO.encode() + b'"]}'
+    path = f"/api/bounties/{bounty_id}/submissions/contents"
+    key = service.world.people.poster.wallet.private_key
+    return Sent("POST", path, key, body=body, media_type="application/json")
+
+
 def verdict(service: Service, wrong: Wrong) -> Sent:
     world = service.world
     bounty_id = UNKNOWN if wrong.bounty else judgeable(service)[0]
@@ -109,6 +117,10 @@ CASES = [
     (content, ALL, "bounty_not_found"),
     (content, Wrong(signer=True, shape=True), "forbidden"),
     (content, Wrong(shape=True), "submission_not_found"),
+    (contents, NOTHING_FITS, "unauthorized"),
+    (contents, ALL, "bounty_not_found"),
+    (contents, Wrong(signer=True, shape=True), "forbidden"),
+    (contents, Wrong(shape=True), "invalid_request"),
     (webhook, NOTHING_FITS, "unauthorized"),
     (webhook, ALL, "invalid_webhook"),
     (webhook_test, NOTHING_FITS, "unauthorized"),
@@ -135,6 +147,7 @@ def test_signed_route__of_several_mistakes__answers_the_first(
     [
         (upload_url, "bounty_projection_unavailable"),
         (content, "bounty_submission_content_authority_unavailable"),
+        (contents, "bounty_submission_content_authority_unavailable"),
         (verdict, "bounty_projection_unavailable"),
     ],
 )

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import urllib3
@@ -16,10 +17,12 @@ from bounty_protocol.domain.envelope import Envelope, build_envelope
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
+from bounty_protocol.wire.submissions import MAX_CONTENTS
 from local_stack.contract import Wallet
 from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.usecases import ciphertexts
+from service_common.budgets import Budget
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import reading, writing
@@ -32,6 +35,7 @@ from werkzeug.test import TestResponse
 from tests.api.conftest import Service, error_of
 from tests.api.contract import checked_client
 from tests.api.test_faults import PLANT, FaultyRpc, Raising
+from tests.clocks import StandingClock
 
 UNAVAILABLE = "bounty_submission_content_authority_unavailable"
 
@@ -88,6 +92,18 @@ class Sealed:
     def content(self, key: str, commitment: Bytes32 | None = None) -> TestResponse:
         commitment = commitment or self.envelope.commitment()
         return self.service.signed(key, "GET", f"/api/bounties/{self.bounty_id}/submissions/{commitment}/content")
+
+    def contents(self, key: str, *commitments: str) -> TestResponse:
+        path = f"/api/bounties/{self.bounty_id}/submissions/contents"
+        body = json.dumps({"submission_commitments": commitments or [self.envelope.commitment()]}).encode()
+        return self.service.signed(key, "POST", path, body=body, media_type="application/json")
+
+    def record(self) -> Bytes32:
+        """Upload, prepare and submit it; its commitment."""
+        assert (self.upload(), self.prepare().status_code) == (200, 201)
+        self.service.world.submit(self.bounty_id, self.solver, self.envelope.commitment())
+        self.service.world.finalize()
+        return self.envelope.commitment()
 
 
 def seal(service: Service, folder: Path, bounty_id: BountyId, solver: Wallet, *, size: int = 0) -> Sealed:
@@ -332,8 +348,8 @@ def test_content__while_the_chain_or_the_index_is_away__has_one_code(
     else:
         monkeypatch.setattr(ciphertexts, "reading", Raising(DatabaseUnavailable()).reading)
     there = replace(sealed, service=replace(service, client=checked_client(make_app(broken))))
-    refused = there.content(world.guardian(1).private_key)
-    assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)
+    for refused in (there.content(world.guardian(1).private_key), there.contents(world.guardian(1).private_key)):
+        assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)
     monkeypatch.undo()
     assert sealed.content(world.guardian(1).private_key).status_code == 200
 
@@ -372,8 +388,8 @@ def test_content__of_rows_that_name_a_stranger__opens_nothing_before_the_hub_is_
         for each in change:
             connection.execute(each)
     try:
-        refused = sealed.content(stranger.private_key)
-        assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)
+        for refused in (sealed.content(stranger.private_key), sealed.contents(stranger.private_key)):
+            assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)
     finally:
         with world.engine("service_indexer").begin() as connection:
             for table, rows in kept.items():
@@ -381,6 +397,7 @@ def test_content__of_rows_that_name_a_stranger__opens_nothing_before_the_hub_is_
                 connection.execute(insert(table), [dict(row) for row in rows])
     assert sealed.content(world.guardian(1).private_key).status_code == 200
     assert error_of(sealed.content(stranger.private_key))["code"] == "forbidden"
+    assert error_of(sealed.contents(stranger.private_key))["code"] == "forbidden"
 
 
 class Counting(JsonRpc):
@@ -457,3 +474,148 @@ def test_stored_envelope__that_was_altered__is_never_served_and_healed_by_prepar
     with reading(service.dependencies.engine) as connection:
         locator = connection.execute(select(e.storage_locator).where(its_row)).scalar()
     assert locator == sealed.envelope.ciphertext.storage_locator  # what keeps the ciphertext from being deleted
+
+
+def items_of(answer: TestResponse) -> list[dict[str, Any]]:
+    assert answer.status_code == 200, answer.get_data(as_text=True)
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.json is not None
+    items = answer.json["items"]
+    assert isinstance(items, list)
+    return items
+
+
+def codes_of(answer: TestResponse) -> list[str | None]:
+    """The code of each item that is refused."""
+    return [None if each["error"] is None else each["error"]["code"] for each in items_of(answer)]
+
+
+UNKNOWN = Bytes32("0x" + "77" * 32)
+
+
+def two_recorded(service: Service, folder: Path) -> tuple[Sealed, Bytes32, Sealed, Bytes32]:
+    bounty_id = open_bounty(service)
+    found: list[Sealed | Bytes32] = []
+    for number in (1, 2):
+        (own := folder / str(number)).mkdir()
+        found += [(sealed := seal(service, own, bounty_id, service.world.solver(number))), sealed.record()]
+    one, first, two, second = found
+    assert isinstance(one, Sealed)
+    assert isinstance(two, Sealed)
+    return one, Bytes32(str(first)), two, Bytes32(str(second))
+
+
+def test_contents__of_many__answers_each_as_if_it_was_read_alone(service: Service, tmp_path: Path) -> None:
+    one, first, two, second = two_recorded(service, tmp_path)
+    for reader in (service.world.people.poster.wallet, service.world.guardian(2)):
+        key = reader.private_key
+        items = items_of(one.contents(key, second, UNKNOWN, first))
+        assert [each["submission_commitment"] for each in items] == [second, UNKNOWN, first]
+        assert items[2]["error"] is None
+        assert [items[0]["content"], items[2]["content"]] == [two.content(key).json, one.content(key).json]
+        alone = error_of(one.content(key, UNKNOWN))
+        assert (items[1]["content"], items[1]["error"]["code"]) == (None, alone["code"])
+        assert (items[0]["error"], items[1]["error"]["next_action"]) == (None, alone["next_action"])
+        downloaded = urllib3.request("GET", items[0]["content"]["download_url"])
+        assert downloaded.data == two.file.read_bytes()
+    for stranger in (service.world.solver(1), service.world.solver(STRANGER)):
+        refused = one.contents(stranger.private_key, second, first)
+        assert (refused.status_code, error_of(refused)["code"]) == (403, "forbidden")
+
+
+def test_contents__of_what_is_lost_or_replaced__is_refused_beside_the_others(service: Service, tmp_path: Path) -> None:
+    one, first, two, second = two_recorded(service, tmp_path)
+    store, locator = service.dependencies.store, two.envelope.ciphertext.storage_locator
+    info = store.stat(locator)
+    assert info is not None
+    assert store.delete(locator, generation=info.generation)
+    key = service.world.guardian(1).private_key
+    assert codes_of(one.contents(key, first, second)) == [None, "solver_submission_content_invalid"]
+    service.world.submit(one.bounty_id, one.solver)
+    service.world.finalize()
+    assert codes_of(one.contents(key, first)) == ["submission_not_found"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [],
+        [f"0x{number:064x}" for number in range(MAX_CONTENTS + 1)],
+        [UNKNOWN, UNKNOWN],
+        ["0x12"],
+        "0x" + "77" * 32,
+    ],
+)
+def test_contents__of_none_too_many_or_the_same_twice__is_refused(
+    service: Service, tmp_path: Path, names: list[str] | str
+) -> None:
+    path = f"/api/bounties/{open_bounty(service)}/submissions/contents"
+    key = service.world.guardian(1).private_key
+    body = json.dumps({"submission_commitments": names}).encode()
+    refused = service.signed(key, "POST", path, body=body, media_type="application/json")
+    error = error_of(refused)
+    assert (refused.status_code, error["code"]) == (400, "invalid_request")
+    assert "submission_commitments" in str(error["issues"])
+
+
+def test_contents__of_as_many_as_it_may_name__is_answered(service: Service, tmp_path: Path) -> None:
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
+    names = [f"0x{number:064x}" for number in range(MAX_CONTENTS)]
+    key = service.world.guardian(1).private_key
+    assert codes_of(sealed.contents(key, *names)) == ["submission_not_found"] * MAX_CONTENTS
+
+
+@pytest.mark.attack(f"Submissions that one signed request reads: {MAX_CONTENTS}, each of which counts as one request")
+def test_contents__of_an_account_beyond_its_budget__is_429_as_so_many_single_reads_are(
+    service: Service, tmp_path: Path
+) -> None:
+    one, first, _, second = two_recorded(service, tmp_path)
+    deps = service.dependencies
+    limits = replace(deps.config.budgets, account=Budget("account", 6, 60), address=Budget("address", 100, 60))
+    limited = replace(deps, config=replace(deps.config, budgets=limits), clock=StandingClock())
+    there = replace(one, service=replace(service, client=checked_client(make_app(limited))))
+    key = service.world.guardian(1).private_key
+    assert codes_of(there.contents(key, first, second)) == [None, None]
+    assert codes_of(there.contents(key, second, first)) == [None, None]
+    refused = there.contents(key, second, first, UNKNOWN)  # two are left
+    assert (refused.status_code, error_of(refused)["code"]) == (429, "rate_limit_reached")
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    assert codes_of(there.contents(key, first)) == [None]  # the last that is left
+    assert there.contents(key, first).status_code == 429
+    assert there.contents(service.world.guardian(2).private_key, first).status_code == 200
+
+
+@pytest.mark.attack
+def test_contents__of_bytes_that_nobody_hashed__leaves_them_to_the_queue(service: Service, tmp_path: Path) -> None:
+    one, first, _, second = two_recorded(service, tmp_path)
+    of_it = t.verified_objects.c.storage_locator == one.envelope.ciphertext.storage_locator
+    with writing(service.dependencies.engine) as connection:
+        connection.execute(delete(t.verified_objects).where(of_it))
+    key = service.world.guardian(1).private_key
+    assert codes_of(one.contents(key, first, second)) == ["storage_verification_pending", None]
+    with reading(service.dependencies.engine) as connection:
+        assert connection.execute(select(t.verified_objects).where(of_it)).first() is None
+    assert error_of(one.content(key))["code"] == "storage_verification_pending"  # the queue is at it
+
+
+class SilentStore:
+    """A storage that does not answer."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def stat(self, _locator: str) -> None:
+        self.asked += 1
+        raise ServiceError("storage_unavailable", "The storage does not answer.")
+
+
+@pytest.mark.attack
+def test_contents__while_the_storage_is_silent__asks_it_once(service: Service, tmp_path: Path) -> None:
+    one, first, _, second = two_recorded(service, tmp_path)
+    silent = SilentStore()
+    broken = replace(service.dependencies, store=silent)  # type: ignore[arg-type]  # all that is asked of it
+    there = replace(one, service=replace(service, client=checked_client(make_app(broken))))
+    key = service.world.guardian(1).private_key
+    codes = codes_of(there.contents(key, first, UNKNOWN, second))
+    assert codes == ["storage_unavailable", "submission_not_found", "storage_unavailable"]
+    assert silent.asked == 1

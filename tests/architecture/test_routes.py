@@ -32,6 +32,7 @@ API = {
     "GET /subgraph/schema.graphql": "public",
     "POST /api/bounties/<bounty_id>/delivery/retrieve": "signed",
     "POST /api/bounties/<bounty_id>/delivery/wrap": "signed",
+    "POST /api/bounties/<bounty_id>/submissions/contents": "signed",
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/artifact-upload-url": "signed",
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/prepare": "signed",
     "POST /api/bounty-challenge-specs/check": "public",

@@ -2,14 +2,15 @@
 
 import json
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
 from bounty_protocol.domain.envelope import Envelope, parse_envelope
 from demo.bounty import Cast, Funded
 
-from tests.e2e.wallet_acts import SIGN, path_of
-from tests.e2e.wallet_pages import closed, wallet_of
+from tests.e2e.wallet_acts import GO_ON, SEND, SIGN, path_of
+from tests.e2e.wallet_pages import closed, opened, wallet_of
 from tests.web.driver import Browser, Page
 
 DIRECTORY = "Directory with the kept copy"
@@ -108,12 +109,74 @@ def test_lost_work__is_put_back_by_its_solver_from_exactly_the_recorded_bytes(
     page.close()
 
 
+def submitted_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str, work: Path) -> Page:
+    page = opened(cast, browser, who, path_of(bounty))
+    page.press("Choose the work")
+    page.tree("Directory with the work", work)
+    page.press(GO_ON)
+    page.press("Seal it")
+    page.wait("Get an address for the upload")
+    page.press(SIGN)
+    page.wait("Record the Submission on the chain")
+    page.press(SEND)
+    page.wait("is recorded, by transaction")
+    return page
+
+
+def test_work__submitted_on_the_page__is_put_back_from_the_copy_that_the_page_saves(
+    cast: Cast, browser: Browser, bounty: Funded, tmp_path: Path
+) -> None:
+    (work := tmp_path / "work").mkdir()
+    (work / "answer.txt").write_bytes(b"forty-two\n" * 5_000)
+    page = submitted_on_the_page(cast, browser, bounty, "solver-2", work)
+    page.check()
+    (saved := tmp_path / "saved.tar").write_bytes(page.saved("Save the sealed copy"))
+    closed(page)
+
+    with tarfile.open(saved) as archive:
+        (folder,) = {name.partition("/")[0] for name in archive.getnames()}
+        assert archive.getnames() == [f"{folder}/envelope.json", f"{folder}/ciphertext.age"]
+        for name in archive.getnames():
+            content = archive.extractfile(name)
+            assert content is not None
+            (tmp_path / name.partition("/")[2]).write_bytes(content.read())
+    envelope = parse_envelope((tmp_path / "envelope.json").read_bytes())
+    assert folder == f"submission-{bounty.bounty_id}-{envelope.commitment()[2:10]}"
+    assert b"forty-two" not in saved.read_bytes()
+    locator = envelope.ciphertext.storage_locator
+    (stored,) = facts_of(cast, locator)
+    stored.unlink()
+
+    altered = bytearray(saved.read_bytes())
+    altered[-2_000] ^= 1
+    (tmp_path / "altered.tar").write_bytes(altered)
+    (tmp_path / "short.tar").write_bytes(saved.read_bytes()[:3_000])
+    page = lost_page(cast, browser, bounty, "solver-2", envelope)
+    for name, why in (
+        ("altered", "has its length, and other bytes"),
+        ("short", "none of the files beside its envelope"),
+    ):
+        page.upload("Or files", tmp_path / f"{name}.tar")
+        page.press("Check it")
+        page.wait_alert(why)
+    page.upload("Or files", saved)
+    page.press("Check it")
+    page.press(SIGN)
+    page.wait("they are uploaded")
+    closed(page)
+    (again,) = facts_of(cast, locator)
+    again.unlink()
+    cast.person("solver-2").run("solver:submit", "--put-back", bounty.bounty_id, str(saved))
+    (stored,) = facts_of(cast, locator)
+    assert json.loads(stored.read_text(encoding="utf-8"))["size"] == envelope.ciphertext.byte_length
+
+
 @pytest.mark.attack
 def test_copy__of_somebody_else_s_lost_work__is_checked_and_sent_nowhere(
     cast: Cast, browser: Browser, bounty: Funded, kept: Path
 ) -> None:
     _, envelope = envelope_of(kept)
-    page = lost_page(cast, browser, bounty, "solver-2", envelope)
+    page = lost_page(cast, browser, bounty, "solver-3", envelope)
     page.requests()
     page.tree(DIRECTORY, kept)
     page.press("Check it")

@@ -24,6 +24,7 @@ from bounty_protocol.domain.hub_notice import (
 )
 from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 from bounty_protocol.errors import PROBLEMS
+from bounty_protocol.wire.submissions import MAX_CONTENTS
 from local_stack.toolbox import ensure_npm_package
 from service_cli.chain.receipts import RECENT_BLOCKS
 from service_cli.config.likely_secrets import BEGIN_BYTES, KEY_LINE, SECRET_NAMES
@@ -162,7 +163,9 @@ def _witnesses() -> str:
         f"export const NOTICE_AHEAD_SECONDS = {MAX_AHEAD_SECONDS};\n"
         f"export const NOTICE_SIGNATURE_BYTES = {MAX_SIGNATURE_BYTES};\n"
         "/** Notices about a Hub that are read. */\n"
-        f"export const MOST_NOTICES = {MOST_NOTICES};\n"
+        f"export const MOST_NOTICES = {MOST_NOTICES};\n\n"
+        "/** Submissions that one signed request reads. */\n"
+        f"export const MOST_CONTENTS = {MAX_CONTENTS};\n"
     )
 
 

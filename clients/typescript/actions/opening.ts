@@ -5,6 +5,7 @@
 
 import type { Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
+import type { Schemas } from "../src/acting.js";
 import type { Envelope } from "../src/opening.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { detailOf, following, repeated, requireBucket, signed } from "./api.js";
@@ -27,7 +28,7 @@ const MOST_KEY_BYTES = 64 * 1024;
 const NO_KEY: Hex = `0x${"0".repeat(64)}`;
 
 /** A Submission as the service holds it, checked against the chain. */
-interface Fetched {
+export interface Fetched {
   readonly envelope: Envelope;
   readonly downloadUrl: string;
 }
@@ -206,23 +207,43 @@ export async function keyringOf(input: HTMLInputElement): Promise<string[]> {
   return identitiesOf(await file.text());
 }
 
+/** Raises unless the envelope is the committed one, sealed for this bounty by this Solver. */
+export async function fetchedOf(
+  context: Context,
+  bounty: Bounty,
+  named: Recorded,
+  content: Schemas["SubmissionContent"],
+): Promise<Fetched> {
+  const { envelopeDifferences, parseEnvelope } = await import("./work.js");
+  const { beacon } = context.settings;
+  if (beacon === undefined) throw noBeacon();
+  refuseDifferences("read_model_mismatch", [["envelope", commitmentOf(content.envelope), named.commitment]]);
+  const envelope = parseEnvelope(content.envelope);
+  const issues = envelopeDifferences(envelope, bounty.pinned, named.solver, beacon);
+  if (issues.length > 0) {
+    throw new ServiceError("envelope_mismatch", "The Submission was not sealed for this bounty by this Solver.", {
+      issues,
+      nextAction: "It cannot be judged as work for this bounty.",
+    });
+  }
+  requireBucket(context, content.download_url);
+  return { envelope, downloadUrl: content.download_url };
+}
+
 function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
   return `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`;
 }
 
 /** `next` is what the wallet signs right after it; `isExplained`: this was shown with the request before. */
-export async function fetchSubmission(
+async function fetchSubmission(
   context: Context,
   stage: Stage,
   bounty: Bounty,
   named: Recorded,
   next: readonly Fact[] = [],
   isExplained = false,
-  repeatable?: ReadonlySet<string>,
 ): Promise<Fetched> {
-  const { envelopeDifferences, parseEnvelope } = await import("./work.js");
-  const { beacon } = context.settings;
-  if (beacon === undefined) throw noBeacon();
+  if (context.settings.beacon === undefined) throw noBeacon();
   const path = { bounty_id: bounty.id.toString(), submission_commitment: named.commitment };
   const content = await signed(
     context,
@@ -235,19 +256,8 @@ export async function fetchSubmission(
         context.api.GET("/api/bounties/{bounty_id}/submissions/{submission_commitment}/content", { params: { path } }),
       ),
     isExplained,
-    repeatable,
   );
-  refuseDifferences("read_model_mismatch", [["envelope", commitmentOf(content.envelope), named.commitment]]);
-  const envelope = parseEnvelope(content.envelope);
-  const issues = envelopeDifferences(envelope, bounty.pinned, named.solver, beacon);
-  if (issues.length > 0) {
-    throw new ServiceError("envelope_mismatch", "The Submission was not sealed for this bounty by this Solver.", {
-      issues,
-      nextAction: "It cannot be judged as work for this bounty.",
-    });
-  }
-  requireBucket(context, content.download_url);
-  return { envelope, downloadUrl: content.download_url };
+  return fetchedOf(context, bounty, named, content);
 }
 
 export async function contentKey(

@@ -8,6 +8,8 @@ import { commitmentOf, ServiceError } from "../src/acting.js";
 import type { ArtifactFile, Envelope } from "../src/opening.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
+import { filesIn } from "./copies.js";
+import type { CopiedFile } from "./copies.js";
 import { element } from "./dom.js";
 import { DirectoryField } from "./files.js";
 import { paced } from "./paced.js";
@@ -21,7 +23,9 @@ const MAX_ENVELOPE_BYTES = 64 * 1024;
 /** Small files among those that were chosen that are looked at as envelopes. */
 const MOST_ENVELOPES = 1_000;
 const SOURCES =
-  "Choose the folder with the envelope.json and ciphertext.age of that Submission, or a directory of service-cli keep.";
+  "Choose the sealed copy that was saved here, the folder with the envelope.json and ciphertext.age of that Submission, or a " +
+  "directory of service-cli keep.";
+const ARCHIVE = /\.tar$/i;
 
 /** A kept copy that is exactly what a Submission on the chain commits to. */
 interface KeptCopy {
@@ -95,7 +99,9 @@ async function checked(
   files: readonly ArtifactFile[],
   recorded: ReadonlyMap<Hex, Address>,
 ): Promise<KeptCopy> {
-  const all = files.flatMap(({ path, content }) => (content instanceof Blob ? [{ path, content }] : []));
+  const plain = files.flatMap(({ path, content }) => (content instanceof Blob ? [{ path, content }] : []));
+  const archived = await Promise.all(plain.filter(({ path }) => ARCHIVE.test(path)).map(filesIn));
+  const all = [...plain, ...archived.flat()];
   const small = all.filter(({ content }) => content.size <= MAX_ENVELOPE_BYTES);
   for (const { path, content } of small.slice(0, MOST_ENVELOPES)) {
     const data = new Uint8Array(await content.arrayBuffer());
@@ -118,7 +124,7 @@ async function checked(
 async function ciphertextOf(
   stage: Stage,
   { ciphertext }: Envelope,
-  files: readonly { readonly path: string; readonly content: Blob }[],
+  files: readonly CopiedFile[],
   commitment: Hex,
 ): Promise<Blob> {
   const { sha256Of } = await import("./work.js");

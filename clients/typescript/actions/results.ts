@@ -15,8 +15,15 @@ const POLL_MILLISECONDS = 2_000;
 const MOST_POLLS = 45;
 
 /** Ends an action with its transaction and the next step; the rest of the page then follows the chain. */
-export function finished(settings: Settings, stage: Stage, what: string, { hash, paid }: Done, next: string): void {
-  stage.done(byTransaction(settings, what, hash), ...told(paid), element("p", {}, next), copying(hash));
+export function finished(
+  settings: Settings,
+  stage: Stage,
+  what: string,
+  { hash, paid }: Done,
+  next: string,
+  ...more: readonly Node[]
+): void {
+  stage.done(byTransaction(settings, what, hash), ...told(paid), element("p", {}, next), ...more, copying(hash));
   void refreshParts(hash);
 }
 

@@ -12,6 +12,7 @@ import { refuseDifferences } from "./answers.js";
 import { detailOf, following, requireBucket, signed } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import { requireSameTerms } from "./challenge.js";
+import { archiveOf } from "./copies.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { DirectoryField } from "./files.js";
@@ -20,7 +21,7 @@ import { heedNotice } from "./notices.js";
 import { paced } from "./paced.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
-import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
+import { holdInMemory, keepsFiles, removeOthers, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { perform } from "./transactions.js";
 import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
@@ -40,10 +41,14 @@ interface Sealed {
   readonly prepared: boolean;
 }
 
+/** Sealed files of this page's visit that it offers to save. */
+const offered = new Set<string>();
+
 /** Offered to everyone but the Poster and the Guardians while the bounty accepts Submissions. */
 export function submitOffers(context: Context, bounty: Bounty): Offer[] {
   const { isOpen, now, submissionDeadline, poster, guardians } = bounty;
   const { account } = context;
+  const tidied = tidy(context, bounty);
   if (!isOpen || now >= submissionDeadline || account === poster || guardians.includes(account)) return [];
   return [
     {
@@ -52,7 +57,10 @@ export function submitOffers(context: Context, bounty: Bounty): Offer[] {
         `Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, ` +
         `from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
       button: "Choose the work",
-      run: (stage) => context.journal.alone(`submit ${bounty.id}`, () => submit(context, stage, bounty)),
+      run: async (stage) => {
+        await tidied; // it keeps others from sealing meanwhile, this page too
+        await context.journal.alone(actName(bounty), () => submit(context, stage, bounty));
+      },
     },
   ];
 }
@@ -67,7 +75,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   await requireSealable(context, stage, bounty);
   await heedNotice(context, stage);
   await heedStandstill(context, stage, bounty.submissionDeadline, "A Submission");
-  const name = `sealed ${bounty.id}`;
+  const name = keptName(bounty);
   let sealed = await keptOf(context, stage, name, bounty);
   if (sealed === undefined) {
     const files = await chosen(context, stage, bounty);
@@ -107,13 +115,48 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
             args: { bountyId: bounty.id, solver: account, submissionCommitment: commitment },
           },
         });
-  await forget(context, name, sealed);
+  const copy = await copyOf(sealed, bounty);
+  await journal.remove(name);
   const what = `Your Submission ${commitment} is recorded`;
   const next =
     `You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; ` +
     `they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
-  if (found === undefined) stage.done(`${what}.`, element("p", {}, next));
-  else finished(settings, stage, `${what}, by transaction`, found, next);
+  if (found === undefined) stage.done(`${what}.`, element("p", {}, next), ...copy);
+  else finished(settings, stage, `${what}, by transaction`, found, next, ...copy);
+}
+
+/** A link that saves what was sealed, while the browser holds it. */
+async function copyOf(sealed: Sealed, { id }: Bounty): Promise<readonly Node[]> {
+  const ciphertext = await storedAt(sealed.file);
+  if (ciphertext === undefined) return [];
+  offered.add(sealed.file);
+  const folder = `submission-${id}-${sealed.commitment.slice(2, 10)}`;
+  const archive = archiveOf(folder, sealed.envelope, ciphertext);
+  const link = element("a", { download: `${folder}.tar`, href: URL.createObjectURL(archive) }, "Save the sealed copy");
+  const why =
+    ", before you leave this page. The service has the only other one: should it lose the work, the copy is put back on this " +
+    "page, or with service-cli solver:submit --put-back. Only the Guardians can open it.";
+  return [element("p", {}, link, `, ${bytes(archive.size)}${why}`)];
+}
+
+/** Removes what earlier visits sealed and recorded, or left before they noted it; not what another tab is sealing. */
+async function tidy(context: Context, bounty: Bounty): Promise<void> {
+  const { journal } = context;
+  if (offered.size > 0) return; // what this visit sealed can still be saved
+  await journal
+    .alone(actName(bounty), async () => {
+      const kept = await journal.get<Sealed>(keptName(bounty));
+      await removeOthers(sealedNames(context, bounty), kept?.file ?? "");
+    })
+    .catch(() => undefined);
+}
+
+function actName({ id }: Bounty): string {
+  return `submit ${id}`;
+}
+
+function keptName({ id }: Bounty): string {
+  return `sealed ${id}`;
 }
 
 /** Refuses a node that knows an earlier Submission of this account of which the service knows nothing. */
@@ -336,9 +379,4 @@ async function prepare(
     ["transaction.data", answer.transaction.data, data],
     ["transaction.value", answer.transaction.value, "0"],
   ]);
-}
-
-async function forget({ journal }: Context, name: string, { file }: Sealed): Promise<void> {
-  await journal.remove(name);
-  await removeStored(file);
 }

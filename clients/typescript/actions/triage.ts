@@ -5,15 +5,16 @@
  */
 
 import type { Address, Hex } from "viem";
-import { answerOf, ServiceError } from "../src/acting.js";
+import { answerOf, MOST_CONTENTS, readContents, ServiceError } from "../src/acting.js";
+import type { ReadContent } from "../src/acting.js";
 import { typed } from "./answers.js";
-import { detailOf } from "./api.js";
+import { detailOf, signed } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
-import { contentKey, fetchSubmission, keyringOf, openOne } from "./opening.js";
+import { contentKey, fetchedOf, keyringOf, openOne } from "./opening.js";
 import { problem } from "./stage.js";
-import type { Stage } from "./stage.js";
+import type { Fact, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { openedName, recordedOf } from "./verdict.js";
 import type { Recorded } from "./witnesses.js";
@@ -215,7 +216,7 @@ function summaryOf(rows: readonly Row[], unlisted: number): string {
   const size = opens.reduce((sum, { found }) => sum + (found?.byteLength ?? 0), 0);
   const seen = `${looked.length} of ${counted(rows.length, "Submission")} looked at`;
   const rest = unlisted === 0 ? "" : ` The service lists no more; ${unlisted} further ones are shown by guardian:open --look.`;
-  return `${seen}: ${opens.length} would open, ${bytes(size)} in all. Each look is one signature of the wallet.${rest}`;
+  return `${seen}: ${opens.length} would open, ${bytes(size)} in all. One signature of the wallet looks at up to ${MOST_CONTENTS}.${rest}`;
 }
 
 /** Its box with its number, and what is known of it. */
@@ -256,12 +257,37 @@ async function look(
   chosen: readonly Row[],
   keyring: readonly string[],
 ): Promise<void> {
-  for (const [at, row] of chosen.entries()) {
-    row.found = await lookAt(context, stage, bounty, row, keyring, chosen.length, at > 0);
-    const { code } = row.found;
-    if (code !== undefined && PASSING.has(code)) continue;
-    await context.journal.put(foundName(bounty, row), row.found);
+  for (let start = 0; start < chosen.length; start += MOST_CONTENTS) {
+    const batch = chosen.slice(start, start + MOST_CONTENTS);
+    const contents = await contentsOf(context, stage, bounty, batch, chosen.length, start > 0);
+    for (const row of batch) {
+      row.found = await lookAt(context, stage, bounty, row, contents.get(row.commitment), keyring);
+      const { code } = row.found;
+      if (code !== undefined && PASSING.has(code)) continue;
+      await context.journal.put(foundName(bounty, row), row.found);
+    }
   }
+}
+
+/** What the service has of some, by one signature; a commitment that was copied is asked for once. */
+async function contentsOf(
+  context: Context,
+  stage: Stage,
+  bounty: Bounty,
+  batch: readonly Row[],
+  count: number,
+  isExplained: boolean,
+): Promise<ReadonlyMap<Hex, ReadContent>> {
+  const commitments = [...new Set(batch.map(({ commitment }) => commitment))];
+  const facts: Fact[] = [["What it does", `gets the envelopes of ${counted(batch.length, "Submission")}, and reads where they begin`]];
+  const more = Math.ceil(count / MOST_CONTENTS) - 1;
+  if (more > 0) {
+    facts.push(["Then the wallet asks again", `${counted(more, "time")}: ${count} are chosen, and a signature is for ${MOST_CONTENTS}`]);
+  }
+  const request = `POST /api/bounties/${bounty.id}/submissions/contents`;
+  const read = () => readContents(context.api, bounty.id, commitments);
+  const found = await signed(context, stage, "Read the sealed work", request, facts, read, isExplained, REPEATABLE);
+  return new Map(found.map((each) => [each.commitment, each]));
 }
 
 /** One Submission; an API, a storage or a beacon that does not answer ends the look, and what was found is kept. */
@@ -270,16 +296,17 @@ async function lookAt(
   stage: Stage,
   bounty: Bounty,
   row: Row,
+  read: ReadContent | undefined,
   keyring: readonly string[],
-  count: number,
-  isExplained: boolean,
 ): Promise<Found> {
   const { openBegin } = await import("./work.js");
   let facts: Found = {};
+  if (read === undefined || "refusal" in read) {
+    if (read === undefined || !PASSING.has(read.refusal.code)) throw read?.refusal;
+    return refusedBy(facts, read.refusal); // the service's word, and no fault of the work
+  }
   try {
-    const again = `for each of the ${count} chosen Submissions, one signature each`;
-    const more: [string, string][] = count > 1 ? [["Then the wallet asks again", again]] : [];
-    const fetched = await fetchSubmission(context, stage, bounty, row, more, isExplained, REPEATABLE);
+    const fetched = await fetchedOf(context, bounty, row, read.content);
     const { byte_length: byteLength, sha256: ciphertext } = fetched.envelope.ciphertext;
     facts = { byteLength, ciphertext };
     const identity = await contentKey(context, stage, bounty, fetched, keyring);
@@ -287,10 +314,13 @@ async function lookAt(
     return facts;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const isOwnWord = error.status === undefined; // what the service answers is its word, and no fault of the work
-    if (!((isOwnWord && OF_ONE.test(error.code)) || PASSING.has(error.code))) throw error;
-    return { ...facts, code: error.code, message: printable(error.message, MOST_LETTERS) };
+    if (!OF_ONE.test(error.code) && !PASSING.has(error.code)) throw error;
+    return refusedBy(facts, error);
   }
+}
+
+function refusedBy(facts: Found, { code, message }: ServiceError): Found {
+  return { ...facts, code, message: printable(message, MOST_LETTERS) };
 }
 
 async function skip({ journal }: Context, bounty: Bounty, row: Row, isSkipped: boolean): Promise<void> {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import * as client from "bounty-escrow-client";
+import { privateKeyToAccount } from "viem/accounts";
 import { failureOf, load } from "./shared.mjs";
 
 const capsules = load("key_capsule");
@@ -210,6 +211,36 @@ test("the begin of a ciphertext: what storage does, and what does not open", asy
   assert.equal(await begun(ended), "storage_unreachable");
   for (const [status, code] of [[404, "storage_refused"], [503, "storage_unreachable"], [302, "storage_unreachable"]])
     assert.equal(await begun((_, response) => response.writeHead(status, { Location: "/" }).end()), code);
+});
+
+test("many Submissions: each item is the one that was asked for, or is refused", async () => {
+  const text = load("envelope").accepted[0].envelope;
+  const commitment = client.commitmentOf(text);
+  const other = `0x${"77".repeat(32)}`;
+  const content = { envelope: text, download_url: "https://storage.example/it" };
+  const item = (of, more) => ({ submission_commitment: of, content: null, error: null, ...more });
+  const error = { code: "submission_not_found", message: "It is not here.", issues: [], next_action: "Look elsewhere." };
+  const account = privateKeyToAccount(`0x${"11".repeat(32)}`);
+  const block = { number: 7n, hash: other };
+  const signing = {
+    deployment: { chainId: 8453, hubAddress: `0x${"ab".repeat(20)}` },
+    signer: account,
+    chain: { getBlockNumber: async () => 9n, getBlock: async () => block },
+  };
+  const read = (items, ...of) =>
+    served(
+      (_, response) => response.end(JSON.stringify({ items })),
+      (url) => client.readContents(client.createApi(url, signing), 7n, of),
+    );
+  const [found, refused] = await read([item(commitment, { content }), item(other, { error })], commitment, other);
+  assert.deepEqual(found, { commitment, content });
+  assert.equal(refused.refusal.code, "submission_not_found");
+  assert.equal(refused.refusal.nextAction, "Look elsewhere.");
+  const [forged] = await read([item(other, { content })], other); // the envelope of another commitment
+  assert.equal(forged.refusal.code, "read_model_mismatch");
+  const malformed = [undefined, [], [item(other)], [item(commitment, { error })], [item(other, { error: {} })]];
+  for (const items of [...malformed, [item(other, { content: { envelope: 1 } })]])
+    assert.equal(await failureOf(() => read(items, other)), "answer_malformed");
 });
 
 test("the API of another deployment's Hub, errors included", async () => {

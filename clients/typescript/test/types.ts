@@ -251,6 +251,8 @@ expectTypeOf(client.RECENT_BLOCKS).not.toBeAny();
 expectTypeOf(client.RECENT_BLOCKS).toExtend<bigint>();
 expectTypeOf(client.MOST_LISTED).not.toBeAny();
 expectTypeOf(client.MOST_LISTED).toExtend<number>();
+expectTypeOf(client.MOST_CONTENTS).not.toBeAny();
+expectTypeOf(client.MOST_CONTENTS).toExtend<number>();
 expectTypeOf(client.MOST_NOTICES).not.toBeAny();
 expectTypeOf(client.MOST_NOTICES).toExtend<number>();
 expectTypeOf(client.FUNDED_QUERY).not.toBeAny();
@@ -345,6 +347,12 @@ expectTypeOf(client.sealSubmission).parameters.toEqualTypeOf<
 expectTypeOf(client.sealSubmission).returns.toEqualTypeOf<Promise<types.SealedSubmission>>();
 expectTypeOf(client.archiveStream).toEqualTypeOf<
   (entries: readonly types.ArtifactEntry[]) => ReadableStream<Uint8Array>
+>();
+expectTypeOf(client.readContents).parameters.toEqualTypeOf<[types.Api, bigint, readonly Hex[]]>();
+expectTypeOf(client.readContents).returns.toEqualTypeOf<Promise<types.ReadContent[]>>();
+expectTypeOf<types.ReadContent>().toEqualTypeOf<
+  | { readonly commitment: Hex; readonly content: types.Schemas["SubmissionContent"] }
+  | { readonly commitment: Hex; readonly refusal: types.ServiceError }
 >();
 expectTypeOf(client.openBegin).toEqualTypeOf<
   (url: string, identity: string, byteLength: number) => Promise<void>

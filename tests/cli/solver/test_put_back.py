@@ -1,6 +1,8 @@
 """``solver:submit --put-back``: exactly the recorded bytes, from any machine, and nothing else."""
 
+import io
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,54 @@ def test_lost_bytes__are_put_back_from_another_machine(
     assert api.objects == recorded[0].objects
     again = machine.run("solver:submit", "--put-back", recorded[0].bounty, directory)
     assert (again.names, "holds the sealed bytes already" in again.words) == ([], True)
+
+
+def saved(machine: Terminal, **more: bytes) -> Path:
+    """The file that a bounty's page saves of the kept copy; with other entries before those."""
+    path = machine.home / "submission.tar"
+    with tarfile.open(path, "w") as archive:
+        for name, content in more.items():
+            (member := tarfile.TarInfo(name)).size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+        archive.add(machine.home / "kept" / "submissions" / "1-copy", "submission-7-abcdef12")
+    return path
+
+
+def test_lost_bytes__are_put_back_from_the_file_that_a_page_saved(
+    api: ApiTwin, machine: Terminal, recorded: tuple[Submitted, Path]
+) -> None:
+    path = saved(machine, notes=b"mine")
+    ran = machine.run("solver:submit", "--put-back", recorded[0].bounty, path.name)
+    assert ran.names == ["submit.ciphertext_uploaded"]
+    assert api.objects == recorded[0].objects
+
+
+@pytest.mark.attack
+def test_file__that_is_no_saved_copy_or_an_altered_one__is_refused_and_writes_nothing(
+    api: ApiTwin, machine: Terminal, recorded: tuple[Submitted, Path]
+) -> None:
+    (whole := saved(machine)).rename(machine.home / "whole.tar")
+    content = (machine.home / "whole.tar").read_bytes()
+    links = machine.home / "links.tar"
+    with tarfile.open(links, "w") as archive:
+        for name in ("envelope.json", "ciphertext.age"):
+            (member := tarfile.TarInfo(f"../{name}")).type = tarfile.SYMTYPE
+            member.linkname = str(machine.home / "kept" / "submissions" / "1-copy" / name)
+            archive.addfile(member)
+    (machine.home / "short.tar").write_bytes(content[:-20_000])
+    (machine.home / "none.tar").write_bytes(b"no archive")
+    before = sorted(machine.home.iterdir())
+    for name, code in (
+        ("links.tar", {"envelope_mismatch"}),
+        ("short.tar", {"file_unreadable", "storage_mismatch", "envelope_mismatch"}),
+        ("none.tar", {"file_unreadable"}),
+    ):
+        ran = machine.run("solver:submit", "--put-back", recorded[0].bounty, name, code=1)
+        assert ran.last["code"] in code
+    assert (api.approvals(), api.objects) == ([], {})
+    assert sorted(machine.home.iterdir()) == before
+    assert not whole.exists()
+    machine.run("solver:submit", recorded[0].bounty, "whole.tar", code=2)
 
 
 @pytest.mark.attack

@@ -42,6 +42,7 @@ class ProtectedRequest:
 CONTENT: Final = ProtectedRequest("GET", "/api/bounties/{id}/submissions/{hash}/content")
 PROTECTED: Final = (
     CONTENT,
+    ProtectedRequest("POST", "/api/bounties/{id}/submissions/contents", _JSON),
     ProtectedRequest("POST", "/api/bounties/{id}/submissions/{account}/artifact-upload-url", _JSON),
     ProtectedRequest("POST", "/api/bounties/{id}/submissions/{account}/prepare", _JSON),
     ProtectedRequest("POST", "/api/bounties/{id}/delivery/wrap", _JSON),

@@ -23,7 +23,7 @@ from service_cli.shell.command import argument_error, command
 @click.option("--forced", type=NEW_FILE, help="Write the call for the rollup's portal into FILE; send nothing.")
 @click.option("--despite-notice", is_flag=True, help="Submit while a notice about the Hub is in effect.")
 @click.argument("bounty_id", type=BOUNTY_ID)
-@click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("artifact_dir", type=click.Path(exists=True, path_type=Path))
 def solver_submit(
     bounty_id: BountyId,
     artifact_dir: Path,
@@ -51,7 +51,8 @@ def solver_submit(
     another machine it takes only with --replace. While the API is down, --without-api records the same commitment; the
     page's terms are then not compared. After the deadline it tells what is recorded, and uploads those bytes again if
     the storage lost them. --put-back does the latter from any machine: ARTIFACT_DIR then is the folder of the sealed
-    bytes (envelope.json, ciphertext.age), or a directory of service-cli keep.
+    bytes (envelope.json, ciphertext.age), the file that the bounty's page saved of them, or a directory of service-cli
+    keep.
 
     What .bountyignore at the top of the directory names, as .gitignore does, is left out and listed. What looks like a
     secret (.env, .git, *.pem, a private key) is sealed only after a question on a terminal, or --include-suspicious.
@@ -87,6 +88,8 @@ def solver_submit(
     from service_cli.shell.output import print_json
     from service_cli.solver.submission import SubmitOptions, submit
 
+    if not put_back and artifact_dir.is_file():
+        raise argument_error("ARTIFACT_DIR", "is a file; only --put-back takes one.")
     if put_back and (check or without_api):
         raise argument_error("--put-back", "goes neither with --check nor with --without-api.")
     if forced is not None and (check or put_back or solver_address is not None):

@@ -4,7 +4,14 @@ From any machine and at any time: the storage has a place for exactly the bytes 
 hashes to the commitment on chain, so nothing else can be put there.
 """
 
-from pathlib import Path
+import shutil
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Final
 
 from bounty_protocol.domain.commitments import submission_commitment
 from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope, parse_envelope
@@ -16,25 +23,33 @@ from service_cli.disk import open_regular
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import say
 from service_cli.solver.recording import active
-from service_cli.solver.sealing import CIPHERTEXT, ENVELOPE
+from service_cli.solver.sealing import CIPHERTEXT, ENVELOPE, Work
 from service_cli.solver.submission import open_work
 from service_cli.solver.upload import upload_late
 from service_cli.storage import digest_of
 from service_cli.submissions import KEPT
 
-_SOURCES = (
-    "Name the folder with the envelope.json and ciphertext.age of that Submission, or a directory of service-cli keep."
+_SOURCES: Final = (
+    "Name the folder with the envelope.json and ciphertext.age of that Submission, the file that the bounty's page "
+    "saved, or a directory of service-cli keep."
 )
+_MOST_ENTRIES: Final = 1_000
+"""Of a saved file, which has two."""
 
 
-def put_back(settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path) -> None:
-    """Offer the storage what ``directory`` has of this Solver's recorded Submission, once all of it is right."""
+def put_back(settings: Settings, signer: Signer, bounty_id: BountyId, copy: Path) -> None:
+    """Offer the storage what ``copy`` has of this Solver's recorded Submission, once all of it is right."""
     work = open_work(settings, signer, bounty_id)
     recorded = active(work)
     if recorded == ZERO_BYTES32:
         message = f"The Hub has no Submission of {work.solver} to bounty {bounty_id}, so there is nothing to put back."
         raise CommandRefused("submission_not_recorded", message, next_action="Use the account that submitted it.")
-    folder, envelope = _kept(directory, recorded)
+    with _unpacked(copy) as directory:
+        folder, envelope = _kept(directory, copy, recorded)
+        _upload(work, folder, envelope, recorded)
+
+
+def _upload(work: Work, folder: Path, envelope: Envelope, recorded: Bytes32) -> None:
     wanted = envelope.ciphertext
     try:
         found = digest_of(folder / CIPHERTEXT)
@@ -48,7 +63,37 @@ def put_back(settings: Settings, signer: Signer, bounty_id: BountyId, directory:
     upload_late(work, work.session.api, envelope, folder / CIPHERTEXT)
 
 
-def _kept(directory: Path, recorded: Bytes32) -> tuple[Path, Envelope]:
+@contextmanager
+def _unpacked(copy: Path) -> Iterator[Path]:
+    """A directory as it is; of a file that a page saved, one with the two files in it, for as long as this lasts."""
+    if not copy.is_file():
+        yield copy
+        return
+    with TemporaryDirectory(prefix="put-back-") as name:
+        directory = Path(name)
+        try:
+            with tarfile.open(copy, "r:") as archive:
+                for member in islice(archive, _MOST_ENTRIES):
+                    _unpack(archive, member, directory)
+        except (tarfile.TarError, OSError) as error:
+            message = f"{copy} cannot be read as the tar archive that a bounty's page saves."
+            raise CommandRefused("file_unreadable", message, next_action=_SOURCES) from error
+        yield directory
+
+
+def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, directory: Path) -> None:
+    """One of the two files, under its own name and no other; what is sparse may be longer than the archive."""
+    name = PurePosixPath(member.name).name
+    is_plain = member.type in {tarfile.REGTYPE, tarfile.AREGTYPE} and not member.issparse()
+    if name not in {ENVELOPE, CIPHERTEXT} or not is_plain:
+        return
+    content = archive.extractfile(member)
+    if content is not None:
+        with content, (directory / name).open("wb") as file:
+            shutil.copyfileobj(content, file)
+
+
+def _kept(directory: Path, copy: Path, recorded: Bytes32) -> tuple[Path, Envelope]:
     """The folder whose envelope is the recorded one: this one, or one of a kept bounty."""
     for path in (directory, *sorted((directory / KEPT).glob("*"))):
         try:
@@ -58,5 +103,5 @@ def _kept(directory: Path, recorded: Bytes32) -> tuple[Path, Envelope]:
             continue
         if submission_commitment(content) == recorded:
             return path, parse_envelope(content)
-    message = f"{directory} has no envelope that hashes to your recorded Submission {recorded}."
+    message = f"{copy} has no envelope that hashes to your recorded Submission {recorded}."
     raise CommandRefused("envelope_mismatch", message, next_action=_SOURCES)

@@ -149,6 +149,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/bounties/{bounty_id}/submissions/contents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read the envelopes of many Submissions and short-lived URLs of their ciphertexts, by one signature.
+         * @description Signed by the funding Poster, or a Guardian of the pinned roster. At most fifty, each of which counts as one request
+         *     for its signer's budgets, and is answered or refused as if it was read alone.
+         */
+        post: operations["post_api_bounties_bounty_id_submissions_contents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url": {
         parameters: {
             query?: never;
@@ -940,6 +963,18 @@ export interface components {
             sha256: components["schemas"]["Bytes32"];
             storage_locator: string;
         };
+        /** @description One Submission of many: its content, or why it is refused. */
+        ContentOrError: {
+            content: components["schemas"]["SubmissionContent"] | null;
+            /** @description What reading this one alone would answer. */
+            error: components["schemas"]["ErrorBody"] | null;
+            submission_commitment: components["schemas"]["Bytes32"];
+        };
+        /** @description The Submissions of one bounty to read. */
+        ContentsRequest: {
+            /** @description From one to 50, each once. */
+            submission_commitments: components["schemas"]["Bytes32"][];
+        };
         /** @description The fees of bounties created now, in basis points of the escrow. */
         CurrentFees: {
             guardian_fee_bps: number;
@@ -1417,6 +1452,10 @@ export interface components {
             expires_at: components["schemas"]["Timestamp"];
             solver_address: components["schemas"]["Address"];
             submission_commitment: components["schemas"]["Bytes32"];
+        };
+        /** @description The Submissions of a ``ContentsRequest``, in its order. */
+        SubmissionContents: {
+            items: components["schemas"]["ContentOrError"][];
         };
         /** @description The transaction that the Solver's wallet sends. */
         SubmitTransaction: {
@@ -2637,6 +2676,180 @@ export interface operations {
              * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `delivery_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            503: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    post_api_bounties_bounty_id_submissions_contents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                bounty_id: components["schemas"]["BountyId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "submission_commitments": [
+                 *         "0x1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f",
+                 *         "0x2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ContentsRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubmissionContents"];
+                };
+            };
+            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            400: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
+            401: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `forbidden`: Sign with the wallet that this action belongs to. */
+            403: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_not_found`: Check the bounty id and the deployment.
+             *     `route_not_found`: See /api/docs of the public API for its routes.
+             */
+            404: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
+            413: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            415: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            429: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_submission_content_authority_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
             503: {

@@ -9,6 +9,7 @@ export const SIGNED_OPERATIONS: ReadonlySet<string> = new Set([
   "GET /api/written-verdicts/{report_commitment}/document",
   "POST /api/bounties/{bounty_id}/delivery/retrieve",
   "POST /api/bounties/{bounty_id}/delivery/wrap",
+  "POST /api/bounties/{bounty_id}/submissions/contents",
   "POST /api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url",
   "POST /api/bounties/{bounty_id}/submissions/{solver_address}/prepare",
   "POST /api/bounty-challenge-specs/prepare-publication",

@@ -50,3 +50,6 @@ export const NOTICE_AHEAD_SECONDS = 600;
 export const NOTICE_SIGNATURE_BYTES = 4096;
 /** Notices about a Hub that are read. */
 export const MOST_NOTICES = 8;
+
+/** Submissions that one signed request reads. */
+export const MOST_CONTENTS = 50;

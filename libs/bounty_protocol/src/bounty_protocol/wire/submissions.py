@@ -1,11 +1,15 @@
 """Sealed Submissions: uploading, preparing, reading; and written Verdicts."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, Bytes32, ChainId, TokenAmount
+from bounty_protocol.wire.errors import ErrorBody
 from bounty_protocol.wire.values import AbiArguments, Timestamp
+
+MAX_CONTENTS: Final = 50
+"""Submissions in one ``ContentsRequest``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,29 @@ class SubmissionContent:
     active: bool
     download_url: Annotated[str, Note("Short-lived; ciphertext only.")]
     expires_at: Timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsRequest:
+    """The Submissions of one bounty to read."""
+
+    submission_commitments: Annotated[tuple[Bytes32, ...], Note(f"From one to {MAX_CONTENTS}, each once.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ContentOrError:
+    """One Submission of many: its content, or why it is refused."""
+
+    submission_commitment: Bytes32
+    content: SubmissionContent | None
+    error: Annotated[ErrorBody | None, Note("What reading this one alone would answer.")]
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionContents:
+    """The Submissions of a ``ContentsRequest``, in its order."""
+
+    items: tuple[ContentOrError, ...]
 
 
 @dataclass(frozen=True, slots=True)

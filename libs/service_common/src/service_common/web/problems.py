@@ -69,6 +69,12 @@ def _refusal(error: ServiceError) -> Response:
     return Response(json.dumps(to_json(refusals[media_type].of(error_body(error)))), mimetype=media_type)
 
 
+def item_error(error: ServiceError) -> ErrorBody:
+    """The error of one item inside an answer to many; counted by its code."""
+    ERRORS.labels(error.code).inc()
+    return error_body(error)
+
+
 def render_problem(error: ServiceError) -> Response:
     """The envelope of one error, with its status and headers; counted by its code."""
     ERRORS.labels(error.code).inc()

@@ -10,7 +10,14 @@ from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id, parse_bytes32
-from bounty_protocol.wire.submissions import PreparedSubmission, SubmissionContent, UploadTarget, UploadTargetRequest
+from bounty_protocol.wire.submissions import (
+    ContentsRequest,
+    PreparedSubmission,
+    SubmissionContent,
+    SubmissionContents,
+    UploadTarget,
+    UploadTargetRequest,
+)
 from flask import Response, jsonify
 from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
@@ -20,7 +27,7 @@ from service_common.web.parsing import load_json, parse
 
 from service_api.dependencies import dependencies
 from service_api.usecases.prepare_submission import prepare_submission
-from service_api.usecases.read_content import read_content
+from service_api.usecases.read_content import read_content, read_contents
 from service_api.usecases.upload_targets import MAX_CIPHERTEXT_BYTES, make_upload_target
 
 routes = Routes(
@@ -30,6 +37,8 @@ routes = Routes(
 P = ParamSpec("P")
 R = TypeVar("R")
 MEBIBYTE: Final = 1 << 20
+_MAX_NAMES_BYTES: Final = 8 * 1024
+"""Of a body that names Submissions."""
 _CODE: Final = "invalid_solver_submission"
 _AUTHORITY: Final = "bounty_submission_content_authority_unavailable"
 _UNAVAILABLE: Final = {"bounty_projection_unavailable", "bounty_chain_state_unavailable"}
@@ -134,6 +143,30 @@ def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str
     commitment = parse(submission_commitment, parse_bytes32, path="submission_commitment")
     body = read_content(dependencies(), request, bounty, commitment)
     return Response(body, headers=[("Cache-Control", "no-store")], content_type="application/json")
+
+
+@routes.route("/contents", methods=["POST"])
+@routes.response(200, SubmissionContents)
+@described(
+    "forbidden",
+    "bounty_not_found",
+    _AUTHORITY,
+    body=ContentsRequest,
+    example={"submission_commitments": ["0x" + "1f" * 32, "0x" + "2e" * 32]},
+)
+@one_unavailable_code
+@signed("application/json", _MAX_NAMES_BYTES)
+def contents(request: VerifiedRequest, bounty_id: str) -> Response:
+    """Read the envelopes of many Submissions and short-lived URLs of their ciphertexts, by one signature.
+
+    Signed by the funding Poster, or a Guardian of the pinned roster. At most fifty, each of which counts as one request
+    for its signer's budgets, and is answered or refused as if it was read alone.
+    """
+    read_query(allowed=frozenset())
+    bounty = parse(bounty_id, parse_bounty_id, path="bounty_id")
+    response = jsonify(to_json(read_contents(dependencies(), request, bounty)))
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def _scope(request: VerifiedRequest, bounty_id: str, solver_address: str) -> tuple[BountyId, Address]:

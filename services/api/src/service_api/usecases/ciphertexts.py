@@ -49,10 +49,13 @@ def require_uploaded(deps: Dependencies, wanted: CiphertextReference) -> None:
         raise _not_uploaded("was uploaded with other bytes and has been removed; upload it again")
 
 
-def generation_of(deps: Dependencies, wanted: CiphertextReference) -> int:
-    """The generation that holds the bytes of a recorded Submission; an error where the storage has them no more."""
+def generation_of(deps: Dependencies, wanted: CiphertextReference, *, may_hash: bool = True) -> int:
+    """The generation that holds the bytes of a recorded Submission; an error where the storage has them no more.
+
+    Unless the request ``may_hash``, one that nobody has hashed is left to the queue: ``storage_verification_pending``.
+    """
     found = deps.store.stat(wanted.storage_locator)
-    if found is None or not _is_announced(deps, found, wanted):
+    if found is None or not _is_announced(deps, found, wanted, may_hash=may_hash):
         raise ServiceError(
             "solver_submission_content_invalid",
             "The storage does not hold the ciphertext of this Submission any more.",
@@ -122,11 +125,11 @@ def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference)
     return is_first
 
 
-def _is_announced(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> bool:
+def _is_announced(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference, *, may_hash: bool = True) -> bool:
     """Whether the stored bytes are the announced ones; an object that was never found good and is not is removed."""
     if (known := known_good(deps, info)) is not None:
         return known.reference == wanted
-    result = _verify_now(deps, info, wanted)
+    result = _verify_now(deps, info, wanted) if may_hash else Verification.UNFINISHED
     if result is Verification.UNFINISHED:
         _continue_in_queue(deps, info, wanted)
         message = "The upload is still being verified."

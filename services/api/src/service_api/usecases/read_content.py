@@ -1,4 +1,4 @@
-"""A Submission's envelope and a short-lived URL of its ciphertext, for the Poster or a pinned Guardian.
+"""Submissions' envelopes and short-lived URLs of their ciphertexts, for the Poster or a pinned Guardian.
 
 Who may read comes from the index, held against the Hub itself; knowing a commitment is not access. What is served is
 recorded on chain: the active Submission, the winner, or one whose replacement is not final yet (``active: false``).
@@ -6,27 +6,54 @@ Stored bytes that no longer hash to the commitment are never served, and the URL
 were verified: an object that was altered or replaced is verified again before anyone gets it. What the index shows of
 one Submission is at most two seconds old, and so is that the storage has the object; a download URL is at most half its
 life old.
+
+Many of one bounty are read by one request, each as if it was read alone, and counted as so many requests. What they may
+cost beside that is bounded: nothing is hashed while the reader waits, and a storage that is silent or slow is asked for
+no more of them.
 """
 
 import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
 
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse_envelope
-from bounty_protocol.errors import ServiceError
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import Address, BountyId, Bytes32
-from bounty_protocol.wire.submissions import SubmissionContent
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.wire.submissions import (
+    MAX_CONTENTS,
+    ContentOrError,
+    ContentsRequest,
+    SubmissionContent,
+    SubmissionContents,
+)
 from bounty_protocol.wire.values import Timestamp
 from service_common.db import app as t
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_submission_history
+from service_common.web.parsing import load_json
+from service_common.web.problems import item_error
 from sqlalchemy import Connection, select
 
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies, KeptDownload, SharedContent
 from service_api.storage.port import DownloadTarget
 from service_api.usecases.ciphertexts import generation_of
+
+CONTENTS_SECONDS: Final = 10.0
+"""For how long the storage is asked for the ciphertexts of one request for many."""
+_OF_ONE: Final = {
+    "submission_not_found",
+    "solver_submission_content_invalid",
+    "storage_unavailable",
+    "storage_verification_pending",
+}
+"""Errors that say nothing of the bounty's other Submissions."""
 
 
 def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
@@ -39,32 +66,120 @@ def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: Bounty
     return shared.answer
 
 
+def read_contents(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId) -> SubmissionContents:
+    """The Submissions that the body names, in its order; counted for the signer as one request each."""
+    with deps.facts.open() as facts:
+        readers = _Readers.of(facts, bounty_id)
+        request.require_signer(readers.accounts)
+        wanted = _wanted(request.body)
+        if len(wanted) > 1:  # the first is counted already
+            limits = deps.config.budgets
+            deps.callers.charge_account(limits.account, limits.address, request.signer, cost=len(wanted) - 1)
+        stored = [_stored_or_error(facts, readers.bounty, commitment) for commitment in wanted]
+    readers.require(deps)
+    return SubmissionContents(tuple(_with_downloads(deps, stored)))
+
+
+def _wanted(body: bytes) -> tuple[Bytes32, ...]:
+    wanted = load_json(body, ContentsRequest, code="invalid_request").submission_commitments
+    if not 1 <= len(wanted) <= MAX_CONTENTS or len(set(wanted)) != len(wanted):
+        issue = Issue("submission_commitments", f"must be from one to {MAX_CONTENTS} commitments, each once")
+        raise ServiceError("invalid_request", "The body does not name Submissions to read.", issues=[issue])
+    return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Readers:
+    """Who may read the sealed work of a bounty: by the index, until the Hub confirmed it."""
+
+    bounty: Bounty
+    roster: Roster
+    final: BlockNumber
+
+    @staticmethod
+    def of(facts: HubFacts, bounty_id: BountyId) -> "_Readers":
+        bounty = facts.bounty(bounty_id)
+        return _Readers(bounty, facts.roster(bounty), facts.head.finalized_number)
+
+    @property
+    def accounts(self) -> frozenset[Address]:
+        return frozenset({self.bounty.terms.poster, *self.roster.accounts})
+
+    def require(self, deps: Dependencies) -> None:
+        deps.witness.require_readers(self.bounty, self.roster, self.final)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A recorded Submission without its ciphertext."""
+
+    commitment: Bytes32
+    envelope: Envelope
+    text: str
+    active: bool
+
+    @staticmethod
+    def of(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> "_Stored":
+        envelope, text = _envelope(facts.connection, bounty.bounty_id, commitment)
+        return _Stored(commitment, envelope, text, _is_active(facts, bounty, envelope.solver_address, commitment))
+
+    def content(self, target: DownloadTarget) -> SubmissionContent:
+        return SubmissionContent(
+            envelope=self.text,
+            submission_commitment=self.commitment,
+            solver_address=self.envelope.solver_address,
+            active=self.active,
+            download_url=target.url,
+            expires_at=Timestamp(iso_utc(target.expires_at)),
+        )
+
+
 def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> SharedContent:
     with deps.facts.open() as facts:
-        bounty = facts.bounty(bounty_id)
-        roster, final = facts.roster(bounty), facts.head.finalized_number
-        readers = frozenset({bounty.terms.poster, *roster.accounts})
-        request.require_signer(readers)
-        envelope, text = _envelope(facts.connection, bounty_id, commitment)
-        active = _is_active(facts, bounty, envelope.solver_address, commitment)
-    deps.witness.require_readers(bounty, roster, final)
-    target = _download(deps, envelope.ciphertext)
-    answer = SubmissionContent(
-        envelope=text,
-        submission_commitment=commitment,
-        solver_address=envelope.solver_address,
-        active=active,
-        download_url=target.url,
-        expires_at=Timestamp(iso_utc(target.expires_at)),
-    )
-    return SharedContent(readers, json.dumps(to_json(answer), sort_keys=True).encode())
+        readers = _Readers.of(facts, bounty_id)
+        request.require_signer(readers.accounts)
+        stored = _Stored.of(facts, readers.bounty, commitment)
+    readers.require(deps)
+    answer = stored.content(_download(deps, stored.envelope.ciphertext))
+    return SharedContent(readers.accounts, json.dumps(to_json(answer), sort_keys=True).encode())
 
 
-def _download(deps: Dependencies, ciphertext: CiphertextReference) -> DownloadTarget:
+def _stored_or_error(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> _Stored | ContentOrError:
+    try:
+        return _Stored.of(facts, bounty, commitment)
+    except ServiceError as error:
+        return _refused(commitment, error)
+
+
+def _refused(commitment: Bytes32, error: ServiceError) -> ContentOrError:
+    """The item of a Submission that cannot be read; what is wrong with more than it is raised."""
+    if error.code not in _OF_ONE:
+        raise error
+    return ContentOrError(commitment, None, item_error(error))
+
+
+def _with_downloads(deps: Dependencies, found: list[_Stored | ContentOrError]) -> Iterator[ContentOrError]:
+    ends = time.monotonic() + CONTENTS_SECONDS
+    is_away = False
+    for each in found:
+        if isinstance(each, ContentOrError):
+            yield each
+            continue
+        try:
+            if is_away or time.monotonic() > ends:
+                raise ServiceError("storage_unavailable", "The storage answers too slowly at the moment.")
+            target = _download(deps, each.envelope.ciphertext, may_hash=False)
+            yield ContentOrError(each.commitment, each.content(target), None)
+        except ServiceError as error:
+            is_away = is_away or error.code == "storage_unavailable"
+            yield _refused(each.commitment, error)
+
+
+def _download(deps: Dependencies, ciphertext: CiphertextReference, *, may_hash: bool = True) -> DownloadTarget:
     """The kept URL, as long as the storage has what it names; while the storage is away, as long as it is young."""
     locator = ciphertext.storage_locator
     try:
-        generation = generation_of(deps, ciphertext)
+        generation = generation_of(deps, ciphertext, may_hash=may_hash)
     except ServiceError as error:
         kept = deps.downloads.young(locator) if error.code == "storage_unavailable" else None
         if kept is None:
