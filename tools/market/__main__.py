@@ -32,6 +32,7 @@ from tools.market.endpoints import ServiceEndpoints
 from tools.market.faults import Breaking
 from tools.market.lives import BountyLife
 from tools.market.log import RunLog
+from tools.market.owner import Owner
 from tools.market.people import Town, gathered
 from tools.market.strangers import Stranger
 
@@ -116,19 +117,19 @@ def play(
 ) -> None:
     """Until the run's time is over, its faults are mended, and every bounty has come to its end."""
     strangers = [Stranger(town, town.actors[name], seed) for name in ("stranger-1", "stranger-2")]
+    beside: tuple[Stranger | Owner, ...] = (*strangers, Owner(town, seed))
     breaking = Breaking(town, endpoints, seed, seconds)
-    with ThreadPoolExecutor(LIVES + 1) as pool, running_beside(strangers):
+    with in_threads() as pool, running_beside(*beside):
         chain = plan.of_the_chain if break_things else ()
-        beside = pool.submit(breaking.lane, "chain", chain)
+        lane = pool.submit(breaking.lane, "chain", chain)
         lives = [pool.submit(life, town, BountyLife(town, each)) for each in plan.bounties]
         breaking.lane("process", plan.of_processes if break_things else ())
-        beside.result()
+        lane.result()
         while not all(each.done() for each in lives):
             interrupts.checkpoint()
             time.sleep(0.5)
             if town.log.seconds() > seconds + DAWDLING_SECONDS:
                 town.log.differs("bounties did not come to their end", left=sum(not each.done() for each in lives))
-                pool.shutdown(wait=False, cancel_futures=True)
                 return
 
 
@@ -143,15 +144,25 @@ def life(town: Town, one: BountyLife) -> None:
 
 
 @contextmanager
-def running_beside(strangers: list[Stranger]) -> Iterator[None]:
-    """Strangers at work for the length of a with statement."""
-    threads = [threading.Thread(target=each.run, daemon=True) for each in strangers]
+def in_threads() -> Iterator[ThreadPoolExecutor]:
+    """A pool that nobody waits for: whoever is in a call when the run is over ends with the stack."""
+    pool = ThreadPoolExecutor(LIVES + 1)  # one is the chain's lane
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def running_beside(*others: Stranger | Owner) -> Iterator[None]:
+    """Those who take part in no bounty, at work for the length of a with statement."""
+    threads = [threading.Thread(target=each.run, daemon=True) for each in others]
     for thread in threads:
         thread.start()
     try:
         yield
     finally:
-        for each in strangers:
+        for each in others:
             each.ended.set()
         for thread in threads:
             thread.join(60)

@@ -30,7 +30,17 @@ NOTE: Final = f"Canary {secrets.token_hex(12)} of unpublished work."
 """In the text of sealed work: nothing that the service keeps or answers may have it."""
 FINAL_OUTCOME: Final = 13
 """The place of the outcome in the Hub's answer of getBounty; 0 until it is final."""
-_WINNER, _WINNING = 15, 16
+_REASON, _WINNER, _WINNING = 14, 15, 16
+_ENDINGS: Final = {
+    (1, 1): "awarded",
+    (1, 2): "judged-nothing-valid",
+    (2, 2): "empty",
+    (3, 2): "guardians-silent",
+    (4, 2): "no-quorum",
+}
+"""By reason and outcome."""
+LATE_SECONDS: Final = 120
+"""How long after its judging deadline a bounty is waited for; what ends later is found by the end of the run."""
 ATTEMPTS: Final = 4
 """How often a Poster writes a page anew because its deadline came before its money."""
 
@@ -79,10 +89,14 @@ class BountyLife:
         )
         self.town.wait_for(view[4])
         at_once(*(partial(self._judge, guardian, view[4], view[5]) for guardian in self.plan.guardians))
+        # What no quorum decides is settled by the service.
         ended = self.town.until_final(
-            "end", self._settle, lambda: self._view()[FINAL_OUTCOME] != 0, view[5] + 120, bounty=self.number
+            "end", lambda: None, lambda: self._view()[FINAL_OUTCOME] != 0, view[5] + LATE_SECONDS, bounty=self.number
         )
         if ended:
+            self.town.log.write(
+                "bounty", _ENDINGS[self._view()[_REASON], self._view()[FINAL_OUTCOME]], bounty=self.number
+            )
             self._pay()
             self._deliver()
 
@@ -122,12 +136,13 @@ class BountyLife:
             named = {"bounty": plan.number, "by": poster.name, "way": poster.way, "temper": plan.temper}
             if town.until_final("fund", fund, funded, deadline - 3, **named):
                 town.log.write("bounty", "funded", plan=plan.number, bounty=self.number)
+                town.funded.append(self.number)
                 return True
         town.log.write("bounty", "given-up", plan=plan.number)
         return False
 
     def _terms(self, body: bytes, deadline: int) -> tuple[object, ...]:
-        plan, roster = self.plan, bytes.fromhex(self.town.stack.hub.roster_hash[2:])
+        plan, roster = self.plan, self.town.ask("getRoster", self.town.ask("currentRosterVersion"))[0]
         page, most = bytes.fromhex(spec_commitment(body)[2:]), plan.escrow
         return (page, roster, most, deadline, plan.judging_seconds, most, most, secrets.token_bytes(32))
 
@@ -222,8 +237,7 @@ class BountyLife:
         return self._record_raw(actor, bytes.fromhex(commitment[2:]), directory)
 
     def _record_raw(self, actor: Actor, commitment: bytes, directory: Path | None) -> Work:
-        hub, roster = self.town.hub, bytes.fromhex(self.town.stack.hub.roster_hash[2:])
-        self.town.transact(actor, hub, "submit", self.number, commitment, roster)
+        self.town.transact(actor, self.town.hub, "submit", self.number, commitment, self._view()[7])
         return Work(actor, "0x" + commitment.hex(), directory)
 
     def _recorded(self, actor: Actor) -> str:
@@ -322,14 +336,6 @@ class BountyLife:
         return (1, work.actor.address, bytes.fromhex(work.commitment[2:])) if work else (2, "0x" + "0" * 40, bytes(32))
 
     # --- the end
-
-    def _settle(self) -> None:
-        """Wait for the service's settler for a while, and then do what anyone may."""
-        view = self._view()
-        due = view[5] if view[11] else view[3]
-        if self.town.now() >= due + 30:
-            self.town.transact(self.town.actors["stranger-2"], self.town.hub, "settle", self.number)
-            self.town.log.write("act", "ok", act="settled by a stranger", bounty=self.number)
 
     def _pay(self) -> None:
         """Those who do not wait for the end of the run claim by their own way; what fails is swept then."""

@@ -87,6 +87,8 @@ class Town:
     stack: Stack
     log: RunLog
     actors: dict[str, Actor]
+    funded: list[int] = field(default_factory=list)
+    """The bounties so far, in the order in which they were final."""
     _newest: tuple[float, int, int] = (0.0, 0, 0)
     _looking: threading.Lock = field(default_factory=threading.Lock)
 

@@ -53,6 +53,10 @@ class Stranger:
         url = self.town.stack.api_base_url + path
         return urllib3.request(method, url, body=body or None, headers=headers, retries=False, timeout=ANSWER_SECONDS)
 
+    def _bounty(self, chosen: random.Random) -> int:
+        """One of the newest, which are most often open."""
+        return chosen.choice(self.town.funded[-12:] or [1])
+
     def _malformed(self, chosen: random.Random) -> None:
         """A signature with one thing changed."""
         good = self.town.approval("GET", _SECRET, b"", self.actor)["Authorization"]
@@ -75,7 +79,7 @@ class Stranger:
     def _replayed(self, chosen: random.Random) -> None:
         """A signature of one request with another one."""
         body = json.dumps({"ciphertext_sha256": "0x" + "11" * 32, "ciphertext_byte_length": 1_000}).encode()
-        number = chosen.randint(1, 50)
+        number = self._bounty(chosen)
         path = f"/api/bounties/{number}/submissions/{self.actor.address}/artifact-upload-url"
         headers = {**self.town.approval("POST", path, body, self.actor), "Content-Type": "application/json"}
         victim = self.town.actors[chosen.choice(("solver-4", "solver-5"))].address
@@ -89,7 +93,7 @@ class Stranger:
 
     def _junk_upload(self, chosen: random.Random) -> None:
         """Bytes that are not what the upload URL is for, and an envelope of nothing."""
-        number = chosen.randint(1, 50)
+        number = self._bounty(chosen)
         path = f"/api/bounties/{number}/submissions/{self.actor.address}"
         wanted = {"ciphertext_sha256": "0x" + chosen.randbytes(32).hex(), "ciphertext_byte_length": 500}
         answer = self.town.request("POST", f"{path}/artifact-upload-url", json.dumps(wanted).encode(), by=self.actor)
@@ -106,7 +110,7 @@ class Stranger:
 
     def _out_of_turn(self, chosen: random.Random) -> None:
         """Transactions that the Hub has to refuse, and tokens that belong to nobody."""
-        hub, number = self.town.hub, chosen.randint(1, 60)
+        hub, number = self.town.hub, self._bounty(chosen)
         if chosen.random() < 0.2:
             self.town.transact(self.actor, self.town.stack.hub.token, "transfer", hub.address, 1)
             self.town.log.write("hostile", "donated", act="transfer")
@@ -145,6 +149,6 @@ class Stranger:
 
     def _read(self, chosen: random.Random) -> None:
         """What everybody reads, as often as they like."""
-        path = chosen.choice(("/api/bounties", "/api/status", "/api/changes", f"/api/bounties/{chosen.randint(1, 80)}"))
+        path = chosen.choice(("/api/bounties", "/api/status", "/api/changes", f"/api/bounties/{self._bounty(chosen)}"))
         answer = self.town.request("GET", path)
         self.town.log.write("read", str(answer.status), path=path)
