@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -196,7 +197,8 @@ def hostile(log: RunLog) -> int:
 def table(log: RunLog) -> str:
     """What happened, counted; and what differs."""
     lines = [f"{count:7}  {name}" for name, count in sorted(log.counts.items()) if not name.startswith("difference")]
-    return "\n".join([*lines, *(f"DIFFERS  {each}" for each in log.differences)])
+    differing = Counter(log.differences).items()
+    return "\n".join([*lines, *(f"DIFFERS {count} times: {each}" for each, count in differing)])
 
 
 if __name__ == "__main__":
