@@ -28,7 +28,7 @@ from local_stack.stack import StackSettings, running_stack
 from tests.api.webhooks.receiving import Receiving, receiving
 from tools.absence.looks import News
 from tools.market.drawn import FINAL_BLOCKS, RunPlan, draw
-from tools.market.ending import Ending, checked
+from tools.market.ending import MarketEnd, checked
 from tools.market.endpoints import ServiceEndpoints
 from tools.market.faults import Breaking
 from tools.market.lives import BountyLife
@@ -86,7 +86,7 @@ def run(seed: int, seconds: float, log: RunLog, interrupts: Interrupts, *, break
             rpc_urls=endpoints.before,
             variables={"SERVICE_RPC_QUORUM": "2"},
         )
-        say = Progress()
+        say = Narration()
         stack = until.enter_context(running_stack(settings, checkpoint=interrupts.checkpoint, say=say.tell))
         folder = Path(until.enter_context(tempfile.TemporaryDirectory(prefix="market-")))
         stack.runtime.family.remove_after_death(folder)
@@ -100,7 +100,7 @@ def run(seed: int, seconds: float, log: RunLog, interrupts: Interrupts, *, break
         say.tell(f"{len(plan.bounties)} bounties in {seconds:.0f} s; the log is {log.path}")
         play(seed, seconds, plan, town, endpoints, interrupts, break_things=break_things)
         say.tell("the last fault is over; everything has to come to its end")
-        Ending(town, news, since).wait()
+        MarketEnd(town, news, since).wait()
         say.tell("checking")
         found = checked(town)
         return sum(found.compared.values())
@@ -178,7 +178,7 @@ def register(town: Town, receiver: Receiving) -> None:
     receiver.wait_for("webhook.challenge")
 
 
-class Progress:
+class Narration:
     """What a person sees meanwhile, on stderr."""
 
     def __init__(self) -> None:

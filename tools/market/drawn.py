@@ -171,8 +171,8 @@ def _bounty(seed: int, number: int, starts: float) -> BountyPlan:
         starts,
         chosen.choice(POSTERS),
         poster,
-        chosen.randint(16, 32),
-        chosen.randint(14, 30),
+        chosen.randint(24, 44),
+        chosen.randint(18, 36),
         chosen.randint(1_000_000, 60_000_000),
         tuple(
             sorted(

@@ -23,7 +23,7 @@ _TRANSFER: Final = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df5
 _MOST_CLAIMS: Final = 30
 
 
-class Ending:
+class MarketEnd:
     """What has to be true of a stack in the end."""
 
     def __init__(self, town: Town, news: News, since: int) -> None:

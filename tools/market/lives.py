@@ -50,7 +50,7 @@ class Unanswered(Exception):
 
 
 @dataclass
-class Work:
+class RecordedWork:
     """What a Solver recorded, and the directory that was sealed where there is one."""
 
     actor: Actor
@@ -72,7 +72,7 @@ class BountyLife:
 
     town: Town
     plan: BountyPlan
-    works: dict[str, Work] = field(default_factory=dict)
+    works: dict[str, RecordedWork] = field(default_factory=dict)
     number: int = 0
     """The bounty's number on the chain, once it is final there."""
 
@@ -167,12 +167,12 @@ class BountyLife:
         town.wait_for(deadline if late else min(moment, deadline - 8))
         times = 2 if plan.temper == SolverTemper.REPLACING else 1
         for again in range(times):
-            made: list[Work] = []
+            made: list[RecordedWork] = []
 
-            def submit(again: int = again, made: list[Work] = made) -> None:
+            def submit(again: int = again, made: list[RecordedWork] = made) -> None:
                 made.append(self._record(actor, plan.temper, again))
 
-            def recorded(made: list[Work] = made) -> bool:
+            def recorded(made: list[RecordedWork] = made) -> bool:
                 return bool(made) and self._recorded(actor) == made[-1].commitment
 
             named = {"bounty": self.number, "by": actor.name, "way": actor.way, "temper": plan.temper}
@@ -181,7 +181,7 @@ class BountyLife:
                 if late:
                     town.log.differs("work was recorded after the deadline", bounty=self.number)
 
-    def _record(self, actor: Actor, temper: SolverTemper, again: int) -> Work:
+    def _record(self, actor: Actor, temper: SolverTemper, again: int) -> RecordedWork:
         if temper in {SolverTemper.HOLLOW, SolverTemper.COPYING, SolverTemper.LATE}:
             others = [work.commitment for work in self.works.values()]
             copied = bool(others) and temper == SolverTemper.COPYING
@@ -194,14 +194,14 @@ class BountyLife:
             done = actor.client.submit(
                 BountyId(self.number), directory, replace=again > 0, accept_term_differences=unseen
             )
-            return Work(actor, str(done.submission_commitment), directory)
+            return RecordedWork(actor, str(done.submission_commitment), directory)
         if actor.way == Way.COMMAND and actor.person is not None:
             replaces = [*(["--replace"] if again else []), *(["--accept-term-differences"] if unseen else [])]
             ran = actor.person.run("solver:submit", *replaces, str(self.number), str(directory))
-            return Work(actor, ran.event("submit.submission_recorded").text("submission_commitment"), directory)
+            return RecordedWork(actor, ran.event("submit.submission_recorded").text("submission_commitment"), directory)
         return self._seal_and_record(actor, directory, below / f"sealed-{secrets.token_hex(4)}.age")
 
-    def _seal_and_record(self, actor: Actor, directory: Path, file: Path) -> Work:
+    def _seal_and_record(self, actor: Actor, directory: Path, file: Path) -> RecordedWork:
         """As a program would that has the formats alone: sealed, uploaded, prepared, sent."""
         stack, identity = self.town.stack, Identity.generate()
         names = ChainId(stack.anvil.chain_id), Address(stack.hub.hub.address), BountyId(self.number)
@@ -236,9 +236,9 @@ class BountyLife:
             self.town.log.differs("prepare answered another commitment", bounty=self.number)
         return self._record_raw(actor, bytes.fromhex(commitment[2:]), directory)
 
-    def _record_raw(self, actor: Actor, commitment: bytes, directory: Path | None) -> Work:
+    def _record_raw(self, actor: Actor, commitment: bytes, directory: Path | None) -> RecordedWork:
         self.town.transact(actor, self.town.hub, "submit", self.number, commitment, self._view()[7])
-        return Work(actor, "0x" + commitment.hex(), directory)
+        return RecordedWork(actor, "0x" + commitment.hex(), directory)
 
     def _recorded(self, actor: Actor) -> str:
         return f"0x{self.town.ask('getSubmission', self.number, actor.address).hex()}"
@@ -256,22 +256,22 @@ class BountyLife:
         for awarding in turns:
             work = self._best(plan) if awarding else None
 
-            def judge(work: Work | None = work, again: bool = len(turns) > 1 and awarding) -> None:
+            def judge(work: RecordedWork | None = work, again: bool = len(turns) > 1 and awarding) -> None:
                 self._record_verdict(actor, work, again=again)
 
-            def holds(work: Work | None = work) -> bool:
+            def holds(work: RecordedWork | None = work) -> bool:
                 return self._view()[FINAL_OUTCOME] != 0 or self._verdict_is(actor, work)
 
             town.until_final("judge", judge, holds, end, awards=work is not None, **named)
 
-    def _best(self, plan: GuardianPlan) -> Work | None:
+    def _best(self, plan: GuardianPlan) -> RecordedWork | None:
         """The first work that there is; a malicious Guardian takes what has none."""
         real = [work for work in self.works.values() if work.directory is not None]
         hollow = [work for work in self.works.values() if work.directory is None]
         found = [*hollow, *real] if plan.temper == GuardianTemper.MALICIOUS else real
         return found[0] if found else None
 
-    def _record_verdict(self, actor: Actor, work: Work | None, *, again: bool) -> None:
+    def _record_verdict(self, actor: Actor, work: RecordedWork | None, *, again: bool) -> None:
         reasons = f"Judged by {actor.name} of bounty {self.number}: {'it holds' if work else 'nothing holds'}.\n"
         if actor.way == Way.LIBRARY:
             pair = (parse_address(work.actor.address), Bytes32(work.commitment)) if work else None
@@ -292,7 +292,7 @@ class BountyLife:
         else:
             self._judge_by_hand(actor, work, reasons)
 
-    def _judge_by_hand(self, actor: Actor, work: Work | None, reasons: str) -> None:
+    def _judge_by_hand(self, actor: Actor, work: RecordedWork | None, reasons: str) -> None:
         stack = self.town.stack
         document = render_verdict(
             WrittenVerdict(
@@ -327,12 +327,12 @@ class BountyLife:
             else:
                 self.town.log.differs("a Verdict before its time was recorded", bounty=self.number)
 
-    def _verdict_is(self, actor: Actor, work: Work | None) -> bool:
+    def _verdict_is(self, actor: Actor, work: RecordedWork | None) -> bool:
         found = self.town.ask("getVerdict", self.number, actor.address)
         kind, solver, commitment = self._named(work)
         return tuple(found[:3]) == (kind, solver, commitment)
 
-    def _named(self, work: Work | None) -> tuple[int, str, bytes]:
+    def _named(self, work: RecordedWork | None) -> tuple[int, str, bytes]:
         return (1, work.actor.address, bytes.fromhex(work.commitment[2:])) if work else (2, "0x" + "0" * 40, bytes(32))
 
     # --- the end
