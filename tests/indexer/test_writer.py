@@ -4,6 +4,8 @@ import pytest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.types import ChainId
 from service_common.db import hub_index as t
+from service_common.db.engine import make_engine
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.notifications import Channel, Listener
 from service_indexer.follower import advance
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, copy_rows, only_writer
@@ -17,6 +19,15 @@ def test_second_writer__while_the_first_holds_the_lock__is_refused(world: World)
     engine, start = world.engine("service_indexer"), header_at(world.rpc, "latest")
     with pytest.raises(AnotherWriter), only_writer(engine, world.chain_id, world.hub_address, start):
         pass
+
+
+def test_writer__whose_database_is_away__says_so(world: World) -> None:
+    """As everything else that uses it does: the follower that begins then ends, and is no failed job."""
+    start = header_at(world.rpc, "latest")
+    away = make_engine("postgresql://service_indexer@127.0.0.1:1/bounty", application="away", pool_size=1)
+    with pytest.raises(DatabaseUnavailable), only_writer(away, world.chain_id, world.hub_address, start):
+        pass
+    away.dispose()
 
 
 def test_writer__of_a_chain_with_a_large_id__is_the_only_one(world: World, database_server: DatabaseServer) -> None:

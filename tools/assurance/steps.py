@@ -55,6 +55,7 @@ COVERS: Final[dict[str, tuple[str, ...]]] = {
     "webhook-histories": (*API, *INDEX),
     "guides": PRODUCT,
     "checker": (*PRODUCT, "tools/checker", "tests/checker"),
+    "market": (*PRODUCT, "tools/checker", "tools/market"),
     "service-gone": PRODUCT,
     "stolen-guardian": PRODUCT,
     "successor": PRODUCT,
@@ -170,6 +171,12 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "a stack with bounties of every ending, checked by a program that shares no code with it: no difference, "
             "and each planted fault found where it was planted",
             "tests/checker",
+        ),
+        CampaignStep(
+            "market",
+            "a market for a minute: actors, faults and hostile acts drawn from a seed, reorgs and kills among them; "
+            "everything settled, paid, indexed and told, and nothing that the checker finds",
+            (PYTHON, "-m", "tools.market", "--seed", "57", "--minutes", "1"),
         ),
         _tests(
             "service-gone",

@@ -7,7 +7,7 @@ environment files are gone. A child that dies while starting raises ``ChildFaile
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +39,8 @@ class StackSettings:
     guardians: int = 3
     tokens: int = 1_000_000 * TOKEN
     block_time_seconds: int = 1
+    slots_in_an_epoch: int = 1
+    """Half of how many blocks ``finalized`` is behind the tip."""
     beacon_period_seconds: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)
     """Further SERVICE_ variables for every process of the service, over the stack's own."""
@@ -46,6 +48,8 @@ class StackSettings:
     """Which processes of the service to start; none at all leaves the database empty too."""
     programs: Mapping[str, Path] = field(default_factory=dict)
     """The paths of entry points that are not this environment's own, by their name."""
+    rpc_urls: Callable[[str], Sequence[str]] = lambda node: (node,)
+    """The endpoints by which the service reads the chain, given the node's."""
     artifacts: Path = ARTIFACTS
     ready_seconds: float = 120.0
 
@@ -153,7 +157,13 @@ def _bring_up(
     with (
         postgres.start(runtime) as database,
         valkey.start(runtime) as redis,
-        anvil.start(runtime, mining="interval", block_time=settings.block_time_seconds, durable=True) as chain,
+        anvil.start(
+            runtime,
+            mining="interval",
+            block_time=settings.block_time_seconds,
+            slots_in_an_epoch=settings.slots_in_an_epoch,
+            durable=True,
+        ) as chain,
         beacon.start(runtime, period_seconds=settings.beacon_period_seconds) as drand,
         gcs.start(runtime) as storage,
     ):
@@ -226,7 +236,7 @@ def _serve(
     common = _common(settings, hub, chain, drand, launcher.port("api"))
     launcher.variables |= common | {
         "SERVICE_DEPLOY_BLOCK": str(hub.deploy_block),
-        "SERVICE_RPC_URLS": chain.url,
+        "SERVICE_RPC_URLS": ",".join(settings.rpc_urls(chain.url)),
         "SERVICE_PUBLIC_HOST": f"{HOST}:{launcher.port('api')}",
         "SERVICE_DELIVERY_URL": f"http://{HOST}:{launcher.port('delivery')}",
         "SERVICE_REVIEWER_URL": f"http://{HOST}:{launcher.port('reviewer')}",

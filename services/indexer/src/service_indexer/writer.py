@@ -6,7 +6,7 @@ a writer that lost its lock without noticing writes nothing. A step of the chain
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, UnixSe
 from psycopg import Connection as PsycopgConnection
 from psycopg import sql
 from service_common.db import hub_index as t
-from service_common.db.engine import reading, writing
+from service_common.db.engine import reading, translated, writing
 from service_common.db.hub_reads import Head, read_head
 from service_common.db.locks import release_chain_lock, try_chain_lock
 from service_common.db.notifications import Channel, notify
@@ -221,13 +221,16 @@ def newest_complete() -> ScalarSelect[Any]:
 def only_writer(
     engine: Engine, chain_id: ChainId, hub: Address, start: Header, *, space: int = COPY_SPACE
 ) -> Iterator[Writer]:
-    """Hold the chain's lock; raises ``AnotherWriter`` when it is taken. ``start``: the block before the Hub's first.
+    """Hold the chain's lock; raises ``AnotherWriter`` when it is taken, ``DatabaseUnavailable`` when nobody can tell.
+    ``start``: the block before the Hub's first.
 
     ``space`` distinguishes the copy that is read from the scratch copy, which has a lock of its own.
     """
-    with engine.connect() as lock:
-        taken = try_chain_lock(lock, space, chain_id)
-        lock.commit()
+    with ExitStack() as session:
+        with translated("locking"):
+            lock = session.enter_context(engine.connect())
+            taken = try_chain_lock(lock, space, chain_id)
+            lock.commit()
         if not taken:
             raise AnotherWriter
         try:

@@ -144,26 +144,28 @@ def engine_of_job(url: str, *, application: str, limited: bool = True) -> Iterat
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A connection in one repeatable-read, read-only transaction: every query sees the same moment."""
-    with _translated("reading"), engine.connect() as connection:
+    with translated("reading"), engine.connect() as connection:
         yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """A connection in one transaction, committed at the end, rolled back on any error."""
-    with _translated("writing"), engine.begin() as connection:
+    with translated("writing"), engine.begin() as connection:
         yield connection
 
 
 @contextmanager
 def single(engine: Engine) -> Iterator[Connection]:
     """A connection for one statement that is its own transaction: half the way to the database and back."""
-    with _translated("single"), engine.connect() as connection:
+    with translated("single"), engine.connect() as connection:
         yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
 @contextmanager
-def _translated(access: str) -> Iterator[None]:
+def translated(access: str) -> Iterator[None]:
+    """Raise ``DatabaseUnavailable`` for what fails inside because the database does not answer; ``access`` names it in
+    traces."""
     with traces.client(f"database {access}", {"db.system.name": "postgresql", "db.operation.name": access}):
         try:
             yield

@@ -1,0 +1,205 @@
+"""A market under attack: bounties, faults and hostile acts drawn from a seed, on one local stack.
+
+    ./noxw -s market -- --seed 7 --minutes 10
+
+Exit code 0 where nothing differs: every bounty was settled, paid, indexed and told within a bound after the last fault,
+the checker found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
+"""
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from local_stack.hub import LocalHubTerms
+from local_stack.interrupts import Interrupted, Interrupts
+from local_stack.process import StackError, signal_when_parent_ends
+from local_stack.stack import StackSettings, running_stack
+
+from tests.api.webhooks.receiving import Receiving, receiving
+from tools.absence.looks import News
+from tools.market.drawn import FINAL_BLOCKS, RunPlan, draw
+from tools.market.ending import MarketEnd, checked
+from tools.market.endpoints import ServiceEndpoints
+from tools.market.faults import Breaking
+from tools.market.lives import BountyLife
+from tools.market.log import RunLog
+from tools.market.owner import Owner
+from tools.market.people import Town, gathered
+from tools.market.strangers import Stranger
+
+TOP: Final = Path(__file__).parents[2]
+LIVES: Final = 40
+"""How many bounties may be alive at once, and those that wait for their begin."""
+DAWDLING_SECONDS: Final = 300.0
+"""How long after the run's time a life may take before it counts as stuck."""
+
+
+def main() -> int:
+    """Play one run; 0, 1 where something differs, 130 where it was interrupted."""
+    parser = argparse.ArgumentParser(prog="market", description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--seed", type=int, default=1, help="what is drawn; the same seed draws the same (1)")
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long acts and faults go on (10)")
+    parser.add_argument("--log", type=Path, help="the log of the run; default .local/market/SEED.jsonl")
+    parser.add_argument("--without-faults", action="store_true", help="break nothing")
+    asked = parser.parse_args()
+    if not 0.5 <= asked.minutes <= 600:
+        parser.error("--minutes is from 0.5 to 600")
+    log = RunLog(asked.log or TOP / ".local" / "market" / f"{asked.seed}.jsonl")
+    interrupts = Interrupts()
+    signal_when_parent_ends(signal.SIGTERM)
+    try:
+        compared = run(asked.seed, asked.minutes * 60, log, interrupts, break_things=not asked.without_faults)
+    except Interrupted:
+        print("market: interrupted; everything is stopped", file=sys.stderr)
+        return 130
+    except StackError as error:
+        log.differs("the stack failed", why=str(error))
+        compared = 0
+    print(table(log))
+    what = f"seed {asked.seed}, {asked.minutes:g} minutes: "
+    what += f"{log.counts['bounty.funded']} bounties, {log.counts['fault.begins']} faults, "
+    what += f"{hostile(log)} hostile acts, {compared} comparisons: "
+    print(what + (f"{len(log.differences)} differences" if log.differences else "nothing differs"))
+    return 1 if log.differences else 0
+
+
+def run(seed: int, seconds: float, log: RunLog, interrupts: Interrupts, *, break_things: bool) -> int:
+    """Everything on a stack of its own; how many comparisons the checker made."""
+    plan = draw(seed, seconds)
+    with ExitStack() as until:
+        endpoints = ServiceEndpoints(until)
+        settings = StackSettings(
+            terms=LocalHubTerms(reveal_delay=3),
+            solvers=6,
+            guardians=5,
+            slots_in_an_epoch=FINAL_BLOCKS // 2,
+            rpc_urls=endpoints.before,
+            variables={"SERVICE_RPC_QUORUM": "2"},
+        )
+        say = Narration()
+        stack = until.enter_context(running_stack(settings, checkpoint=interrupts.checkpoint, say=say.tell))
+        folder = Path(until.enter_context(tempfile.TemporaryDirectory(prefix="market-")))
+        stack.runtime.family.remove_after_death(folder)
+        town = gathered(stack, folder, log)
+        news, since = News(), stack.anvil.w3.eth.block_number
+        receiver = until.enter_context(receiving())
+        receiver.answer = news.take
+        register(town, receiver)
+        log.began = time.monotonic()
+        log.write("run", seed=seed, seconds=seconds, hub=stack.hub.hub.address)
+        say.tell(f"{len(plan.bounties)} bounties in {seconds:.0f} s; the log is {log.path}")
+        play(seed, seconds, plan, town, endpoints, interrupts, break_things=break_things)
+        say.tell("the last fault is over; everything has to come to its end")
+        MarketEnd(town, news, since).wait()
+        say.tell("checking")
+        found = checked(town)
+        return sum(found.compared.values())
+
+
+def play(
+    seed: int,
+    seconds: float,
+    plan: RunPlan,
+    town: Town,
+    endpoints: ServiceEndpoints,
+    interrupts: Interrupts,
+    *,
+    break_things: bool,
+) -> None:
+    """Until the run's time is over, its faults are mended, and every bounty has come to its end."""
+    strangers = [Stranger(town, town.actors[name], seed) for name in ("stranger-1", "stranger-2")]
+    beside: tuple[Stranger | Owner, ...] = (*strangers, Owner(town, seed))
+    breaking = Breaking(town, endpoints, seed, seconds)
+    with in_threads() as pool, running_beside(*beside):
+        chain = plan.of_the_chain if break_things else ()
+        lane = pool.submit(breaking.lane, "chain", chain)
+        lives = [pool.submit(life, town, BountyLife(town, each)) for each in plan.bounties]
+        breaking.lane("process", plan.of_processes if break_things else ())
+        lane.result()
+        while not all(each.done() for each in lives):
+            interrupts.checkpoint()
+            time.sleep(0.5)
+            if town.log.seconds() > seconds + DAWDLING_SECONDS:
+                town.log.differs("bounties did not come to their end", left=sum(not each.done() for each in lives))
+                return
+
+
+def life(town: Town, one: BountyLife) -> None:
+    """One bounty; what its code did not foresee is a fault of this tool, and fails the run."""
+    try:
+        one.run()
+    except Interrupted:
+        return  # the main thread tells it
+    except Exception as error:  # noqa: BLE001 - told, whatever it is
+        town.log.differs("a life broke", bounty=one.plan.number, why=f"{type(error).__name__}: {error}"[:500])
+
+
+@contextmanager
+def in_threads() -> Iterator[ThreadPoolExecutor]:
+    """A pool that nobody waits for: whoever is in a call when the run is over ends with the stack."""
+    pool = ThreadPoolExecutor(LIVES + 1)  # one is the chain's lane
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def running_beside(*others: Stranger | Owner) -> Iterator[None]:
+    """Those who take part in no bounty, at work for the length of a with statement."""
+    threads = [threading.Thread(target=each.run, daemon=True) for each in others]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        for each in others:
+            each.ended.set()
+        for thread in threads:
+            thread.join(60)
+
+
+def register(town: Town, receiver: Receiving) -> None:
+    """The Poster of the stack hears of everything."""
+    body = json.dumps({"url": receiver.url(), "all_bounties": True, "finality": "unsafe"}).encode()
+    answer = town.request("POST", "/api/webhooks", body, by=town.actors["poster"])
+    if answer.status not in {200, 201}:
+        raise StackError(f"the webhook was not registered: {answer.data.decode()}")
+    receiver.wait_for("webhook.challenge")
+
+
+class Narration:
+    """What a person sees meanwhile, on stderr."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def tell(self, line: str) -> None:
+        """A line with its time."""
+        print(f"[{time.monotonic() - self._began:5.0f} s] {line}", file=sys.stderr, flush=True)
+
+
+def hostile(log: RunLog) -> int:
+    """How many hostile acts were answered."""
+    return sum(count for name, count in log.counts.items() if name.startswith("hostile."))
+
+
+def table(log: RunLog) -> str:
+    """What happened, counted; and what differs."""
+    lines = [f"{count:7}  {name}" for name, count in sorted(log.counts.items()) if not name.startswith("difference")]
+    differing = Counter(log.differences).items()
+    return "\n".join([*lines, *(f"DIFFERS {count} times: {each}" for each, count in differing)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""After the last fault: everything is settled, paid, indexed and told within a bound, and then the checker looks."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import urllib3
+from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from eth_utils.address import to_checksum_address
+from service_common.jobs.queues import QueueName, connect, open_queue
+
+from tools.absence.looks import News
+from tools.checker.report import CheckReport
+from tools.checker.run import CheckOptions, check
+from tools.market.lives import FINAL_OUTCOME, NOTE
+from tools.market.people import NotMined, Town
+
+BOUND_SECONDS: Final = 150.0
+"""From the last fault's end, or the last deadline, until nothing may be left to do."""
+LAG_BLOCKS: Final = 8
+_TRANSFER: Final = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+_MOST_CLAIMS: Final = 30
+
+
+class MarketEnd:
+    """What has to be true of a stack in the end."""
+
+    def __init__(self, town: Town, news: News, since: int) -> None:
+        """``since``: the first block whose facts ``news`` has to have heard."""
+        self._town, self._news, self._since = town, news, since
+        self._left: dict[str, Callable[[], object]] = {
+            "bounties that are not settled": self._unsettled,
+            "units that nobody was paid": self._unpaid,
+            "blocks that the index is behind": self._lag,
+            "facts that the receiver of webhooks did not hear": self._untold,
+            "jobs that failed for good": self._parked,
+            "processes that are not ready": self._unready,
+        }
+
+    def wait(self) -> None:
+        """Until nothing is left, or the bound is over; what is left then is a difference."""
+        ends = time.monotonic() + BOUND_SECONDS
+        while True:
+            left = {what: found for what, look in self._left.items() if (found := self._looked(look))}
+            self._town.log.write("ending", left=left)
+            if not left:
+                return
+            if time.monotonic() > ends:
+                for what, found in left.items():
+                    self._town.log.differs(what, left=found)
+                return
+            self.sweep()
+            time.sleep(2.0)
+
+    def sweep(self) -> None:
+        """Everybody claims whatever is still due."""
+        hub = self._town.hub
+        due: dict[str, list[tuple[int, int]]] = {}
+        for number, view in self._bounties():
+            if view[FINAL_OUTCOME] == 0:
+                continue
+            for name, actor in self._town.actors.items():
+                if int(self._town.ask("claimable", number, actor.address)):
+                    due.setdefault(name, []).extend((kind, number) for kind in self._kinds(name, view))
+        for name, claims in due.items():
+            actor = self._town.actors[name]
+            for first in range(0, len(claims), _MOST_CLAIMS):
+                try:
+                    self._town.transact(actor, hub, "claimMany", claims[first : first + _MOST_CLAIMS], gas=4_000_000)
+                    self._town.log.write("act", "ok", act="claim many", by=name, claims=len(claims))
+                except NotMined as error:
+                    self._town.log.write("act", "failed", act="claim many", by=name, why=str(error))
+
+    def _kinds(self, name: str, view: Any) -> list[int]:
+        address = self._town.actors[name].address
+        if name.startswith("guardian"):
+            return [3]
+        kinds = [4] if view[10] == address and not view[23] and view[19] else []
+        kinds += [2] if view[0] == address and not view[22] and view[18] else []
+        return kinds + ([1] if view[15] == address and not view[21] and view[17] else [])
+
+    def _bounties(self) -> list[tuple[int, Any]]:
+        found: list[tuple[int, Any]] = []
+        while True:
+            try:
+                found.append((len(found) + 1, self._town.hub.call("getBounty", len(found) + 1)))
+            except RpcRefused:  # there is no further one
+                return found
+
+    def _looked(self, look: Callable[[], object]) -> object:
+        try:
+            return look()
+        except (urllib3.exceptions.HTTPError, ChainUnavailable, OSError, ValueError, LookupError) as error:
+            return f"{type(error).__name__}: {error}"[:300]
+
+    def _unsettled(self) -> list[int]:
+        return [number for number, view in self._bounties() if view[FINAL_OUTCOME] == 0]
+
+    def _unpaid(self) -> int:
+        """What the Hub holds beside the tokens that strangers gave it."""
+        stack, hub = self._town.stack, self._town.hub.address
+        strangers = [actor.address for name, actor in self._town.actors.items() if name.startswith("stranger")]
+        topics: Any = [_TRANSFER, ["0x" + "0" * 24 + each[2:] for each in strangers], "0x" + "0" * 24 + hub[2:]]
+        token = to_checksum_address(stack.hub.token.address)
+        given = stack.anvil.w3.eth.get_logs({"address": token, "fromBlock": 0, "topics": topics})
+        held = int(stack.hub.token.call("balanceOf", hub))
+        return held - sum(int.from_bytes(log["data"], "big") for log in given)
+
+    def _lag(self) -> int:
+        answer = self._town.request("GET", "/api/status")
+        if answer.status != 200:
+            raise ValueError(f"/api/status: {answer.status}")
+        behind = self._town.head() - int(answer.json()["position"]["block_number"])
+        return behind if behind > LAG_BLOCKS else 0
+
+    def _untold(self) -> int:
+        address = to_checksum_address(self._town.hub.address)
+        logs = self._town.stack.anvil.w3.eth.get_logs({"address": address, "fromBlock": self._since})
+        facts = {f"{log['blockHash'].to_0x_hex()}/{log['logIndex']}" for log in logs}
+        return len(facts - self._news.facts)
+
+    def _parked(self) -> dict[str, int]:
+        queues = [open_queue(name, connect(self._town.stack.valkey.url())) for name in QueueName]
+        return {queue.name: count for queue in queues if (count := queue.failed_job_registry.count)}
+
+    def _unready(self) -> list[str]:
+        return [name for name, service in self._town.stack.services.items() if not service.is_ready()]
+
+
+def checked(town: Town) -> CheckReport:
+    """The independent checker over chain, answers, pages and everything that the stack wrote."""
+    stack = town.stack
+    below = stack.runtime.logs.parent
+    places: Sequence[Path] = [below / name for name in ("logs", "postgres", "valkey", "gcs-twin", "anvil", "services")]
+    identities = [guardian.identity.to_text() for guardian in stack.people.guardians if guardian.identity]
+    keys = [actor.wallet.private_key for actor in town.actors.values()]
+    found = check(
+        CheckOptions(
+            rpc_url=stack.anvil.url,
+            hub=stack.hub.hub.address,
+            api_url=stack.api_base_url,
+            pages_url=stack.pages_url,
+            every_block=True,
+            max_lag_blocks=LAG_BLOCKS,
+            max_unsettled_seconds=int(BOUND_SECONDS),
+            searched=places,
+            canaries=[each.encode() for each in (NOTE, *keys, *identities)],
+        )
+    )
+    for line in found.lines():
+        town.log.write("checker", line=line)
+    for difference in found.found:
+        town.log.differs(
+            difference.requirement, where=difference.where, expected=difference.expected, seen=difference.seen
+        )
+    return found

@@ -1,0 +1,152 @@
+"""Faults by the plan, in two lanes: one of the chain and its endpoints, one of processes and servers.
+
+Each has a line in the log when it begins and one when everything that it broke is whole again.
+"""
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import psutil
+from bounty_protocol.chain.json_rpc import RpcRefused, quantity
+from local_stack.process import Child, StackError
+
+from tools.market.drawn import FINAL_BLOCKS, FaultKind, FaultPlan, source
+from tools.market.endpoints import ServiceEndpoints
+from tools.market.people import Town
+
+_REFUSALS: Final = ((429, b'{"error": "too many requests"}'), (502, b"<html>bad gateway</html>"), (200, b"not JSON"))
+
+
+@dataclass
+class Breaking:
+    """Breaks things of one stack until ``ends``, in seconds after the run's begin."""
+
+    town: Town
+    endpoints: ServiceEndpoints
+    seed: int
+    ends: float
+    done: list[str] = field(default_factory=list)
+
+    def lane(self, name: str, plans: Sequence[FaultPlan]) -> None:
+        """One fault after the other."""
+        for number, plan in enumerate(plans, 1):
+            if self.town.log.seconds() + plan.pause >= self.ends:
+                return
+            self.town.pause(plan.pause)
+            which = f"{name}-{number}"
+            try:
+                with self._noted(which, plan) as target:
+                    self._break(which, plan, target)
+            except Exception as error:  # noqa: BLE001 - a fault that cannot be planted or mended is told
+                self.town.log.differs("a fault was not over", fault=which, kind=plan.kind, why=str(error)[:500])
+
+    @contextmanager
+    def _noted(self, which: str, plan: FaultPlan) -> Iterator[str]:
+        target = self._target(plan)
+        self.town.log.write("fault", "begins", fault=which, kind=plan.kind, target=target, seconds=plan.seconds)
+        yield target
+        self.done.append(plan.kind)
+        self.town.log.write("fault", "ends", fault=which, kind=plan.kind, target=target)
+
+    def _target(self, plan: FaultPlan) -> str:
+        if plan.kind in {FaultKind.KILL, FaultKind.PAUSE}:
+            return str(pick(sorted(self.town.stack.services), plan.choice))
+        if plan.kind == FaultKind.REORG:
+            return str(1 + int(plan.choice * FINAL_BLOCKS))
+        if plan.kind == FaultKind.RPC_LIES:
+            return f"{self._endpoint(plan)} {plan.lie}"
+        return str(self._endpoint(plan)) if plan.kind.startswith("rpc") and plan.kind != FaultKind.RPC_AWAY else ""
+
+    def _endpoint(self, plan: FaultPlan) -> int:
+        return int(plan.choice * len(self.endpoints.made))
+
+    def _break(self, which: str, plan: FaultPlan, target: str) -> None:
+        stack = self.town.stack
+        endpoint = self.endpoints.made[self._endpoint(plan)]
+        servers = {
+            FaultKind.DATABASE_KILL: stack.postgres,
+            FaultKind.REDIS_KILL: stack.valkey,
+            FaultKind.STORAGE_KILL: stack.gcs,
+            FaultKind.BEACON_KILL: stack.beacon,
+        }
+        if plan.kind == FaultKind.REORG:
+            self._reorganize(which, int(target))
+        elif plan.kind.startswith("rpc"):
+            if plan.kind == FaultKind.RPC_STALLS:
+                endpoint.hang_seconds = plan.seconds
+            elif plan.kind == FaultKind.RPC_LIES:
+                self.endpoints.lie(endpoint, plan.lie)
+            else:
+                away = self.endpoints.made if plan.kind == FaultKind.RPC_AWAY else [endpoint]
+                for each in away:
+                    each.raw = pick(_REFUSALS, plan.choice * 7 % 1)
+            time.sleep(plan.seconds)
+            self.endpoints.honest()
+        elif plan.kind == FaultKind.KILL:
+            service = stack.services[target]
+            service.kill()
+            time.sleep(plan.seconds)
+            service.start()
+            service.wait_ready()
+        elif plan.kind in {FaultKind.PAUSE, FaultKind.STORAGE_STALLS}:
+            child = stack.gcs.child if plan.kind == FaultKind.STORAGE_STALLS else stack.services[target].child
+            with paused(child):
+                time.sleep(plan.seconds)
+        elif plan.kind == FaultKind.REDIS_EMPTY:
+            stack.valkey.kill()
+            time.sleep(plan.seconds)
+            stack.valkey.restart(empty=True)
+        else:
+            servers[plan.kind].kill()
+            time.sleep(plan.seconds)
+            servers[plan.kind].restart()
+
+    def _reorganize(self, which: str, depth: int) -> None:
+        """Replace the newest blocks. Some of their transactions come again, as on a real chain, and some are lost."""
+        chosen, rpc = source(self.seed, f"reorg/{which}"), self.town.stack.anvil.rpc
+        head = self.town.head()
+        kept: list[list[Any]] = []
+        lost: set[str] = set()
+        losing = chosen.choice((0.0, 0.5, 1.0))
+        for offset, number in enumerate(range(head - depth + 1, head + 1)):
+            block: Any = rpc.call("eth_getBlockByNumber", hex(number), True)
+            for transaction in block["transactions"]:
+                if transaction["from"] in lost or chosen.random() < losing:
+                    lost.add(transaction["from"])  # those after it have no place without it
+                    continue
+                kept.append([rpc.call("eth_getRawTransactionByHash", transaction["hash"]), offset])
+        try:
+            rpc.call("anvil_reorg", depth, kept)
+        except RpcRefused as refused:  # a block was mined meanwhile
+            self.town.log.write("reorg", "refused", fault=which, why=str(refused))
+            rpc.call("anvil_reorg", depth, [])
+        # The node's clock fell back by the blocks that it replaced; that of a real chain does not.
+        newest: Any = rpc.call("eth_getBlockByNumber", "latest", False)
+        rpc.call("evm_increaseTime", max(0, int(time.time()) - quantity(newest["timestamp"])))
+        self.town.log.write("reorg", fault=which, depth=depth, head=head, kept=len(kept), losers=len(lost))
+
+
+def pick(items: Sequence[Any], share: float) -> Any:
+    """One of them, by a number from 0 to 1."""
+    return items[min(int(share * len(items)), len(items) - 1)]
+
+
+@contextmanager
+def paused(child: Child | None) -> Iterator[None]:
+    """A process and all that it started stand still."""
+    if child is None:
+        raise StackError("a process that does not run cannot be paused")
+    process = psutil.Process(child.pid)
+    members = [process, *process.children(recursive=True)]
+    for each in members:
+        each.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for each in members:
+            if each.is_running():
+                each.send_signal(signal.SIGCONT)
