@@ -5,7 +5,7 @@ several files share counts for the first of them.
 """
 
 import resource
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ class Spending:
     """A plugin of pytest, in each worker of xdist and in the process that has the terminal."""
 
     def __init__(self) -> None:
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -39,15 +39,16 @@ class Spending:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Beside the workers: add what one of them counted. One that was killed told nothing."""
-        self._seconds.update(getattr(node, "workeroutput", {}).get(_KEY, {}))
+        for file, spent in getattr(node, "workeroutput", {}).get(_KEY, {}).items():
+            self._seconds[file] += spent
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The files that took most."""
-        most = [(file, spent) for file, spent in self._seconds.most_common(SHOWN) if spent >= LEAST_SECONDS]
-        if most:
-            terminalreporter.section(f"CPU by file, of {self._seconds.total():.0f} s", bold=False)
-            for file, spent in most:
-                terminalreporter.write_line(f"{spent:6.0f} s  {file}")
+        most = sorted(self._seconds.items(), key=lambda each: -each[1])[:SHOWN]
+        if shown := [f"{spent:6.0f} s  {file}" for file, spent in most if spent >= LEAST_SECONDS]:
+            terminalreporter.section(f"CPU by file, of {sum(self._seconds.values()):.0f} s", bold=False)
+            for line in shown:
+                terminalreporter.write_line(line)
 
 
 def _used() -> float:

@@ -132,8 +132,7 @@ class Drill:
     """A running stack with one bounty that is looked at, and a receiver of webhooks."""
 
     def __init__(self, cast: Cast, receiver: Receiving, seconds: int) -> None:
-        self._cast, self._seconds = cast, seconds
-        self._news = News(lambda number: int(cast.stack.anvil.w3.eth.get_block(number)["timestamp"]))
+        self._cast, self._seconds, self._news = cast, seconds, News()
         receiver.answer = self._news.take
         self._register(receiver)
         bounty = cast.fund(submission_seconds=86_400, judging_seconds=3_600, title="To be looked at")
@@ -149,9 +148,8 @@ class Drill:
         lives = begun_before(self._cast, self._seconds)
         wait_until(lambda: not looking.unwell(), 60.0)
         looking.reset()
-        self._news.latest = 0.0
         print(f"absence: {name} is taken away", file=sys.stderr, flush=True)
-        away = time.monotonic()
+        away, since = time.monotonic(), time.time()
         process.kill()
         while time.monotonic() < away + self._seconds:
             if all(life.ended is not None for life in lives[2:]):
@@ -166,7 +164,7 @@ class Drill:
         return Absence(
             name,
             began - away,
-            _noticed(seen, lives, self._news.latest),
+            _noticed(seen, lives, self._latest_news(since)),
             meanwhile,
             sum(life.ended is not None for life in lives),
             len(lives),
@@ -197,7 +195,13 @@ class Drill:
         parked = {queue.name: queue.failed_job_registry.get_job_ids() for queue in self._queues}
         found = self._looking.unwell()
         found += [f"{name} has parked {', '.join(jobs)}" for name, jobs in parked.items() if jobs]
-        return found + [f"no webhook told of {fact}" for fact in sorted(facts - self._news.facts)]
+        return found + [f"no webhook told of {fact}" for fact in sorted(facts - self._news.heard.keys())]
+
+    def _latest_news(self, since: float) -> float:
+        """The most seconds from a fact's block to its webhook, of those heard since a time."""
+        heard = [(number, at) for number, at in self._news.heard.values() if at >= since]
+        blocks = self._cast.stack.anvil.w3.eth
+        return max((at - int(blocks.get_block(number)["timestamp"]) for number, at in heard), default=0.0)
 
     def _register(self, receiver: Receiving) -> None:
         stack, poster = self._cast.stack, self._cast.stack.people.poster

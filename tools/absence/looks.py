@@ -145,20 +145,16 @@ def _asked(url: str, body: bytes | None = None, headers: dict[str, str] | None =
 
 @dataclass
 class News:
-    """What a receiver of webhooks hears, and how late after its block."""
+    """What a receiver of webhooks hears."""
 
-    time_of: Callable[[int], int]
-    """The chain's time of a block, by its number: a message has that of its newest fact alone."""
-    facts: set[str] = field(default_factory=set)
-    latest: float = 0.0
+    heard: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """By fact: the number of its block, and when it was heard first, in seconds since 1970."""
 
     def take(self, got: Got) -> Answer:
         """Note when it came, and answer as a good receiver does."""
         if got.message["type"] == "hub.facts":
-            events = [change["event"] for change in got.message["data"]["changes"] if change["event"] is not None]
-            fresh = {f"{event['block_hash']}/{event['log_index']}": event["block_number"] for event in events}
-            told = [int(number) for fact, number in fresh.items() if fact not in self.facts]
-            if told:
-                self.latest = max(self.latest, time.time() - self.time_of(min(told)))
-            self.facts |= set(fresh)
+            for change in got.message["data"]["changes"]:
+                if (event := change["event"]) is not None:
+                    fact = f"{event['block_hash']}/{event['log_index']}"
+                    self.heard.setdefault(fact, (int(event["block_number"]), time.time()))
         return echo(got)

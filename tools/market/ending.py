@@ -118,7 +118,7 @@ class MarketEnd:
         address = to_checksum_address(self._town.hub.address)
         logs = self._town.stack.anvil.w3.eth.get_logs({"address": address, "fromBlock": self._since})
         facts = {f"{log['blockHash'].to_0x_hex()}/{log['logIndex']}" for log in logs}
-        return len(facts - self._news.facts)
+        return len(facts - self._news.heard.keys())
 
     def _parked(self) -> dict[str, int]:
         queues = [open_queue(name, connect(self._town.stack.valkey.url())) for name in QueueName]
