@@ -9,6 +9,7 @@ import pytest
 import urllib3
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.artifact import SealedArtifact, seal_directory
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.x25519 import Identity
@@ -21,7 +22,9 @@ from bounty_protocol.wire.submissions import MAX_CONTENTS
 from local_stack.contract import Wallet
 from psycopg import errors as pg
 from service_api.app import make_app
+from service_api.storage.port import DownloadTarget, ObjectInfo, ObjectStore
 from service_api.usecases import ciphertexts
+from service_api.usecases.read_content import CONTENTS_SECONDS
 from service_common.budgets import Budget
 from service_common.db import app as t
 from service_common.db import hub_index as h
@@ -493,6 +496,22 @@ def codes_of(answer: TestResponse) -> list[str | None]:
 UNKNOWN = Bytes32("0x" + "77" * 32)
 
 
+class StandingChainClock(StandingClock):
+    """The chain's time of day; the tests' own clock leaps past the time of a request."""
+
+    def __init__(self, chain: Clock) -> None:
+        self._chain = chain
+
+    def now(self) -> UnixSeconds:
+        return self._chain.now()
+
+
+def over(service: Service, **changed: Any) -> Service:
+    """The api with other dependencies."""
+    dependencies = replace(service.dependencies, **changed)
+    return replace(service, client=checked_client(make_app(dependencies)), dependencies=dependencies)
+
+
 def two_recorded(service: Service, folder: Path) -> tuple[Sealed, Bytes32, Sealed, Bytes32]:
     bounty_id = open_bounty(service)
     found: list[Sealed | Bytes32] = []
@@ -502,6 +521,8 @@ def two_recorded(service: Service, folder: Path) -> tuple[Sealed, Bytes32, Seale
     one, first, two, second = found
     assert isinstance(one, Sealed)
     assert isinstance(two, Sealed)
+    standing = over(service, clock=StandingChainClock(service.dependencies.clock))
+    one, two = replace(one, service=standing), replace(two, service=standing)
     return one, Bytes32(str(first)), two, Bytes32(str(second))
 
 
@@ -533,7 +554,7 @@ def test_contents__of_what_is_lost_or_replaced__is_refused_beside_the_others(ser
     assert codes_of(one.contents(key, first, second)) == [None, "solver_submission_content_invalid"]
     service.world.submit(one.bounty_id, one.solver)
     service.world.finalize()
-    assert codes_of(one.contents(key, first)) == ["submission_not_found"]
+    assert codes_of(behind(one, store=store).contents(key, first)) == ["submission_not_found"]
 
 
 @pytest.mark.parametrize(
@@ -570,10 +591,9 @@ def test_contents__of_an_account_beyond_its_budget__is_429_as_so_many_single_rea
     service: Service, tmp_path: Path
 ) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
-    deps = service.dependencies
+    deps = one.service.dependencies
     limits = replace(deps.config.budgets, account=Budget("account", 6, 60), address=Budget("address", 100, 60))
-    limited = replace(deps, config=replace(deps.config, budgets=limits), clock=StandingClock())
-    there = replace(one, service=replace(service, client=checked_client(make_app(limited))))
+    there = behind(one, config=replace(deps.config, budgets=limits))
     key = service.world.guardian(1).private_key
     assert codes_of(there.contents(key, first, second)) == [None, None]
     assert codes_of(there.contents(key, second, first)) == [None, None]
@@ -595,27 +615,70 @@ def test_contents__of_bytes_that_nobody_hashed__leaves_them_to_the_queue(service
     assert codes_of(one.contents(key, first, second)) == ["storage_verification_pending", None]
     with reading(service.dependencies.engine) as connection:
         assert connection.execute(select(t.verified_objects).where(of_it)).first() is None
-    assert error_of(one.content(key))["code"] == "storage_verification_pending"  # the queue is at it
+    alone = replace(one, service=service).content(key)
+    assert error_of(alone)["code"] == "storage_verification_pending"  # the queue is at it
 
 
-class SilentStore:
-    """A storage that does not answer."""
+@dataclass
+class CountedStore:
+    """A storage that counts what it is asked, answers after ``seconds``, and not at all while it ``is_silent``."""
 
-    def __init__(self) -> None:
-        self.asked = 0
+    store: ObjectStore
+    clock: StandingClock
+    is_silent: bool = False
+    seconds: float = 0.0
+    asked: int = 0
 
-    def stat(self, _locator: str) -> None:
+    def stat(self, locator: str) -> ObjectInfo | None:
         self.asked += 1
-        raise ServiceError("storage_unavailable", "The storage does not answer.")
+        self.clock.at += self.seconds
+        if self.is_silent:
+            raise ServiceError("storage_unavailable", "The storage does not answer.")
+        return self.store.stat(locator)
+
+    def sign_download(self, locator: str, *, generation: int, lifetime: int) -> DownloadTarget:
+        return self.store.sign_download(locator, generation=generation, lifetime=lifetime)
+
+
+def counted(one: Sealed, **how: Any) -> CountedStore:
+    deps = one.service.dependencies
+    assert isinstance(deps.clock, StandingClock)
+    return CountedStore(deps.store, deps.clock, **how)
+
+
+def behind(one: Sealed, **changed: Any) -> Sealed:
+    """The same work of an api with other dependencies."""
+    return replace(one, service=over(one.service, **changed))
 
 
 @pytest.mark.attack
 def test_contents__while_the_storage_is_silent__asks_it_once(service: Service, tmp_path: Path) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
-    silent = SilentStore()
-    broken = replace(service.dependencies, store=silent)  # type: ignore[arg-type]  # all that is asked of it
-    there = replace(one, service=replace(service, client=checked_client(make_app(broken))))
-    key = service.world.guardian(1).private_key
-    codes = codes_of(there.contents(key, first, UNKNOWN, second))
-    assert codes == ["storage_unavailable", "submission_not_found", "storage_unavailable"]
-    assert silent.asked == 1
+    store = counted(one, is_silent=True)
+    items = items_of(behind(one, store=store).contents(service.world.guardian(1).private_key, first, UNKNOWN, second))
+    assert [each["error"]["code"] for each in items] == [
+        "storage_unavailable", "submission_not_found", "storage_unavailable",
+    ]  # fmt: skip
+    assert [each["retry_after"] for each in items] == [2, None, 2], "what Retry-After says of one that is read alone"
+    assert store.asked == 1
+
+
+def test_contents__while_the_storage_is_silent__are_what_was_kept(service: Service, tmp_path: Path) -> None:
+    one, first, _, second = two_recorded(service, tmp_path)
+    store, key = counted(one), service.world.guardian(1).private_key
+    there = behind(one, store=store)
+    kept = items_of(there.contents(key, second))[0]["content"]
+    store.is_silent, store.asked = True, 0
+    for names in ((first, second), (second, first)):
+        found = {each["submission_commitment"]: each for each in items_of(there.contents(key, *names))}
+        assert (found[first]["error"]["code"], found[second]["content"]) == ("storage_unavailable", kept)
+    assert store.asked == 2, "once for each request, also where the first of it was kept"
+
+
+@pytest.mark.attack
+def test_contents__of_a_slow_storage__are_asked_for_no_longer_than_their_time(service: Service, tmp_path: Path) -> None:
+    one, first, _, second = two_recorded(service, tmp_path)
+    store = counted(one, seconds=CONTENTS_SECONDS + 1)
+    there, key = behind(one, store=store), service.world.guardian(1).private_key
+    assert codes_of(there.contents(key, first, second)) == [None, "storage_unavailable"]
+    assert codes_of(there.contents(key, second)) == [None], "asked for again it is there"

@@ -22,17 +22,15 @@ from typing import Final
 
 import urllib3
 from demo.bounty import Cast
-from eth_utils.address import to_checksum_address
 from local_stack.hub import LocalHubTerms
 from local_stack.services import SERVICES
 from local_stack.stack import StackSettings, running_stack
 from service_cli.library import sign_request
-from service_common.jobs.queues import QueueName, connect, open_queue
 
 from tests.api.webhooks.receiving import Receiving, receiving
 from tests.waiting import wait_until
 from tools.absence.lives import Life, begin, begun_before, typed_again
-from tools.absence.looks import Looking, News
+from tools.absence.looks import Looking, News, parked_jobs
 from tools.generate.derived import TOP, with_part
 
 PAGE: Final = TOP / "docs/operations.md"
@@ -140,7 +138,6 @@ class Drill:
         page = (cast.person("poster").home / "bounty_challenge.md").read_bytes()
         self._looking = Looking(cast.stack, bounty.bounty_id, work.commitment, page)
         self.looking = self._looking.going
-        self._queues = [open_queue(name, connect(cast.stack.valkey.url())) for name in QueueName]
 
     def take_away(self, name: str) -> Absence:
         """One process, for the drill's time, and what was seen until everything was well again."""
@@ -188,14 +185,9 @@ class Drill:
     def _unwell(self) -> list[str]:
         """What does not answer, how far the index is behind, parked jobs, and facts that were not heard of."""
         stack = self._cast.stack
-        logs = stack.anvil.w3.eth.get_logs(
-            {"address": to_checksum_address(stack.hub.hub.address), "fromBlock": self._since}
-        )
-        facts = {f"{log['blockHash'].to_0x_hex()}/{log['logIndex']}" for log in logs}
-        parked = {queue.name: queue.failed_job_registry.get_job_ids() for queue in self._queues}
         found = self._looking.unwell()
-        found += [f"{name} has parked {', '.join(jobs)}" for name, jobs in parked.items() if jobs]
-        return found + [f"no webhook told of {fact}" for fact in sorted(facts - self._news.heard.keys())]
+        found += [f"{name} has parked {', '.join(jobs)}" for name, jobs in parked_jobs(stack).items()]
+        return found + [f"no webhook told of {fact}" for fact in self._news.unheard(stack, self._since)]
 
     def _latest_news(self, since: float) -> float:
         """The most seconds from a fact's block to its webhook, of those heard since a time."""

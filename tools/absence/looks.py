@@ -10,7 +10,9 @@ from typing import Final
 
 import psycopg
 import urllib3
+from eth_utils.address import to_checksum_address
 from local_stack.stack import DATABASE, Stack
+from service_common.jobs.queues import QueueName, connect, open_queue
 
 from tests.api.webhooks.receiving import Answer, Got, echo
 
@@ -158,3 +160,15 @@ class News:
                     fact = f"{event['block_hash']}/{event['log_index']}"
                     self.heard.setdefault(fact, (int(event["block_number"]), time.time()))
         return echo(got)
+
+    def unheard(self, stack: Stack, since: int) -> list[str]:
+        """The Hub's facts from a block on that no webhook told of."""
+        address = to_checksum_address(stack.hub.hub.address)
+        logs = stack.anvil.w3.eth.get_logs({"address": address, "fromBlock": since})
+        return sorted({f"{log['blockHash'].to_0x_hex()}/{log['logIndex']}" for log in logs} - self.heard.keys())
+
+
+def parked_jobs(stack: Stack) -> dict[str, list[str]]:
+    """Jobs that failed for good, by queue."""
+    queues = [open_queue(name, connect(stack.valkey.url())) for name in QueueName]
+    return {queue.name: jobs for queue in queues if (jobs := queue.failed_job_registry.get_job_ids())}

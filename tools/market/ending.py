@@ -8,9 +8,8 @@ from typing import Any, Final
 import urllib3
 from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
 from eth_utils.address import to_checksum_address
-from service_common.jobs.queues import QueueName, connect, open_queue
 
-from tools.absence.looks import News
+from tools.absence.looks import News, parked_jobs
 from tools.checker.report import CheckReport
 from tools.checker.run import CheckOptions, check
 from tools.market.lives import FINAL_OUTCOME, NOTE
@@ -28,13 +27,13 @@ class MarketEnd:
 
     def __init__(self, town: Town, news: News, since: int) -> None:
         """``since``: the first block whose facts ``news`` has to have heard."""
-        self._town, self._news, self._since = town, news, since
+        self._town = town
         self._left: dict[str, Callable[[], object]] = {
             "bounties that are not settled": self._unsettled,
             "units that nobody was paid": self._unpaid,
             "blocks that the index is behind": self._lag,
-            "facts that the receiver of webhooks did not hear": self._untold,
-            "jobs that failed for good": self._parked,
+            "facts that the receiver of webhooks did not hear": lambda: news.unheard(town.stack, since),
+            "jobs that failed for good": lambda: parked_jobs(town.stack),
             "processes that are not ready": self._unready,
         }
 
@@ -113,16 +112,6 @@ class MarketEnd:
             raise ValueError(f"/api/status: {answer.status}")
         behind = self._town.head() - int(answer.json()["position"]["block_number"])
         return behind if behind > LAG_BLOCKS else 0
-
-    def _untold(self) -> int:
-        address = to_checksum_address(self._town.hub.address)
-        logs = self._town.stack.anvil.w3.eth.get_logs({"address": address, "fromBlock": self._since})
-        facts = {f"{log['blockHash'].to_0x_hex()}/{log['logIndex']}" for log in logs}
-        return len(facts - self._news.heard.keys())
-
-    def _parked(self) -> dict[str, int]:
-        queues = [open_queue(name, connect(self._town.stack.valkey.url())) for name in QueueName]
-        return {queue.name: count for queue in queues if (count := queue.failed_job_registry.count)}
 
     def _unready(self) -> list[str]:
         return [name for name, service in self._town.stack.services.items() if not service.is_ready()]

@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import psutil
@@ -29,7 +29,6 @@ class Breaking:
     endpoints: ServiceEndpoints
     seed: int
     ends: float
-    done: list[str] = field(default_factory=list)
 
     def lane(self, name: str, plans: Sequence[FaultPlan]) -> None:
         """One fault after the other."""
@@ -49,7 +48,6 @@ class Breaking:
         target = self._target(plan)
         self.town.log.write("fault", "begins", fault=which, kind=plan.kind, target=target, seconds=plan.seconds)
         yield target
-        self.done.append(plan.kind)
         self.town.log.write("fault", "ends", fault=which, kind=plan.kind, target=target)
 
     def _target(self, plan: FaultPlan) -> str:

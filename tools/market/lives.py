@@ -39,6 +39,8 @@ _ENDINGS: Final = {
     (4, 2): "no-quorum",
 }
 """By reason and outcome."""
+TOO_LATE_SECONDS: Final = 10
+"""For how long a Solver who is late tries to be recorded."""
 LATE_SECONDS: Final = 120
 """How long after its judging deadline a bounty is waited for; what ends later is found by the end of the run."""
 ATTEMPTS: Final = 4
@@ -176,7 +178,7 @@ class BountyLife:
                 return bool(made) and self._recorded(actor) == made[-1].commitment
 
             named = {"bounty": self.number, "by": actor.name, "way": actor.way, "temper": plan.temper}
-            if town.until_final("submit", submit, recorded, deadline if not late else deadline + 1, **named):
+            if town.until_final("submit", submit, recorded, deadline + (TOO_LATE_SECONDS if late else 0), **named):
                 self.works[actor.name] = made[-1]
                 if late:
                     town.log.differs("work was recorded after the deadline", bounty=self.number)

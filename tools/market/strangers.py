@@ -4,11 +4,13 @@ import json
 import random
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import urllib3
+from bounty_protocol.auth.header import format_header, parse_header
 from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.types import parse_address
 
 from tools.market.drawn import source
 from tools.market.people import ANSWER_SECONDS, Actor, NotMined, Town
@@ -36,11 +38,13 @@ class Stranger:
             act = chosen.choice(acts)
             try:
                 act(chosen)
-            except (urllib3.exceptions.HTTPError, ChainUnavailable, RpcRefused, OSError, ValueError) as error:
+            except (urllib3.exceptions.HTTPError, ChainUnavailable, NotMined, RpcRefused, OSError, ValueError) as error:
                 # Something is broken at the moment; what is answered is looked at, what is not answered is not.
                 self.town.log.write(
                     "hostile", "unanswered", act=act.__name__, why=f"{type(error).__name__}: {error}"[:200]
                 )
+            except Exception as error:  # noqa: BLE001 - a stranger who stops would be an easier market
+                self.town.log.differs("a hostile act broke", act=act.__name__, why=repr(error)[:500])
 
     def _expect(self, act: str, answer: urllib3.BaseHTTPResponse, *refusals: int) -> None:
         self.town.look_at(answer, "?", act)
@@ -67,7 +71,7 @@ class Stranger:
                 good[:place],
                 good + good,
                 "Bearer " + "A" * chosen.randrange(1, 6_000),
-                good.replace(self.actor.address, self.town.actors["poster"].address),
+                format_header(replace(parse_header(good), address=parse_address(self.town.actors["poster"].address))),
                 good[: len(good) // 2 + 1] + other + good[len(good) // 2 + 2 :],
             ]
         )

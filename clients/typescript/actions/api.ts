@@ -31,6 +31,7 @@ const REPEATABLE = new Set([
   "unauthorized",
   "storage_verification_pending",
   "bounty_chain_state_unavailable",
+  "bounty_submission_content_authority_unavailable", // the same, of a read of sealed work
   "publication_review_unavailable", // signed over the same block as an earlier one
 ]);
 

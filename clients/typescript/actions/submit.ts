@@ -41,9 +41,6 @@ interface Sealed {
   readonly prepared: boolean;
 }
 
-/** Sealed files of this page's visit that it offers to save. */
-const offered = new Set<string>();
-
 /** Offered to everyone but the Poster and the Guardians while the bounty accepts Submissions. */
 export function submitOffers(context: Context, bounty: Bounty): Offer[] {
   const { isOpen, now, submissionDeadline, poster, guardians } = bounty;
@@ -115,7 +112,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
             args: { bountyId: bounty.id, solver: account, submissionCommitment: commitment },
           },
         });
-  const copy = await copyOf(sealed, bounty);
+  const copy = await copyOf(context, sealed, bounty);
   await journal.remove(name);
   const what = `Your Submission ${commitment} is recorded`;
   const next =
@@ -126,11 +123,11 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
 }
 
 /** A link that saves what was sealed, while the browser holds it. */
-async function copyOf(sealed: Sealed, { id }: Bounty): Promise<readonly Node[]> {
+async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise<readonly Node[]> {
   const ciphertext = await storedAt(sealed.file);
   if (ciphertext === undefined) return [];
-  offered.add(sealed.file);
-  const folder = `submission-${id}-${sealed.commitment.slice(2, 10)}`;
+  context.journal.hold(copyName(bounty));
+  const folder = `submission-${bounty.id}-${sealed.commitment.slice(2, 10)}`;
   const archive = archiveOf(folder, sealed.envelope, ciphertext);
   const link = element("a", { download: `${folder}.tar`, href: URL.createObjectURL(archive) }, "Save the sealed copy");
   const why =
@@ -139,20 +136,26 @@ async function copyOf(sealed: Sealed, { id }: Bounty): Promise<readonly Node[]> 
   return [element("p", {}, link, `, ${bytes(archive.size)}${why}`)];
 }
 
-/** Removes what earlier visits sealed and recorded, or left before they noted it; not what another tab is sealing. */
+/** Removes what earlier visits sealed and recorded, or left before they noted it; not what another tab is sealing
+ * or offers to save. */
 async function tidy(context: Context, bounty: Bounty): Promise<void> {
   const { journal } = context;
-  if (offered.size > 0) return; // what this visit sealed can still be saved
   await journal
-    .alone(actName(bounty), async () => {
-      const kept = await journal.get<Sealed>(keptName(bounty));
-      await removeOthers(sealedNames(context, bounty), kept?.file ?? "");
-    })
+    .alone(actName(bounty), () =>
+      journal.alone(copyName(bounty), async () => {
+        const kept = await journal.get<Sealed>(keptName(bounty));
+        await removeOthers(sealedNames(context, bounty), kept?.file ?? "");
+      }),
+    )
     .catch(() => undefined);
 }
 
 function actName({ id }: Bounty): string {
   return `submit ${id}`;
+}
+
+function copyName({ id }: Bounty): string {
+  return `copy ${id}`;
 }
 
 function keptName({ id }: Bounty): string {

@@ -31,9 +31,13 @@ const PASSING = new Set([
   "storage_verification_pending",
 ]);
 /** Refusals after which a look signs the same request again; work that is still hashed is looked at later. */
-const REPEATABLE = new Set(["unauthorized", "bounty_chain_state_unavailable"]);
+const REPEATABLE = new Set(["unauthorized", "bounty_submission_content_authority_unavailable"]);
+/** For how long what was read is good: a URL has at least two and a half minutes left when it is given. */
+const READ_MILLISECONDS = 90_000;
 const OF_ONE =
   /^(capsule_|timelock_|age_|envelope_mismatch$|invalid_solver_submission$|sealed_for_another$|binding_missing$)/;
+
+type Refused = Extract<ReadContent, { refusal: unknown }>;
 
 /** What a look found; without a code, everything before the work itself opens. */
 interface Found {
@@ -257,16 +261,35 @@ async function look(
   chosen: readonly Row[],
   keyring: readonly string[],
 ): Promise<void> {
-  for (let start = 0; start < chosen.length; start += MOST_CONTENTS) {
-    const batch = chosen.slice(start, start + MOST_CONTENTS);
-    const contents = await contentsOf(context, stage, bounty, batch, chosen.length, start > 0);
+  let waiting = chosen;
+  let isExplained = false;
+  while (waiting.length > 0) {
+    const batch = waiting.slice(0, MOST_CONTENTS);
+    const contents = await contentsOf(context, stage, bounty, batch, waiting.length, isExplained);
+    const readAt = performance.now();
+    const again: Row[] = [];
     for (const row of batch) {
-      row.found = await lookAt(context, stage, bounty, row, contents.get(row.commitment), keyring);
+      const read = contents.get(row.commitment);
+      if (read === undefined) throw new Error("a Submission that was not asked for");
+      if (performance.now() - readAt > READ_MILLISECONDS || isUnread(read)) {
+        again.push(row);
+        continue;
+      }
+      row.found = await lookAt(context, stage, bounty, row, read, keyring);
       const { code } = row.found;
       if (code !== undefined && PASSING.has(code)) continue;
       await context.journal.put(foundName(bounty, row), row.found);
     }
+    const [first] = [...contents.values()].filter(isUnread);
+    if (again.length === batch.length && first !== undefined) throw first.refusal;
+    waiting = [...again, ...waiting.slice(batch.length)];
+    isExplained = true;
   }
+}
+
+/** Whether the storage was too slow for this one among many, which are asked for again. */
+function isUnread(read: ReadContent): read is Refused {
+  return "refusal" in read && read.refusal.code === "storage_unavailable";
 }
 
 /** What the service has of some, by one signature; a commitment that was copied is asked for once. */
@@ -296,13 +319,13 @@ async function lookAt(
   stage: Stage,
   bounty: Bounty,
   row: Row,
-  read: ReadContent | undefined,
+  read: ReadContent,
   keyring: readonly string[],
 ): Promise<Found> {
   const { openBegin } = await import("./work.js");
   let facts: Found = {};
-  if (read === undefined || "refusal" in read) {
-    if (read === undefined || !PASSING.has(read.refusal.code)) throw read?.refusal;
+  if ("refusal" in read) {
+    if (!PASSING.has(read.refusal.code)) throw read.refusal;
     return refusedBy(facts, read.refusal); // the service's word, and no fault of the work
   }
   try {

@@ -130,7 +130,7 @@ def bounty_watch(
 
     The command of --exec is one string. It is not run by a shell: $HOME, | and * do not work in it. Its environment has
     SERVICE_BOUNTY_ID, SERVICE_BOUNTY_STATE (awarded or no_valid_submission) and SERVICE_BOUNTY_REASON, and no private
-    key; what it prints is on stderr. If it fails, that is a warning.
+    key, but variables that name a key's file. What it prints is on stderr. If it fails, that is a warning.
 
     \b
     Reads:    nothing secret

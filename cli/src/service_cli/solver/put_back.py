@@ -4,6 +4,7 @@ From any machine and at any time: the storage has a place for exactly the bytes 
 hashes to the commitment on chain, so nothing else can be put there.
 """
 
+import errno
 import shutil
 import tarfile
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ _SOURCES: Final = (
     "Name the folder with the envelope.json and ciphertext.age of that Submission, the file that the bounty's page "
     "saved, or a directory of service-cli keep."
 )
+_NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _MOST_ENTRIES: Final = 1_000
 """Of a saved file, which has two."""
 
@@ -76,6 +78,10 @@ def _unpacked(copy: Path) -> Iterator[Path]:
                 for member in islice(archive, _MOST_ENTRIES):
                     _unpack(archive, member, directory)
         except (tarfile.TarError, OSError) as error:
+            if getattr(error, "errno", None) in _NO_ROOM:
+                message = f"{copy} cannot be unpacked below {directory.parent}, where no room is left."
+                next_action = "Make room there, or name a folder with room in TMPDIR."
+                raise CommandRefused("file_unwritable", message, next_action=next_action) from error
             message = f"{copy} cannot be read as the tar archive that a bounty's page saves."
             raise CommandRefused("file_unreadable", message, next_action=_SOURCES) from error
         yield directory

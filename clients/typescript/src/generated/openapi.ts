@@ -967,7 +967,9 @@ export interface components {
         ContentOrError: {
             content: components["schemas"]["SubmissionContent"] | null;
             /** @description What reading this one alone would answer. */
-            error: components["schemas"]["ErrorBody"] | null;
+            error?: components["schemas"]["ErrorBody"] | null;
+            /** @description Seconds after which to ask for this one again. */
+            retry_after?: number | null;
             submission_commitment: components["schemas"]["Bytes32"];
         };
         /** @description The Submissions of one bounty to read. */

@@ -77,7 +77,8 @@ class ContentOrError:
 
     submission_commitment: Bytes32
     content: SubmissionContent | None
-    error: Annotated[ErrorBody | None, Note("What reading this one alone would answer.")]
+    error: Annotated[ErrorBody | None, Note("What reading this one alone would answer.")] = None
+    retry_after: Annotated[int | None, Note("Seconds after which to ask for this one again.")] = None
 
 
 @dataclass(frozen=True, slots=True)

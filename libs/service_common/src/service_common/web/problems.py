@@ -75,14 +75,21 @@ def item_error(error: ServiceError) -> ErrorBody:
     return error_body(error)
 
 
+def retry_after_of(error: ServiceError) -> int | None:
+    """Seconds after which to ask again; None where that would not help."""
+    if error.status in {429, 503} or error.retry_after is not None:
+        return error.retry_after or DEFAULT_RETRY_AFTER_SECONDS
+    return None
+
+
 def render_problem(error: ServiceError) -> Response:
     """The envelope of one error, with its status and headers; counted by its code."""
     ERRORS.labels(error.code).inc()
     traces.note({"error.type": error.code})
     response = _refusal(error)
     response.status_code = error.status
-    if error.status in {429, 503} or error.retry_after is not None:
-        response.headers["Retry-After"] = str(error.retry_after or DEFAULT_RETRY_AFTER_SECONDS)
+    if (seconds := retry_after_of(error)) is not None:
+        response.headers["Retry-After"] = str(seconds)
     if error.status == 401:
         response.headers["WWW-Authenticate"] = SCHEME
     response.headers["Cache-Control"] = "no-store"

@@ -13,7 +13,6 @@ no more of them.
 """
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -38,7 +37,7 @@ from service_common.db import app as t
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_submission_history
 from service_common.web.parsing import load_json
-from service_common.web.problems import item_error
+from service_common.web.problems import item_error, retry_after_of
 from sqlalchemy import Connection, select
 
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies, KeptDownload, SharedContent
@@ -155,38 +154,51 @@ def _refused(commitment: Bytes32, error: ServiceError) -> ContentOrError:
     """The item of a Submission that cannot be read; what is wrong with more than it is raised."""
     if error.code not in _OF_ONE:
         raise error
-    return ContentOrError(commitment, None, item_error(error))
+    return ContentOrError(commitment, None, item_error(error), retry_after_of(error))
 
 
 def _with_downloads(deps: Dependencies, found: list[_Stored | ContentOrError]) -> Iterator[ContentOrError]:
-    ends = time.monotonic() + CONTENTS_SECONDS
-    is_away = False
+    """The storage is asked until it is silent once, or its time is over; then what is kept has to do."""
+    ends, is_away = deps.clock.monotonic() + CONTENTS_SECONDS, False
     for each in found:
         if isinstance(each, ContentOrError):
             yield each
             continue
+        ciphertext = each.envelope.ciphertext
         try:
-            if is_away or time.monotonic() > ends:
+            if is_away or deps.clock.monotonic() > ends:
                 raise ServiceError("storage_unavailable", "The storage answers too slowly at the moment.")
-            target = _download(deps, each.envelope.ciphertext, may_hash=False)
-            yield ContentOrError(each.commitment, each.content(target), None)
+            target = _confirmed_download(deps, ciphertext, may_hash=False)
         except ServiceError as error:
             is_away = is_away or error.code == "storage_unavailable"
-            yield _refused(each.commitment, error)
+            if (kept := _kept_download(deps, ciphertext, error)) is None:
+                yield _refused(each.commitment, error)
+                continue
+            target = kept
+        yield ContentOrError(each.commitment, each.content(target))
 
 
-def _download(deps: Dependencies, ciphertext: CiphertextReference, *, may_hash: bool = True) -> DownloadTarget:
+def _download(deps: Dependencies, ciphertext: CiphertextReference) -> DownloadTarget:
     """The kept URL, as long as the storage has what it names; while the storage is away, as long as it is young."""
-    locator = ciphertext.storage_locator
     try:
-        generation = generation_of(deps, ciphertext, may_hash=may_hash)
+        return _confirmed_download(deps, ciphertext, may_hash=True)
     except ServiceError as error:
-        kept = deps.downloads.young(locator) if error.code == "storage_unavailable" else None
-        if kept is None:
+        if (kept := _kept_download(deps, ciphertext, error)) is None:
             raise
-        return kept.target
+        return kept
+
+
+def _confirmed_download(deps: Dependencies, ciphertext: CiphertextReference, *, may_hash: bool) -> DownloadTarget:
+    locator = ciphertext.storage_locator
+    generation = generation_of(deps, ciphertext, may_hash=may_hash)
     kept = deps.downloads.get(locator, lambda: _signed(deps, locator, generation))
     return (kept if kept.generation == generation else _signed(deps, locator, generation)).target
+
+
+def _kept_download(deps: Dependencies, ciphertext: CiphertextReference, error: ServiceError) -> DownloadTarget | None:
+    """A young URL, where the storage did not answer."""
+    kept = deps.downloads.young(ciphertext.storage_locator) if error.code == "storage_unavailable" else None
+    return None if kept is None else kept.target
 
 
 def _signed(deps: Dependencies, locator: str, generation: int) -> KeptDownload:
