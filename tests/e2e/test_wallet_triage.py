@@ -1,13 +1,15 @@
 """Many Submissions on a bounty's page: a Guardian sees which are worth a download before any work is downloaded."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from demo.bounty import Cast, Funded, Submitted
 
+from tests.cli.servers import Reply, Request, Server
 from tests.e2e.copied import copy_bytes, copy_commitment
-from tests.e2e.wallet_acts import GO_ON, SIGN, path_of
+from tests.e2e.wallet_acts import GO_ON, SIGN, forward, path_of
 from tests.e2e.wallet_pages import opened, wallet_of
 from tests.web.driver import Browser, Page
 
@@ -30,8 +32,8 @@ def crowded(cast: Cast) -> tuple[Funded, Submitted]:
     return bounty, work
 
 
-def give_keys(cast: Cast, page: Page, folder: Path) -> None:
-    identity = cast.stack.people.by_name()["guardian-1"].identity
+def give_keys(cast: Cast, page: Page, folder: Path, name: str = "guardian-1") -> None:
+    identity = cast.stack.people.by_name()[name].identity
     assert identity is not None
     keys = folder / "keys.txt"
     keys.write_text(identity.to_text())
@@ -103,3 +105,35 @@ def test_triage__of_a_crowded_bounty__shows_what_opens_and_downloads_no_work(
     assert "left out; not looked at" in line_of(page, 4)
     assert page.asked() == []
     page.close()
+
+
+def test_look__of_what_the_storage_was_too_slow_for__asks_for_that_alone_once_more(
+    cast: Cast, browser: Browser, crowded: tuple[Funded, Submitted], tmp_path: Path
+) -> None:
+    bounty, work = crowded
+    asked: list[list[str]] = []
+
+    def slow_once(request: Request) -> Reply:
+        status, body, headers = forward(cast.stack.api_base_url, request)
+        if request.path.endswith("/submissions/contents") and request.method == "POST":
+            asked.append(json.loads(request.body)["submission_commitments"])
+            answer = json.loads(body)
+            if len(asked) == 1:
+                error = {"code": "storage_unavailable", "message": "Slow.", "issues": [], "next_action": "Ask again."}
+                answer["items"][0] |= {"content": None, "error": error, "retry_after": 2}
+            body = json.dumps(answer).encode()
+        return status, body, headers
+
+    api = Server(slow_once)
+    page = opened(cast, browser, "guardian-2", path_of(bounty), api)
+    page.press("Look at them")
+    page.wait("0 of 4 Submissions looked at")
+    give_keys(cast, page, tmp_path, "guardian-2")
+    look(page, 1, 2)
+    page.wait("2 of 4 Submissions looked at: 1 would open")
+    assert line_of(page, 1).endswith("; opens")
+    assert [len(each) for each in asked] == [2, 1]
+    assert asked[1] == [work.commitment]
+    assert len(page.asked()) == 2
+    page.close()
+    api.close()
