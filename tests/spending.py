@@ -32,13 +32,13 @@ class Spending:
             self._seconds[item.nodeid.partition("::")[0]] += _used() - before
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """In a worker: tell what was counted there."""
+        """In a worker: report what was counted there."""
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput[_KEY] = dict(self._seconds)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Beside the workers: add what one of them counted. One that was killed told nothing."""
+        """Beside the workers: add what one of them counted. One that was killed reported nothing."""
         for file, spent in getattr(node, "workeroutput", {}).get(_KEY, {}).items():
             self._seconds[file] += spent
 

@@ -2,7 +2,7 @@
 
     ./noxw -s market -- --seed 7 --minutes 10
 
-Exit code 0 where nothing differs: every bounty was settled, paid, indexed and told within a bound after the last fault,
+Exit code 0 where nothing differs: every bounty was settled, paid, indexed and heard of within a bound after the last fault,
 the checker found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
 """
 
@@ -116,7 +116,7 @@ def play(
     *,
     break_things: bool,
 ) -> None:
-    """Until the run's time is over, its faults are mended, and every bounty has come to its end."""
+    """Until the run's time is over, its faults are over, and every bounty has come to its end."""
     strangers = [Stranger(town, town.actors[name], seed) for name in ("stranger-1", "stranger-2")]
     beside: tuple[Stranger | Owner, ...] = (*strangers, Owner(town, seed))
     breaking = Breaking(town, endpoints, seed, seconds)
@@ -140,13 +140,13 @@ def life(town: Town, one: BountyLife) -> None:
         one.run()
     except Interrupted:
         return  # the main thread tells it
-    except Exception as error:  # noqa: BLE001 - told, whatever it is
+    except Exception as error:  # noqa: BLE001 - reported, whatever it is
         town.log.differs("a life broke", bounty=one.plan.number, why=f"{type(error).__name__}: {error}"[:500])
 
 
 @contextmanager
 def in_threads() -> Iterator[ThreadPoolExecutor]:
-    """A pool that nobody waits for: whoever is in a call when the run is over ends with the stack."""
+    """A pool that nobody waits for: a thread that is in a call when the run is over ends with the stack."""
     pool = ThreadPoolExecutor(LIVES + 1)  # one is the chain's lane
     try:
         yield pool

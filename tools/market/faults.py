@@ -40,7 +40,7 @@ class Breaking:
             try:
                 with self._noted(which, plan) as target:
                     self._break(which, plan, target)
-            except Exception as error:  # noqa: BLE001 - a fault that cannot be planted or mended is told
+            except Exception as error:  # noqa: BLE001 - a fault that cannot be planted or ended is reported
                 self.town.log.differs("a fault was not over", fault=which, kind=plan.kind, why=str(error)[:500])
 
     @contextmanager

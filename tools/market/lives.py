@@ -44,7 +44,7 @@ TOO_LATE_SECONDS: Final = 10
 LATE_SECONDS: Final = 120
 """How long after its judging deadline a bounty is waited for; what ends later is found by the end of the run."""
 ATTEMPTS: Final = 4
-"""How often a Poster writes a page anew because its deadline came before its money."""
+"""How often a Poster writes a page again because its deadline came before its money."""
 
 
 class Unanswered(Exception):

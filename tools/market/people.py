@@ -129,7 +129,7 @@ class Town:
             self.pause(0.5)
 
     def pause(self, seconds: float) -> None:
-        """Sleep; whoever interrupts the run interrupts this, too."""
+        """Sleep; an interrupt of the run ends this, too."""
         ends = time.monotonic() + seconds
         while (left := ends - time.monotonic()) > 0:
             self.stack.runtime.family.checkpoint()
