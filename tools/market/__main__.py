@@ -2,8 +2,8 @@
 
     ./noxw -s market -- --seed 7 --minutes 10
 
-Exit code 0 where nothing differs: every bounty was settled, paid, indexed and heard of within a bound after the last fault,
-the checker found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
+Exit code 0 where nothing differs: every bounty was settled, paid, indexed and heard of within a bound after the last
+fault, the checker found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""After the last fault: everything is settled, paid, indexed and heard of within a bound, and then the checker looks."""
+"""After the last fault: all is settled, paid, indexed and heard of within a bound, and then the checker looks."""
 
 import time
 from collections.abc import Callable, Sequence
