@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import urllib3
-from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.chain.json_rpc import ChainUnavailable
 from eth_utils.address import to_checksum_address
 
 from tools.absence.looks import News, parked_jobs
 from tools.checker.report import CheckReport
 from tools.checker.run import CheckOptions, check
-from tools.market.lives import FINAL_OUTCOME, NOTE
+from tools.market.lives import NOTE
 from tools.market.people import NotMined, Town
 
 BOUND_SECONDS: Final = 150.0
@@ -57,7 +58,7 @@ class MarketEnd:
         hub = self._town.hub
         due: dict[str, list[tuple[int, int]]] = {}
         for number, view in self._bounties():
-            if view[FINAL_OUTCOME] == 0:
+            if view.outcome is None:
                 continue
             for name, actor in self._town.actors.items():
                 if int(self._town.ask("claimable", number, actor.address)):
@@ -71,21 +72,22 @@ class MarketEnd:
                 except NotMined as error:
                     self._town.log.write("act", "failed", act="claim many", by=name, why=str(error))
 
-    def _kinds(self, name: str, view: Any) -> list[int]:
+    def _kinds(self, name: str, view: BountyView) -> list[int]:
         address = self._town.actors[name].address
         if name.startswith("guardian"):
             return [3]
-        kinds = [4] if view[10] == address and not view[23] and view[19] else []
-        kinds += [2] if view[0] == address and not view[22] and view[18] else []
-        return kinds + ([1] if view[15] == address and not view[21] and view[17] else [])
+        due = {
+            4: view.protocol_fee_recipient == address and not view.protocol_fee_claimed and view.protocol_fee_due,
+            2: view.poster == address and not view.refund_claimed and view.refund_due,
+            1: view.winner == address and not view.award_claimed and view.award_due,
+        }
+        return [kind for kind, is_due in due.items() if is_due]
 
-    def _bounties(self) -> list[tuple[int, Any]]:
-        found: list[tuple[int, Any]] = []
-        while True:
-            try:
-                found.append((len(found) + 1, self._town.hub.call("getBounty", len(found) + 1)))
-            except RpcRefused:  # there is no further one
-                return found
+    def _bounties(self) -> list[tuple[int, BountyView]]:
+        found: list[tuple[int, BountyView]] = []
+        while (view := self._town.find(len(found) + 1)) is not None:
+            found.append((len(found) + 1, view))
+        return found
 
     def _looked(self, look: Callable[[], object]) -> object:
         try:
@@ -94,7 +96,7 @@ class MarketEnd:
             return f"{type(error).__name__}: {error}"[:300]
 
     def _unsettled(self) -> list[int]:
-        return [number for number, view in self._bounties() if view[FINAL_OUTCOME] == 0]
+        return [number for number, view in self._bounties() if view.outcome is None]
 
     def _unpaid(self) -> int:
         """What the Hub holds beside the tokens that strangers gave it."""

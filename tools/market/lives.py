@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import urllib3
+from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.crypto.artifact import seal_directory
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment
 from bounty_protocol.domain.envelope import build_envelope
-from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds, parse_address
@@ -28,15 +29,12 @@ from tools.market.people import Actor, NotMined, Town, Way
 
 NOTE: Final = f"Canary {secrets.token_hex(12)} of unpublished work."
 """In the text of sealed work: nothing that the service keeps or answers may have it."""
-FINAL_OUTCOME: Final = 13
-"""The place of the outcome in the Hub's answer of getBounty; 0 until it is final."""
-_REASON, _WINNER, _WINNING = 14, 15, 16
-_ENDINGS: Final = {
-    (1, 1): "awarded",
-    (1, 2): "judged-nothing-valid",
-    (2, 2): "empty",
-    (3, 2): "guardians-silent",
-    (4, 2): "no-quorum",
+_ENDINGS: Final[dict[tuple[SettlementReason | None, Outcome | None], str]] = {
+    (SettlementReason.JUDGED, Outcome.AWARDED): "awarded",
+    (SettlementReason.JUDGED, Outcome.NO_VALID_SUBMISSION): "judged-nothing-valid",
+    (SettlementReason.NO_SUBMISSIONS, Outcome.NO_VALID_SUBMISSION): "empty",
+    (SettlementReason.GUARDIANS_SILENT, Outcome.NO_VALID_SUBMISSION): "guardians-silent",
+    (SettlementReason.QUORUM_NOT_REACHED, Outcome.NO_VALID_SUBMISSION): "no-quorum",
 }
 """By reason and outcome."""
 TOO_LATE_SECONDS: Final = 10
@@ -89,16 +87,21 @@ class BountyLife:
             *(partial(self._submit, solver) for solver in self.plan.solvers),
             *(partial(self._judge_badly, guardian) for guardian in hasty),
         )
-        self.town.wait_for(view[4])
-        at_once(*(partial(self._judge, guardian, view[4], view[5]) for guardian in self.plan.guardians))
+        self.town.wait_for(view.reveal_at)
+        at_once(
+            *(partial(self._judge, guardian, view.reveal_at, view.judging_deadline) for guardian in self.plan.guardians)
+        )
         # What no quorum decides is settled by the service.
         ended = self.town.until_final(
-            "end", lambda: None, lambda: self._view()[FINAL_OUTCOME] != 0, view[5] + LATE_SECONDS, bounty=self.number
+            "end",
+            lambda: None,
+            lambda: self._view().outcome is not None,
+            view.judging_deadline + LATE_SECONDS,
+            bounty=self.number,
         )
         if ended:
-            self.town.log.write(
-                "bounty", _ENDINGS[self._view()[_REASON], self._view()[FINAL_OUTCOME]], bounty=self.number
-            )
+            view = self._view()
+            self.town.log.write("bounty", _ENDINGS[view.reason, view.outcome], bounty=self.number)
             self._pay()
             self._deliver()
 
@@ -163,7 +166,7 @@ class BountyLife:
 
     def _submit(self, plan: SolverPlan) -> None:
         town, actor = self.town, self.town.actors[plan.name]
-        deadline = self._view()[3]
+        deadline = self._view().submission_deadline
         late = plan.temper == SolverTemper.LATE
         moment = deadline - self.plan.submission_seconds * (1 - plan.at)
         town.wait_for(deadline if late else min(moment, deadline - 8))
@@ -239,7 +242,14 @@ class BountyLife:
         return self._record_raw(actor, bytes.fromhex(commitment[2:]), directory)
 
     def _record_raw(self, actor: Actor, commitment: bytes, directory: Path | None) -> RecordedWork:
-        self.town.transact(actor, self.town.hub, "submit", self.number, commitment, self._view()[7])
+        self.town.transact(
+            actor,
+            self.town.hub,
+            "submit",
+            self.number,
+            commitment,
+            bytes.fromhex(self._view().guardian_roster_hash[2:]),
+        )
         return RecordedWork(actor, "0x" + commitment.hex(), directory)
 
     def _recorded(self, actor: Actor) -> str:
@@ -248,7 +258,7 @@ class BountyLife:
     # --- Guardians
 
     def _judge(self, plan: GuardianPlan, begin: int, end: int) -> None:
-        if plan.temper == GuardianTemper.SILENT or not self._view()[11]:
+        if plan.temper == GuardianTemper.SILENT or not self._view().has_submissions:
             return
         town, actor = self.town, self.town.actors[plan.name]
         town.wait_for(min(begin + (end - begin) * plan.at, end - 4))
@@ -262,7 +272,7 @@ class BountyLife:
                 self._record_verdict(actor, work, again=again)
 
             def holds(work: RecordedWork | None = work) -> bool:
-                return self._view()[FINAL_OUTCOME] != 0 or self._verdict_is(actor, work)
+                return self._view().outcome is not None or self._verdict_is(actor, work)
 
             town.until_final("judge", judge, holds, end, awards=work is not None, **named)
 
@@ -320,7 +330,7 @@ class BountyLife:
             return
         stranger = self.town.actors["stranger-1"].address
         for named in ((2, "0x" + "0" * 40, bytes(32)), (1, stranger, secrets.token_bytes(32))):
-            if self.town.now() >= self._view()[4] - 2:
+            if self.town.now() >= self._view().reveal_at - 2:
                 return
             try:
                 self.town.transact(actor, hub, "recordVerdict", self.number, *named, secrets.token_bytes(32))
@@ -342,9 +352,9 @@ class BountyLife:
     def _pay(self) -> None:
         """Those who do not wait for the end of the run claim by their own way; what fails is swept then."""
         view = self._view()
-        claimants = {view[15]: "winner"} if view[FINAL_OUTCOME] == 1 else {}
+        claimants: dict[str, str] = {view.winner: "winner"} if view.outcome is Outcome.AWARDED else {}
         if self.plan.temper != PosterTemper.SILENT:
-            claimants[view[0]] = "poster"
+            claimants[view.poster] = "poster"
         for actor in self.town.actors.values():
             due = int(self.town.ask("claimable", self.number, actor.address))
             role = claimants.get(actor.address)
@@ -371,8 +381,8 @@ class BountyLife:
     def _deliver(self) -> None:
         """A Guardian of the library delivers the winning key, and the Poster gets exactly the winner's files."""
         view, poster = self._view(), self.town.actors[self.plan.poster]
-        work = next((each for each in self.works.values() if each.commitment == "0x" + view[_WINNING].hex()), None)
-        if work is None or work.directory is None or view[_WINNER] != work.actor.address:
+        work = next((each for each in self.works.values() if each.commitment == view.winning_submission), None)
+        if work is None or work.directory is None or view.winner != work.actor.address:
             return
         if poster.way != Way.LIBRARY or self.plan.temper != PosterTemper.HONEST:
             return
@@ -393,8 +403,8 @@ class BountyLife:
         if not same_files(folder, work.directory):
             self.town.log.differs("the Poster has other files than the winner sealed", bounty=self.number)
 
-    def _view(self) -> Any:
-        return self.town.ask("getBounty", self.number)
+    def _view(self) -> BountyView:
+        return self.town.bounty(self.number)
 
     def _asked(
         self, method: str, path: str, body: bytes, by: Actor | None, media: str = "application/json"

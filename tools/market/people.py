@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import urllib3
+from bounty_protocol.chain.hub import BountyView, Hub
 from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.types import Address, BountyId
 from demo.bounty import Cast
 from demo.person import Person
 from eth_utils.abi import event_abi_to_log_topic
@@ -26,6 +28,7 @@ from web3.exceptions import TransactionNotFound
 from tools.market.drawn import FINAL_BLOCKS, POSTERS
 from tools.market.log import RunLog
 
+T = TypeVar("T")
 _MINED_SECONDS: Final = 6.0
 _LOOK_SECONDS: Final = 0.3
 _ASK_AGAIN: Final = 3
@@ -80,6 +83,15 @@ class NotMined(Exception):
     """A transaction did not come into a block, or reverted there: a reorg, or somebody was first."""
 
 
+def _asked_again(ask: Callable[[], T]) -> T:
+    for _ in range(_ASK_AGAIN):
+        try:
+            return ask()
+        except (RpcRefused, ChainUnavailable):
+            time.sleep(1.0)
+    return ask()
+
+
 @dataclass
 class Town:
     """The stack and everybody in it."""
@@ -98,12 +110,24 @@ class Town:
 
     def ask(self, name: str, *arguments: object) -> Any:
         """The answer of a view of the Hub; asked again where a reorg or a busy node comes between."""
-        for _ in range(_ASK_AGAIN):
-            try:
-                return self.hub.call(name, *arguments)
-            except (RpcRefused, ChainUnavailable):
-                time.sleep(1.0)
-        return self.hub.call(name, *arguments)
+        return _asked_again(lambda: self.hub.call(name, *arguments))
+
+    def find(self, number: int) -> BountyView | None:
+        """The Hub's view of a bounty, asked again likewise; None where there is none."""
+        return _asked_again(lambda: self._view(number))
+
+    def bounty(self, number: int) -> BountyView:
+        """The same of one that is there, or comes again after a reorg."""
+
+        def there() -> BountyView:
+            if (found := self._view(number)) is None:
+                raise ChainUnavailable(f"the Hub has no bounty {number} at the moment")
+            return found
+
+        return _asked_again(there)
+
+    def _view(self, number: int) -> BountyView | None:
+        return Hub(self.stack.anvil.rpc, Address(self.hub.address)).bounty(BountyId(number))
 
     def now(self) -> int:
         """The newest block's time."""
