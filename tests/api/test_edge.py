@@ -40,9 +40,11 @@ def test_signed_route__with_a_wrong_media_type_or_too_large_a_body__is_refused_b
         response = service.client.open(path, method=method, data=b"x", headers={"Content-Type": wrong})
         assert response.status_code == 415
         assert error_of(response)["code"] == "unsupported_media_type"
+        assert "Connection" not in response.headers
     large = service.client.open(path, method=method, data=b"x" * 300_000, headers={"Content-Type": media_type})
     assert large.status_code == 413
     assert error_of(large)["code"] == "payload_too_large"
+    assert large.headers["Connection"] == "close"  # its body is not read, and the server ends what it was to come on
 
 
 @pytest.mark.spec(116, 355)

@@ -102,3 +102,22 @@ def test_forks__of_two_checks_at_once__do_not_wait_for_each_other(monkeypatch: p
     for thread in threads:
         thread.join(20)
     assert ended == [0, 0]
+
+
+def test_fork__while_a_check_waits_to_fork__waits_for_that_check(library: Library) -> None:
+    """As when a server makes a worker: the check holds a lock for its own fork, which the worker would never get."""
+    another = Library()
+
+    def check() -> None:
+        with library.lock:
+            library.called.set()
+            child = os.fork()  # waits for the other one
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+
+    BoundedCall(another.call).begin()
+    assert another.called.wait(10)
+    BoundedCall(check).begin()
+    goes_on_soon(another)
+    assert library.is_free_in_a_child()

@@ -86,6 +86,17 @@ def test_page__that_does_not_end_or_kills_its_process__is_parked(
         os.waitpid(child, os.WNOHANG)  # nobody is left behind
 
 
+def test_rules__of_a_process_that_was_forked_while_another_page_begins__judge() -> None:
+    """As in a worker of the server: the lock around a fork is not held there by a thread that it does not have."""
+    page = PAGES[0]
+    with bounded._FORKING.lock:
+        worker = os.fork()
+        if worker == 0:
+            signal.alarm(30)
+            os._exit(0 if BoundedRules(RulesProvider()).judge(page) else 1)
+    assert os.waitpid(worker, 0)[1] == 0
+
+
 def test_rules__that_get_no_processor_time__are_no_judgement(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded, "SECONDS", 0.2)
     with pytest.raises(RulesFailed, match="processor time"):

@@ -46,11 +46,12 @@ class _Calls:
 
     def before_fork(self) -> None:
         """Wait until no other thread's is under way, also of those that begin meanwhile: one may wait for the answer of
-        another one. A check may fork by itself; two that do at once do not wait for each other."""
+        another one. A check may fork by itself; two that do at once do not wait for each other. A thread with no call
+        of its own waits for those, too: one that is about to fork may hold a lock for that."""
         self._changed.acquire()
         self._to_fork += self._own.count
         self._changed.notify_all()
-        self._changed.wait_for(lambda: self._under_way <= self._to_fork, MOST_SECONDS)
+        self._changed.wait_for(lambda: self._under_way <= (self._to_fork if self._own.count else 0), MOST_SECONDS)
 
     def after_fork(self) -> None:
         self._to_fork -= self._own.count

@@ -116,8 +116,9 @@ class ProcessState:
 
     def metrics(self) -> StateAnswer:
         """Its counts."""
+        of_process = generate_latest(self._of_process)  # first: a check may fork, and that waits for the lines below
         with no_fork_during():
-            figures = generate_latest(_registry()) + generate_latest(self._of_process)
+            figures = generate_latest(_registry()) + of_process
         return StateAnswer(200, "text/plain; version=0.0.4; charset=utf-8", figures)
 
 

@@ -25,6 +25,7 @@ MAX_OPEN_OF_SLOWED: Final = 4
 MAX_OPEN_BYTES: Final = 32 * 1024 * 1024
 """Of all bodies that are not there whole."""
 PIECE_BYTES: Final = 16 * 1024
+_IS_READ: Final = "service.body_read"
 
 
 class OpenBodies:
@@ -55,7 +56,7 @@ class OpenBodies:
             body = self._read(environ)
         if body is None:
             return False
-        environ["wsgi.input"] = body
+        environ["wsgi.input"], environ[_IS_READ] = body, True
         return True
 
     def _read(self, environ: WSGIEnvironment) -> BytesIO | None:
@@ -83,6 +84,11 @@ class OpenBodies:
 def may_have_body(environ: WSGIEnvironment) -> bool:
     """Whether bytes may follow the header, which states it in one of two fields."""
     return environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
+
+
+def is_left_unread(environ: WSGIEnvironment) -> bool:
+    """Whether a body follows that nobody has read."""
+    return may_have_body(environ) and _IS_READ not in environ
 
 
 def _announced(environ: WSGIEnvironment) -> int:

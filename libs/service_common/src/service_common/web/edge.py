@@ -31,7 +31,7 @@ from prometheus_client import Counter, Histogram
 from service_common.log import correlation_id, get_logger
 from service_common.traces import port as traces
 from service_common.web.at_work import AtWork
-from service_common.web.bodies import OpenBodies, may_have_body
+from service_common.web.bodies import OpenBodies, is_left_unread, may_have_body
 from service_common.web.callers import Callers
 from service_common.web.problems import envelope
 
@@ -110,6 +110,8 @@ class Edge:
             nonlocal is_refused
             is_refused = status[:3] in _REFUSED
             headers.extend((*_EVERYWHERE, *self.always, ("X-Correlation-Id", identifier)))
+            if is_left_unread(environ):
+                headers.append(("Connection", "close"))  # the server ends it, and would not say so
             _record(environ, status[:3], time.perf_counter() - began)
             if span is not None:
                 _describe(span, environ, int(status[:3]), identifier)

@@ -45,8 +45,19 @@ class RulesFailed(Exception):
     """A fault of ours: what the other process wrote about it, or that it got too little time."""
 
 
-_FORKING: Final = Lock()
-"""Around a pipe's start: a child of another thread would keep its end of it open, and make its reader wait."""
+class _Forking:
+    """A lock around a pipe's start: a child of another thread would keep its end of it open, and make its reader wait.
+    No child finds it held, by a thread that it does not have: a worker of the server could judge no page for ever."""
+
+    def __init__(self) -> None:
+        self._renew()
+        os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self.lock = Lock()
+
+
+_FORKING: Final = _Forking()
 
 
 class BoundedRules:
@@ -58,7 +69,7 @@ class BoundedRules:
     def judge(self, material: Material) -> Judgement:
         """The rules' judgement, or that of a parked page."""
         seconds = min(SECONDS, self._seconds or SECONDS)
-        with _FORKING, warnings.catch_warnings():
+        with _FORKING.lock, warnings.catch_warnings():
             # The child runs the rules and ends: it needs nothing that another thread might hold.
             warnings.simplefilter("ignore", DeprecationWarning)
             reading, writing = os.pipe()
