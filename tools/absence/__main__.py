@@ -10,7 +10,6 @@ end, the index was further behind than the process that was away explains, or so
 """
 
 import argparse
-import json
 import re
 import sys
 import tempfile
@@ -20,14 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import urllib3
 from demo.bounty import Cast
 from local_stack.hub import LocalHubTerms
 from local_stack.services import SERVICES
 from local_stack.stack import StackSettings, running_stack
-from service_cli.library import sign_request
 
 from tests.api.webhooks.receiving import Receiving, receiving
+from tests.api.webhooks.registered import register
 from tests.waiting import wait_until
 from tools.absence.lives import Life, begin, begun_before, typed_again
 from tools.absence.looks import Looking, News, parked_jobs
@@ -196,19 +194,8 @@ class Drill:
         return max((at - int(blocks.get_block(number)["timestamp"]) for number, at in heard), default=0.0)
 
     def _register(self, receiver: Receiving) -> None:
-        stack, poster = self._cast.stack, self._cast.stack.people.poster
-        body = json.dumps({"url": receiver.url(), "all_bounties": True, "finality": "unsafe"}).encode()
-        url = f"{stack.api_base_url}/api/webhooks"
-        headers = sign_request(
-            "POST", url, body, rpc_url=stack.anvil.url, hub_address=stack.hub.hub.address,
-            private_key=bytes.fromhex(poster.wallet.private_key.removeprefix("0x")),
-        )  # fmt: skip
-        answer = urllib3.request(
-            "POST", url, body=body, headers={**headers, "Content-Type": "application/json"}, retries=False
-        )
-        if answer.status not in {200, 201}:
-            raise SystemExit(f"absence: the webhook was not registered: {answer.data.decode()}")
-        receiver.wait_for("webhook.challenge")
+        stack = self._cast.stack
+        register(stack, receiver)
         self._since = stack.anvil.w3.eth.block_number + 1
 
 

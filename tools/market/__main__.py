@@ -7,7 +7,6 @@ fault, the checker found nothing, no hostile act had an effect. Everything is in
 """
 
 import argparse
-import json
 import signal
 import sys
 import tempfile
@@ -25,7 +24,8 @@ from local_stack.interrupts import Interrupted, Interrupts
 from local_stack.process import StackError, signal_when_parent_ends
 from local_stack.stack import StackSettings, running_stack
 
-from tests.api.webhooks.receiving import Receiving, receiving
+from tests.api.webhooks.receiving import receiving
+from tests.api.webhooks.registered import register
 from tools.absence.looks import News
 from tools.market.drawn import FINAL_BLOCKS, RunPlan, draw
 from tools.market.ending import MarketEnd, checked
@@ -94,7 +94,7 @@ def run(seed: int, seconds: float, log: RunLog, interrupts: Interrupts, *, break
         news, since = News(), stack.anvil.w3.eth.block_number
         receiver = until.enter_context(receiving())
         receiver.answer = news.take
-        register(town, receiver)
+        register(town.stack, receiver)
         log.began = time.monotonic()
         log.write("run", seed=seed, seconds=seconds, hub=stack.hub.hub.address)
         say.tell(f"{len(plan.bounties)} bounties in {seconds:.0f} s; the log is {log.path}")
@@ -167,15 +167,6 @@ def running_beside(*others: Stranger | Owner) -> Iterator[None]:
             each.ended.set()
         for thread in threads:
             thread.join(60)
-
-
-def register(town: Town, receiver: Receiving) -> None:
-    """The Poster of the stack hears of everything."""
-    body = json.dumps({"url": receiver.url(), "all_bounties": True, "finality": "unsafe"}).encode()
-    answer = town.request("POST", "/api/webhooks", body, by=town.actors["poster"])
-    if answer.status not in {200, 201}:
-        raise StackError(f"the webhook was not registered: {answer.data.decode()}")
-    receiver.wait_for("webhook.challenge")
 
 
 class Narration:
