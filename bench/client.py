@@ -62,8 +62,8 @@ def _starts(report: Report, home: Path, figure: str, arguments: Sequence[str]) -
         ours.append(_run([CLIENT, *arguments], home, {})[0])
         floor.append(_run([sys.executable, "-c", "pass"], home, {})[0])
     value, reference = median(ours) * 1000, median(floor) * 1000
-    ok = value <= 60 and value / reference <= 6
-    report(Figure(figure, value, "ms", "<= 60 and ratio <= 6", ok, "python -c pass", reference))
+    ok = value / reference <= 3.5
+    report(Figure(figure, value, "ms", "ratio <= 3.5", ok, "python -c pass", reference))
 
 
 def _networked(report: Report, home: Path) -> None:
@@ -71,7 +71,7 @@ def _networked(report: Report, home: Path) -> None:
     (home / "work").mkdir()
     (home / "work" / "main.py").write_text("print(1)\n")
     slowest = max(median([_first_connection(home, arguments) for _ in range(7)]) for arguments in NETWORKED) * 1000
-    report(Figure("client.networked", slowest, "ms", "<= 250", slowest <= 250))
+    report(Figure("client.networked", slowest, "ms", "<= 150", slowest <= 150))
 
 
 def _first_connection(home: Path, arguments: Sequence[str]) -> float:
@@ -161,7 +161,7 @@ def _first_transaction(report: Report, world: World) -> None:
     world.rpc.honest()
     took = [end - start for start, end in zip(began, sent, strict=True)]
     value = median(took) * 1000
-    report(Figure("client.first_transaction", value, "ms", "<= 700, a node's answers included", value <= 700))
+    report(Figure("client.first_transaction", value, "ms", "<= 600, a node's answers included", value <= 600))
 
 
 def _memory(report: Report, world: World) -> None:

@@ -60,7 +60,7 @@ REST_SECONDS: Final = 60.0
 ROWS: Final = 3_000
 """Submissions of other people that the index holds, so that a query finds something."""
 WALLETS: Final = 6
-LIMIT: Final = 3.0
+LIMIT: Final = 2.5
 DEPLOYMENT: Final = {"SERVICE_BUDGET_FACTOR": "1", "SERVICE_FORWARDED_HOPS": "1", "SERVICE_REVIEW_QUOTA": "20"}
 Write = Callable[[int], int]
 """One honest request, by its number; the status of its answer, 0 where none came."""
@@ -161,7 +161,7 @@ def _measure(scene: Scene, attack: Attack, report: Report) -> None:
         + ", ".join(f"{status}: {times}" for status, times in sorted(answers.items()))
     )
     ok = value / reference <= LIMIT and good == writes.total() and not failed
-    goal = f"ratio <= {LIMIT:.0f}, all {attack.written} and reads succeed; {here}"
+    goal = f"ratio <= {LIMIT:g}, all {attack.written} and reads succeed; {here}"
     report(Figure(f"hostile.{attack.name}", value, "ms p99", goal, ok, "attack sent to a sink", reference))
 
 

@@ -72,7 +72,7 @@ def _check(service: Service, report: Report) -> None:
         seconds.append(answered - began)
         alone.append(time.perf_counter() - answered)
     value, reference = median(seconds) * 1000, median(alone) * 1000
-    report(Figure("publish.check", value, "ms", "<= 60", value <= 60, "the rules alone", reference))
+    report(Figure("publish.check", value, "ms", "<= 30", value <= 30, "the rules alone", reference))
 
 
 def _long_page(length: int) -> Material:

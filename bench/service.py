@@ -65,8 +65,8 @@ def run(report: Report) -> None:
         used, lasted = _cpu(stack) - before, time.perf_counter() - began
         idle = (idle + _idle(stack, LIVES_IDLE_SECONDS)) / 2
         each = (used - idle * lasted) / LIVES
-        goal = f"<= 0.3, of {LIVES} side by side; idle took {idle * lasted:.2f} meanwhile"
-        report(Figure("service.lifecycle_cpu", each, "s", goal, each <= 0.3))
+        goal = f"<= 0.25, of {LIVES} side by side; idle took {idle * lasted:.2f} meanwhile"
+        report(Figure("service.lifecycle_cpu", each, "s", goal, each <= 0.25))
         signed = _signed_reads(stack, bounty, submitted)
         requests = _mixture(int(bounty.bounty_id), submitted.commitment, signed)
         load(_port(stack), requests, seconds=3.0)
