@@ -16,7 +16,7 @@ export type ReadContent =
 /**
  * Reads up to `MOST_CONTENTS` Submissions of a bounty, each once, by one signature of its Poster or of a Guardian of its
  * roster; gives them in the order of `commitments`. A Submission that cannot be read is refused for itself, and so is one
- * whose envelope is not the committed one (`read_model_mismatch`). Raises what is wrong with the whole request, and
+ * whose envelope is not the committed one (`read_model_mismatch`); its `retryAfter` says when to ask for it again. Raises what is wrong with the whole request, and
  * `answer_malformed` where the API answers about other Submissions.
  */
 export async function readContents(api: Api, bountyId: bigint, commitments: readonly Hex[]): Promise<ReadContent[]> {
@@ -40,7 +40,9 @@ function contentOf(commitment: Hex, item: Schemas["ContentOrError"] | undefined)
     return { commitment, refusal: new ServiceError("read_model_mismatch", message) };
   }
   if (typeof error?.code !== "string" || typeof error.message !== "string") throw malformed();
-  return { commitment, refusal: new ServiceError(error.code, error.message, { nextAction: error.next_action }) };
+  const wait = item.retry_after;
+  const retry = typeof wait === "number" ? { retryAfter: wait } : {};
+  return { commitment, refusal: new ServiceError(error.code, error.message, { nextAction: error.next_action, ...retry }) };
 }
 
 function malformed(): ServiceError {

@@ -232,10 +232,12 @@ test("many Submissions: each item is the one that was asked for, or is refused",
       (_, response) => response.end(JSON.stringify({ items })),
       (url) => client.readContents(client.createApi(url, signing), 7n, of),
     );
-  const [found, refused] = await read([item(commitment, { content }), item(other, { error })], commitment, other);
+  const items = [item(commitment, { content }), item(other, { error, retry_after: 5 })];
+  const [found, refused] = await read(items, commitment, other);
   assert.deepEqual(found, { commitment, content });
   assert.equal(refused.refusal.code, "submission_not_found");
   assert.equal(refused.refusal.nextAction, "Look elsewhere.");
+  assert.equal(refused.refusal.retryAfter, 5);
   const [forged] = await read([item(other, { content })], other); // the envelope of another commitment
   assert.equal(forged.refusal.code, "read_model_mismatch");
   const malformed = [undefined, [], [item(other)], [item(commitment, { error })], [item(other, { error: {} })]];
