@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from bench.figures import Figure
-from bench.page import keep, write_page
+from bench.record import keep, write_page
 
 HERE: Final = Path(__file__).parent
 GROUPS: Final = sorted(
-    path.stem for path in HERE.glob("*.py") if path.stem not in {"__init__", "__main__", "figures", "page"}
+    path.stem for path in HERE.glob("*.py") if path.stem not in {"__init__", "__main__", "figures", "record"}
 )
 """A group is a module here with ``run(report)``: the part of an id before its first dot."""
 LONG: Final = {"large", "triage"}

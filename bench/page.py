@@ -1,72 +1,69 @@
-"""``docs/benchmarks.md``, from the last run of each group.
+"""What an act on the pages asks of a person: presses of a button, questions of the wallet, and seconds.
 
-A figure is shown as it was measured, with its goal and whether it was met, the day, the commit and how busy the machine
-was at the start. A group that was not run on this machine is listed as not measured.
+Counted from opening the page, with connecting the wallet, in headless Chromium on a local stack with a block a second;
+nobody reads meanwhile and the wallet answers at once, so that the seconds are those of the programs and the chain.
+Filling in fields counts as no press.
 """
 
-import json
-import os
-import platform
-import subprocess
-from collections.abc import Sequence
-from datetime import UTC, datetime
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from bench.figures import Figure
+from demo.bounty import Cast
+from local_stack.stack import StackSettings, running_stack
 
-TOP: Final = Path(__file__).resolve().parents[1]
-KEPT: Final = TOP / ".local/bench"
-PAGE: Final = TOP / "docs/benchmarks.md"
-HEAD: Final = """# Benchmarks
+from bench.figures import Figure, Report, median
+from tests.e2e.wallet_acts import SAVED, Act, Bounties, claim, judge, open_work, publish, submit
+from tests.e2e.wallet_pages import wallet_of
+from tests.web.driver import Browser, browsing
 
-`./noxw -s bench` measures; `-- --only GROUP` one group, and `large` and `triage` only so: they take half an hour
-and ten minutes. Each figure is the median of several rounds; a reference runs in turn with ours, in the same
-session on the same machine. Shared machines are noisy, so a ratio is worth more than an absolute figure, and no
-test asserts one. This page is written by that session, from the last run of each group.
-"""
-
-
-def keep(group: str, figures: Sequence[Figure]) -> None:
-    """Remember a group's figures, with when and where they were measured."""
-    KEPT.mkdir(parents=True, exist_ok=True)
-    run = {
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "commit": _commit(),
-        "load": round(os.getloadavg()[2], 1),
-        "figures": [json.loads(figure.line()) for figure in figures],
-    }
-    (KEPT / f"{group}.json").write_text(json.dumps(run), encoding="utf-8")
+ROUNDS: Final = 3
+PATIENCE_SECONDS: Final = 60
+ACTS: Final[tuple[tuple[str, Callable[[Bounties], Act], str, int], ...]] = (
+    ("funded", publish, "has its page in a moment", 5),
+    ("submitted", submit, "is recorded", 6),
+    ("opened", open_work, SAVED, 5),
+    ("judged", judge, "Your Verdict is recorded", 6),
+    ("claimed", claim, "Paid: ", 2),
+)
+"""What is reached, by whose act, the text that shows it, and the most presses."""
 
 
-def write_page(groups: Sequence[str]) -> None:
-    """The page, from everything that is remembered."""
-    machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores"
-    PAGE.write_text(f"{HEAD}\nMachine: {machine}.\n" + "".join(map(_section, groups)), encoding="utf-8")
+def run(report: Report) -> None:
+    """Measure the group."""
+    with (
+        running_stack(StackSettings(solvers=3)) as stack,
+        tempfile.TemporaryDirectory() as folder,
+        browsing(Path(folder)) as browser,
+    ):
+        cast = Cast(stack, Path(folder))
+        rounds = [Bounties(cast, _folder(folder, number)) for number in range(ROUNDS)]
+        for name, make, end, most in ACTS:
+            done = [_done(browser, cast, replace(make(bounties), ends=(end,))) for bounties in rounds]
+            presses, asked = max(each[1] for each in done), max(each[2] for each in done)
+            goal = f"at most {most} presses; here {presses}, and {asked} questions of the wallet"
+            seconds = median([each[0] for each in done])
+            report(Figure(f"page.acts_{name}", seconds, "s", goal, presses <= most))
 
 
-def _section(group: str) -> str:
-    try:
-        run = json.loads((KEPT / f"{group}.json").read_text(encoding="utf-8"))
-    except OSError:
-        return f"\n## {group}\n\nNot measured on this machine.\n"
-    rows = "".join(map(_row, run["figures"]))
-    when = (
-        f"{run['date']}, `{run['commit'][:10]}`, {run['load']} processes busy in the quarter of an hour before its end"
-    )
-    return (
-        f"\n## {group}\n\n{when}.\n\n| id | value | reference | ratio | goal | met |\n|---|---|---|---|---|---|\n{rows}"
-    )
+def _folder(folder: str, number: int) -> Path:
+    made = Path(folder) / str(number)
+    made.mkdir()
+    return made
 
 
-def _row(figure: dict[str, Any]) -> str:
-    reference = "" if figure["reference"] is None else f"{figure['reference']}: {figure['reference_value']:,}"
-    ratio = "" if figure["ratio"] is None else figure["ratio"]
-    met = {True: "yes", False: "**no**", None: ""}[figure["ok"]]
-    goal = str(figure["goal"]).replace("|", "/")
-    return f"| `{figure['id']}` | {figure['value']:,} {figure['unit']} | {reference} | {ratio} | {goal} | {met} |\n"
-
-
-def _commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=TOP, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+def _done(browser: Browser, cast: Cast, act: Act) -> tuple[float, int, int]:
+    """Seconds, presses and questions of the wallet until it is done."""
+    wallet, began = wallet_of(cast, act.who), time.monotonic()
+    page = browser.open(f"{cast.stack.pages_url}{act.path}", wallet, fresh=True, fixed_lots=False)
+    page.connect()
+    done = page.do("act", buttons=act.buttons, fields=act.fields, ends=act.ends, patience=PATIENCE_SECONDS * 1_000)
+    seconds = time.monotonic() - began
+    if done["ended"] not in act.ends:
+        raise RuntimeError(f"an act on {act.path} ended with: {done['ended']}")
+    asked = len(page.asked())
+    page.close()
+    return seconds, done["presses"] + 1, asked  # one more connected the wallet

@@ -517,8 +517,8 @@ function fillField(field, { files, option, text }) {
 
 /**
  * Runs in the page: does what a person would who fills these fields in and presses these buttons as they come, until an
- * alert or one of the last texts is there, or nothing has happened for a while. Gives how it ended, and the facts that
- * were shown above each button of a confirmation.
+ * alert or one of the last texts is there, or nothing has happened for a while. Gives how it ended, the facts that
+ * were shown above each button of a confirmation, and how many buttons were pressed.
  */
 async function act({ buttons, fields, ends, patience, most }) {
   const acting = document.querySelector('#acting');
@@ -526,9 +526,9 @@ async function act({ buttons, fields, ends, patience, most }) {
   let presses = 0;
   for (let since = Date.now(); Date.now() - since < patience; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const alert = [...acting.querySelectorAll('[role=alert]')].find((each) => each.innerText.trim());
-    if (alert) return { ended: alert.innerText, shown };
+    if (alert) return { ended: alert.innerText, shown, presses };
     const end = ends.find((each) => acting.innerText.includes(each));
-    if (end) return { ended: end, shown };
+    if (end) return { ended: end, shown, presses };
     for (const label of acting.querySelectorAll('label')) {
       const [field, value] = [document.getElementById(label.htmlFor), fields[label.innerText.trim()]];
       if (value === undefined || filled.has(field)) continue;
@@ -536,7 +536,7 @@ async function act({ buttons, fields, ends, patience, most }) {
       try {
         fillField(field, value);
       } catch (error) {
-        return { ended: error.message, shown };
+        return { ended: error.message, shown, presses };
       }
     }
     const open = [...acting.querySelectorAll('button')].filter((each) => !each.disabled && each.offsetParent);
@@ -549,7 +549,7 @@ async function act({ buttons, fields, ends, patience, most }) {
     presses += 1;
     since = Date.now();
   }
-  return { ended: '', shown };
+  return { ended: '', shown, presses };
 }
 
 /** Has requests below one address answered by another server. */
