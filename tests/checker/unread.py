@@ -8,6 +8,8 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
+from service_checker.asking import HttpReply
+
 from tests.checker.planted import (
     Change,
     at,
@@ -23,7 +25,6 @@ from tests.checker.planted import (
     text,
 )
 from tests.checker.recorded import Altered, Request
-from tools.checker.asking import HttpReply
 
 OTHER: Final = "0x" + "cd" * 20
 OTHER_HASH: Final = "0x" + "ab" * 32
