@@ -18,15 +18,16 @@ import psycopg
 import pytest
 import urllib3
 from demo.bounty import Cast
+from local_stack.contract import Wallet
 from local_stack.services import SERVICES
 from local_stack.stack import DATABASE, StackSettings, running_stack
 from service_checker.report import REQUIREMENTS, CheckReport
 from service_checker.run import CheckOptions, check
 
-from tests.checker.market import NOTE, Market, played
+from tests.checker.market import NOTE, Market, indexed, played
 from tests.checker.planted import PLANTED
 from tests.checker.recorded import Recorded
-from tests.checker.unread import PLANTED_UNREAD
+from tests.checker.unread import BEFORE_FINALITY, PLANTED_UNREAD
 from tests.waiting import wait_until
 
 TOP: Final = Path(__file__).parents[2]
@@ -40,6 +41,9 @@ class Checked:
     asked: CheckOptions
     recorded: Recorded
     findings: CheckReport
+    before_finality: Recorded
+    """The same a little later, while one bounty has just ended."""
+    findings_before_finality: CheckReport
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +63,29 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
         )
         recorded = Recorded()
         findings = check(replace(asked, exchange=recorded.record))
-        yield Checked(market, replace(asked, searched=()), recorded, findings)
+        asked = replace(asked, searched=())
+        later = Recorded()
+        with chain_standing_after_a_settlement(market):
+            findings_later = check(replace(asked, exchange=later.record))
+        yield Checked(market, asked, recorded, findings, later, findings_later)
+
+
+@contextmanager
+def chain_standing_after_a_settlement(market: Market) -> Iterator[None]:
+    """The chain's newest block has the end of a bounty, and none follows that would make it final."""
+    cast, hub, anvil = market.cast, market.cast.stack.hub.hub, market.cast.stack.anvil
+    stranger = Wallet()
+    anvil.fund(stranger.address)
+    anvil.rpc.call("evm_setIntervalMining", 0)
+    try:
+        hub.send(stranger, "settle", int(market.stuck.bounty_id))
+        anvil.mine()
+        head = anvil.w3.eth.block_number
+        wait_until(lambda: indexed(cast, head), 60)
+        yield
+        assert anvil.w3.eth.block_number == head
+    finally:
+        anvil.rpc.call("evm_setIntervalMining", 1)
 
 
 def places(market: Market) -> list[Path]:
@@ -87,14 +113,17 @@ def test_fault__planted_in_an_answer__is_found_at_its_requirement(checked: Check
 @pytest.mark.parametrize("planted", PLANTED_UNREAD)
 def test_fault__of_somebody_who_had_not_read_the_checker__is_found(checked: Checked, planted: str) -> None:
     requirement, alter = PLANTED_UNREAD[planted]
-    findings = check(replace(checked.asked, exchange=checked.recorded.replaying(alter)))
+    recorded = checked.before_finality if planted in BEFORE_FINALITY else checked.recorded
+    findings = check(replace(checked.asked, exchange=recorded.replaying(alter)))
     assert requirement in {found.requirement for found in findings.found}
     assert findings.exit_code() == 1
 
 
 def test_record__replayed_unaltered__has_no_difference(checked: Checked) -> None:
-    findings = check(replace(checked.asked, exchange=checked.recorded.replaying(lambda _, answer: answer)))
-    assert findings.found == []
+    assert checked.findings_before_finality.found == []
+    for recorded in (checked.recorded, checked.before_finality):
+        findings = check(replace(checked.asked, exchange=recorded.replaying(lambda _, answer: answer)))
+        assert findings.found == []
 
 
 def test_bounty__that_nobody_settled__is_found(checked: Checked) -> None:
