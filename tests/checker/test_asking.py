@@ -128,6 +128,18 @@ def test_answer__whose_frame_never_ends__is_given_up(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.attack
+@pytest.mark.parametrize("begin", [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: ", ENDLESS], ids=["field", "chunk"])
+def test_answer__whose_frame_drips__is_given_up_before_it_ends(monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
+    end = b"\r\n[\r\n1\r\n]\r\n0\r\n\r\n" if begin is ENDLESS else b"\r\n\r\n[]"
+    with raw_server(lambda: [begin + b"a" + end]) as server:
+        assert Http()("GET", server.url, None, {}).json() == []
+    monkeypatch.setattr(asking, "MAX_SECONDS", 0.2)
+    dripping = raw_server(lambda: chain((begin,), repeat(b"a", 200), (end,)), pause=0.01)
+    with dripping as server, pytest.raises(Unread):
+        Http()("GET", server.url, None, {})
+
+
+@pytest.mark.attack
 @pytest.mark.parametrize("head", [b"Content-Encoding: gzip", b"content-encoding: br, identity"])
 def test_answer__in_an_encoding_that_nobody_asked_for__is_not_read(head: bytes) -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + head + b"\r\n\r\n[]"
