@@ -278,7 +278,7 @@ def cluster(session: nox.Session) -> None:
 def checker(session: nox.Session) -> None:
     """Check a deployment against its chain by code of its own: -- --rpc URL --hub ADDRESS --api URL; see -- --help."""
     make(session, STACK)
-    hand_over(session, STACK, "-m", "tools.checker", *session.posargs)
+    hand_over(session, STACK, "-m", "service_checker", *session.posargs)
 
 
 @nox.session

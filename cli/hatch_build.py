@@ -3,6 +3,8 @@
 So they depend on no name that is not published, and own no file that another package may own: client, library and
 protocol are installed and removed in any order. The copy is the repository's ``bounty_protocol`` with its imports put
 below ``service_cli``. An editable install carries nothing: there the repository's own package is imported.
+
+The checker is a package of its own, ``service_checker``: it takes nothing from the client or the protocol.
 """
 
 import atexit
@@ -48,7 +50,7 @@ class PrivateCopy(BuildHookInterface):
             path = (made / "service_common" / name.replace(".", "/")).with_suffix(".py")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(_former(name), encoding="utf-8")
-        for each in ("service_cli", "service_common"):
+        for each in ("service_cli", "service_checker", "service_common"):
             build_data["force_include"][str(made / each)] = each
 
 

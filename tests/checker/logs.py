@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools.checker.hub_log import HubLog, LogPlace
-from tools.checker.replay import World, replayed, roster_hash
-from tools.checker.report import CheckReport
+from service_checker.hub_log import HubLog, LogPlace
+from service_checker.replay import World, replayed, roster_hash
+from service_checker.report import CheckReport
 
 HUB, TOKEN, OWNER = ("0x" + digit * 40 for digit in "abc")
 POSTER, SOLVER, OTHER, RECIPIENT = ("0x" + digit * 40 for digit in "5678")

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import eth_abi
 from eth_utils.crypto import keccak
+from service_checker.asking import HttpReply
 
 from tests.checker.market import NOTE
 from tests.checker.recorded import Altered, Request
-from tools.checker.asking import HttpReply
 
 Change = Callable[[Any], None]
 

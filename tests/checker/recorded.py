@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tools.checker.asking import Exchange, Http, HttpReply
+from service_checker.asking import Exchange, Http, HttpReply
 
 Request = tuple[str, str, bytes | None]
 Altered = Callable[[Request, HttpReply], HttpReply]

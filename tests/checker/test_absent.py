@@ -3,15 +3,39 @@
 import json
 
 import pytest
+from service_checker.asking import HttpReply, Node, PublicApi
+from service_checker.chain import Chain
+from service_checker.reading import AnswerCheck
+from service_checker.report import CheckReport
+from service_checker.rest import MAX_FRONTMATTER, check_challenge, check_verdicts, frontmatter
 
 from tests.checker.logs import HUB, REPORT, Written
-from tools.checker.asking import HttpReply, Node, PublicApi
-from tools.checker.chain import Chain
-from tools.checker.reading import AnswerCheck
-from tools.checker.report import CheckReport
-from tools.checker.rest import check_challenge, check_verdicts
 
 BOUNTY = Written().deployed().created().submitted().judged(0).replay().bounties[1]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [x, x]\nb: &b [*a, *a]\ntitle: [*b, *b]\n",
+        "title: [\n",
+        "title: !!python/name:os.system\n<<: [",
+        "[" * 5_000,
+        "a: " + "b" * MAX_FRONTMATTER,
+        "- a\n",
+    ],
+    ids=["aliases", "open", "tag", "deep", "long", "list"],
+)
+def test_frontmatter__that_is_hostile__is_refused_and_ends_no_check(text: str) -> None:
+    findings = CheckReport()
+    with findings.reading("bounty.challenge", "a page"):
+        frontmatter(f"---\n{text}---\n")
+    assert [found.requirement for found in findings.found] == ["bounty.challenge"]
+
+
+def test_frontmatter__as_it_should_be__is_texts() -> None:
+    assert frontmatter("---\nbounty_id: 7\ntitle: Yes\n---\nx\n") == {"bounty_id": "7", "title": "Yes"}
 
 
 def reading(status: int) -> AnswerCheck:

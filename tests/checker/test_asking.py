@@ -2,26 +2,32 @@
 
 import io
 import json
+import socket
 from collections.abc import Mapping
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
 import urllib3
-
-from tools.checker.asking import (
+from service_checker import asking
+from service_checker.asking import (
     MAX_BYTES,
+    MAX_PART_BYTES,
     MAX_SECONDS,
     MAX_SILENT,
     PATIENCE_SECONDS,
+    BoundedStream,
     Http,
     HttpReply,
     Node,
     PublicApi,
     Unread,
 )
-from tools.checker.chain import Chain
-from tools.checker.report import MAX_FOUND, MAX_SHOWN, CheckReport, alike
-from tools.checker.run import CheckOptions, check
+from service_checker.chain import Chain
+from service_checker.report import MAX_FOUND, MAX_SHOWN, CheckReport, alike
+from service_checker.run import CheckOptions, check
+
+from tests.raw_server import raw_server
 
 
 def test_api__that_is_busy_for_good__is_asked_for_a_bounded_time() -> None:
@@ -97,6 +103,68 @@ def test_body__that_drips__is_given_up_at_its_time() -> None:
     assert body.seconds <= MAX_SECONDS + 1
 
 
+def test_answer__whose_every_byte_drips__is_given_up_at_its_time() -> None:
+    body, (near, far) = DrippingBody(), socket.socketpair()
+    with near, far:
+        stream = io.BufferedReader(BoundedStream(near, body, body.clock), 1)
+        with pytest.raises(TimeoutError):
+            stream.readline()
+    assert body.seconds <= MAX_SECONDS + 1
+
+
+ENDLESS = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "begin", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nX: ", ENDLESS], ids=["fields", "field", "chunk"]
+)
+def test_answer__whose_frame_never_ends__is_given_up(monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
+    monkeypatch.setattr(asking, "MAX_BYTES", 1 << 16)
+    monkeypatch.setattr(asking, "MAX_FRAMING", 1 << 20)
+    rest = repeat(b"a: b\r\n" * 1_000 if begin.endswith(b"OK\r\n") else b"a" * 10_000)
+    with raw_server(lambda: chain((begin,), rest)) as server, pytest.raises(Unread):
+        Http()("GET", server.url, None, {})
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("begin", [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: ", ENDLESS], ids=["field", "chunk"])
+def test_answer__whose_frame_drips__is_given_up_before_it_ends(monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
+    end = b"\r\n[\r\n1\r\n]\r\n0\r\n\r\n" if begin is ENDLESS else b"\r\n\r\n[]"
+    with raw_server(lambda: [begin + b"a" + end]) as server:
+        assert Http()("GET", server.url, None, {}).json() == []
+    monkeypatch.setattr(asking, "MAX_SECONDS", 0.2)
+    dripping = raw_server(lambda: chain((begin,), repeat(b"a", 200), (end,)), pause=0.01)
+    with dripping as server, pytest.raises(Unread):
+        Http()("GET", server.url, None, {})
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("head", [b"Content-Encoding: gzip", b"content-encoding: br, identity"])
+def test_answer__in_an_encoding_that_nobody_asked_for__is_not_read(head: bytes) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + head + b"\r\n\r\n[]"
+    with raw_server(lambda: [answer]) as server, pytest.raises(Unread, match="in an encoding"):
+        Http()("GET", server.url, None, {})
+
+
+@pytest.mark.parametrize("head", [b"Content-Encoding: identity\r\n", b""])
+def test_answer__as_it_is__is_read_and_its_connection_used_again(head: bytes) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + head + b"\r\n[]"
+    http = Http()
+    with raw_server(lambda: [answer]) as server:
+        assert [http("POST", server.url, b"{}", {}).json() for _ in range(3)] == [[], [], []]
+        assert server.connections == 1
+
+
+def test_list__of_more_bytes_than_can_be_held__is_given_up() -> None:
+    api = PublicApi("http://api", lambda *_: HttpReply(200, {}, b"[]"), received=MAX_PART_BYTES)
+    api.bound_part(0)
+    api.get("/api/changes")
+    api.bound_part(2)
+    with pytest.raises(Unread, match="a list of more than"):
+        api.bound_part(0)
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"[" + b" " * 300_000 + b"]"], ids=["empty", "short", "long"])
 def test_body__of_any_length__is_read_whole(body: bytes) -> None:
     assert Http(OneAnswer(io.BytesIO(body)))("GET", "http://api/", None, {}).body == body
@@ -134,7 +202,7 @@ def test_balance__that_is_not_given__ends_no_other_part(monkeypatch: pytest.Monk
     def silent(*_: object) -> HttpReply:
         raise Unread("it did not answer")
 
-    monkeypatch.setattr("tools.checker.run.of_the_chain", refused)
+    monkeypatch.setattr("service_checker.run.of_the_chain", refused)
     monkeypatch.setattr(Chain, "refresh", lambda _: None)
     findings = check(CheckOptions("http://node", "0x" + "ab" * 20, "http://api", exchange=silent))
     wheres = {found.where for found in findings.found}

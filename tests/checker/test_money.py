@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable, Mapping
 
 import eth_abi
+from service_checker.asking import HttpReply, Node
+from service_checker.chain import Chain, ChainBlock
+from service_checker.money import check_money
+from service_checker.report import CheckReport
 
 from tests.checker.logs import HUB, Written
-from tools.checker.asking import HttpReply, Node
-from tools.checker.chain import Chain, ChainBlock
-from tools.checker.money import check_money
-from tools.checker.report import CheckReport
 
 
 def checked(gives: Callable[[int], bool]) -> CheckReport:

@@ -4,9 +4,10 @@ import re
 import tomllib
 from pathlib import Path
 
+from service_checker.report import REQUIREMENTS
+
 from tests.checker.planted import PLANTED
 from tests.checker.unread import MISSED_AT_FIRST, NOT_PLANTED, PLANTED_UNREAD
-from tools.checker.report import REQUIREMENTS
 
 WRITTEN = tomllib.loads((Path(__file__).parent / "unread_faults.toml").read_text(encoding="utf-8"))
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-
-from tools.checker.privacy import PART, search_paths, searching_answers
-from tools.checker.report import CheckReport
+from service_checker.privacy import PART, search_paths, searching_answers
+from service_checker.report import CheckReport
 
 CANARY = b"AGE-SECRET-KEY-1CANARY/+?WITH SIGNS"
 

@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from service_checker.expected import MAX_ENTRIES, changes, feed_ids, log_digest, rows
+from service_checker.hub_log import HubLog, LogPlace
+from service_checker.replay import roster_hash
 
 from tests.checker.logs import (
     BEGIN,
@@ -22,9 +25,6 @@ from tests.checker.logs import (
     ZERO,
     Written,
 )
-from tools.checker.expected import MAX_ENTRIES, changes, feed_ids, log_digest, rows
-from tools.checker.hub_log import HubLog, LogPlace
-from tools.checker.replay import roster_hash
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 NOBODY = {"outcome": 2, "winner": ZERO, "submission_commitment": NOTHING, "award": 0, "protocol_fee": 0}

@@ -16,17 +16,19 @@ from typing import Final
 
 import psycopg
 import pytest
+import urllib3
 from demo.bounty import Cast
+from local_stack.contract import Wallet
 from local_stack.services import SERVICES
 from local_stack.stack import DATABASE, StackSettings, running_stack
+from service_checker.report import REQUIREMENTS, CheckReport
+from service_checker.run import CheckOptions, check
 
-from tests.checker.market import NOTE, Market, played
+from tests.checker.market import NOTE, Market, indexed, played
 from tests.checker.planted import PLANTED
 from tests.checker.recorded import Recorded
-from tests.checker.unread import PLANTED_UNREAD
+from tests.checker.unread import BEFORE_FINALITY, PLANTED_UNREAD
 from tests.waiting import wait_until
-from tools.checker.report import REQUIREMENTS, CheckReport
-from tools.checker.run import CheckOptions, check
 
 TOP: Final = Path(__file__).parents[2]
 
@@ -39,6 +41,9 @@ class Checked:
     asked: CheckOptions
     recorded: Recorded
     findings: CheckReport
+    before_finality: Recorded
+    """The same a little later, while one bounty has just ended."""
+    findings_before_finality: CheckReport
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +63,29 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
         )
         recorded = Recorded()
         findings = check(replace(asked, exchange=recorded.record))
-        yield Checked(market, replace(asked, searched=()), recorded, findings)
+        asked = replace(asked, searched=())
+        later = Recorded()
+        with chain_standing_after_a_settlement(market):
+            findings_later = check(replace(asked, exchange=later.record))
+        yield Checked(market, asked, recorded, findings, later, findings_later)
+
+
+@contextmanager
+def chain_standing_after_a_settlement(market: Market) -> Iterator[None]:
+    """The chain's newest block has the end of a bounty, and none follows that would make it final."""
+    cast, hub, anvil = market.cast, market.cast.stack.hub.hub, market.cast.stack.anvil
+    stranger = Wallet()
+    anvil.fund(stranger.address)
+    anvil.rpc.call("evm_setIntervalMining", 0)
+    try:
+        hub.send(stranger, "settle", int(market.stuck.bounty_id))
+        anvil.mine()
+        head = anvil.w3.eth.block_number
+        wait_until(lambda: indexed(cast, head), 60)
+        yield
+        assert anvil.w3.eth.block_number == head
+    finally:
+        anvil.rpc.call("evm_setIntervalMining", 1)
 
 
 def places(market: Market) -> list[Path]:
@@ -86,14 +113,17 @@ def test_fault__planted_in_an_answer__is_found_at_its_requirement(checked: Check
 @pytest.mark.parametrize("planted", PLANTED_UNREAD)
 def test_fault__of_somebody_who_had_not_read_the_checker__is_found(checked: Checked, planted: str) -> None:
     requirement, alter = PLANTED_UNREAD[planted]
-    findings = check(replace(checked.asked, exchange=checked.recorded.replaying(alter)))
+    recorded = checked.before_finality if planted in BEFORE_FINALITY else checked.recorded
+    findings = check(replace(checked.asked, exchange=recorded.replaying(alter)))
     assert requirement in {found.requirement for found in findings.found}
     assert findings.exit_code() == 1
 
 
 def test_record__replayed_unaltered__has_no_difference(checked: Checked) -> None:
-    findings = check(replace(checked.asked, exchange=checked.recorded.replaying(lambda _, answer: answer)))
-    assert findings.found == []
+    assert checked.findings_before_finality.found == []
+    for recorded in (checked.recorded, checked.before_finality):
+        findings = check(replace(checked.asked, exchange=recorded.replaying(lambda _, answer: answer)))
+        assert findings.found == []
 
 
 def test_bounty__that_nobody_settled__is_found(checked: Checked) -> None:
@@ -109,7 +139,7 @@ def typed(checked: Checked, *words: str) -> tuple[int, dict[str, str]]:
     addresses = ("--rpc", asked.rpc_url, "--hub", asked.hub, "--api", str(asked.api_url), "--json")
     patient = ("--max-unsettled-seconds", "86400")  # for the one that nobody settles
     done = subprocess.run(
-        [sys.executable, "-m", "tools.checker", *addresses, *patient, *words],
+        [sys.executable, "-m", "service_checker", *addresses, *patient, *words],
         cwd=TOP,
         capture_output=True,
         text=True,
@@ -121,35 +151,44 @@ def typed(checked: Checked, *words: str) -> tuple[int, dict[str, str]]:
 
 
 @contextmanager
-def watching(asked: CheckOptions, printed: Path, metrics: Path) -> Iterator[None]:
-    """The watch as an operator runs it; what it prints is in a file."""
-    addresses = ("--rpc", asked.rpc_url, "--hub", asked.hub, "--api", str(asked.api_url))
-    limits = ("--max-unsettled-seconds", "86400", "--max-lag-blocks", "8")
-    words = (*addresses, *limits, "--watch", "1", "--metrics", str(metrics))
-    with printed.open("wb") as file:
-        watch = subprocess.Popen([sys.executable, "-m", "tools.checker", *words], cwd=TOP, stdout=file)
+def watching(asked: CheckOptions, folder: Path) -> Iterator[str]:
+    """The watch as anybody runs it, outside of the repository; its metrics' address. It prints into two files."""
+    limits = ("--max-unsettled-seconds", "86400", "--max-lag-blocks", "8", "--sample", "3")
+    words = ("--hub", asked.hub, "--api", str(asked.api_url), *limits, "--watch", "1", "--metrics-port", "0")
+    environment = {"SERVICE_RPC_URL": asked.rpc_url, "HOME": str(folder)}
+    program = str(Path(sys.executable).parent / "service-audit")
+    with (folder / "printed").open("wb") as printed, (folder / "remarks").open("wb") as remarks:
+        watch = subprocess.Popen([program, *words], cwd=folder, env=environment, stdout=printed, stderr=remarks)
         try:
-            yield
-            watch.send_signal(signal.SIGINT)
+            wait_until(lambda: "\n" in (folder / "remarks").read_text(), 60)
+            yield (folder / "remarks").read_text().split()[2]
+            watch.send_signal(signal.SIGTERM)
             assert watch.wait(60) == 0
         finally:
             watch.kill()
 
 
+def scraped(url: str) -> str:
+    """What Prometheus gets; nothing before the first check has ended."""
+    answer = urllib3.request("GET", url, timeout=10.0, retries=False)
+    return answer.data.decode() if answer.status == 200 else ""
+
+
 def test_watchtower__finds_a_wrong_payout_a_withheld_answer_and_a_stale_index(checked: Checked, tmp_path: Path) -> None:
     stack, market = checked.market.cast.stack, checked.market
-    printed, metrics = tmp_path / "printed", tmp_path / "checker.prom"
+    printed = tmp_path / "printed"
 
     def prints(*words: str) -> None:
         wait_until(lambda: any(line.split()[:2] == list(words) for line in printed.read_text().splitlines()), 240)
 
-    def counts(requirement: str) -> int:
-        (line,) = [line for line in metrics.read_text().splitlines() if f'"{requirement}"' in line]
-        return int(line.split()[-1])
-
     url = stack.postgres.url(DATABASE)
-    with watching(checked.asked, printed, metrics), psycopg.connect(url, autocommit=True) as connection:
-        wait_until(metrics.exists, 240)
+    with watching(checked.asked, tmp_path) as metrics, psycopg.connect(url, autocommit=True) as connection:
+
+        def counts(requirement: str) -> int:
+            (line,) = [line for line in scraped(metrics).splitlines() if f'"{requirement}"' in line]
+            return int(line.split()[-1])
+
+        wait_until(lambda: scraped(metrics) != "", 240)
         assert printed.read_text() == "", "nothing differs"
 
         paid = "UPDATE hub_index.claims SET amount = amount + %s WHERE bounty_id = %s AND kind = 'winner_award'"

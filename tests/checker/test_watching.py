@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-
-from tools.checker.report import REQUIREMENTS, CheckReport
-from tools.checker.watching import SERIES, metrics, watch, write_metrics
+from service_checker.report import REQUIREMENTS, CheckReport
+from service_checker.watching import SERIES, metrics, watch, write_metrics
 
 
 def with_differences(*wheres: str, unread: bool = False) -> CheckReport:
@@ -30,7 +29,7 @@ def watched(*checks: CheckReport) -> list[str]:
             raise Over
 
     with pytest.raises(Over):
-        watch(lambda: waiting.pop(0), reported.append, said.append, wait)
+        watch(lambda: waiting.pop(0), reported.append, lambda event: said.append(event.line()), wait)
     assert len(reported) == len(checks)
     return [" ".join(line.partition(":")[0].split()) for line in said]
 
@@ -39,6 +38,13 @@ def test_difference__is_said_once_when_it_begins_and_once_when_it_is_over() -> N
     found = watched(with_differences("a"), with_differences("a", "b"), with_differences("b"), with_differences())
     assert found == [f"{what} bounty.facts {where}" for what, where in
                      (("begins", "a"), ("begins", "b"), ("over", "a"), ("over", "b"))]  # fmt: skip
+
+
+def test_difference__whose_value_changes__is_the_same_one() -> None:
+    behind = [CheckReport(), CheckReport()]
+    for number, each in enumerate(behind):
+        each.add("liveness.index", "/api/status", f"block {number + 90} or later", 7)
+    assert watched(*behind, CheckReport()) == ["begins liveness.index /api/status", "over liveness.index /api/status"]
 
 
 def test_outage__ends_no_difference() -> None:

@@ -8,6 +8,8 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
+from service_checker.asking import HttpReply
+
 from tests.checker.planted import (
     Change,
     at,
@@ -23,7 +25,6 @@ from tests.checker.planted import (
     text,
 )
 from tests.checker.recorded import Altered, Request
-from tools.checker.asking import HttpReply
 
 OTHER: Final = "0x" + "cd" * 20
 OTHER_HASH: Final = "0x" + "ab" * 32
@@ -51,6 +52,10 @@ def refused(begin: str, status: int = 404) -> Altered:
         return replace(answer, status=status) if path_of(request).startswith(begin) else answer
 
     return alter
+
+
+def final_too_early(found: Any) -> None:
+    found["finality"] = "finalized"
 
 
 def swap_keys(found: Any) -> None:
@@ -236,6 +241,10 @@ PLANTED_UNREAD: Final[dict[str, tuple[str, Altered]]] = {
     "detail-challenge-null-silent": ("bounty.challenge", detail(lambda found: found.update(challenge=None))),
     "detail-record-and-error": ("bounty.record", detail(both)),
     "detail-record-while-open": ("bounty.record", detail(record_of_another, None, None)),
+    "detail-finality-too-early": (
+        "bounty.block",
+        at("/api/bounties/", final_too_early, when=lambda found: found.get("finality") == "unsafe"),
+    ),
     "detail-chain-id": ("bounty.facts", detail(lambda found: found.update(chain_id=1))),
     "record-winner-amount": ("bounty.record", record(amount_of("winner_award", amount=plus))),
     "record-recipient": ("bounty.record", record(amount_of("winner_award", recipient=OTHER))),
@@ -323,8 +332,9 @@ PLANTED_UNREAD: Final[dict[str, tuple[str, Altered]]] = {
     "x-hub-missing": ("api.hub", header("/api/", "x-hub", lambda _: "eip155:1:" + OTHER)),
 }
 """By their names in ``unread_faults.toml``."""
+BEFORE_FINALITY: Final = {"detail-finality-too-early"}
+"""Planted at a moment at which a bounty's newest block is not final."""
 NOT_PLANTED: Final = {
-    "detail-finality-too-early": "every block of the record is final; a node that says less is asked for other blocks",
     "delivery-status-false": "that a Guardian delivered a key is known to the service alone",
     "webhook-not-sent": "a webhook is registered by a signature and sent to its subscriber alone",
     "webhook-altered": "a webhook is registered by a signature and sent to its subscriber alone",

@@ -12,12 +12,12 @@ from bounty_protocol.errors import PROBLEMS
 from kustomization.render import Object
 from local_stack.services import SERVICES
 from rq import Queue
+from service_checker.watching import SERIES
 from service_common.jobs.queues import QueueName
 from service_common.web.edge import SECONDS
 
 from tests.api.contract import operations
 from tools.alerts import CASES, NAMESPACES, alone, beside, rule_groups
-from tools.checker.watching import SERIES
 from tools.drill import DRILLS
 from tools.generate.metrics import counters, families, makers
 

@@ -9,10 +9,10 @@ import urllib3
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from eth_utils.address import to_checksum_address
+from service_checker.report import CheckReport
+from service_checker.run import CheckOptions, check
 
 from tools.absence.looks import News, parked_jobs
-from tools.checker.report import CheckReport
-from tools.checker.run import CheckOptions, check
 from tools.market.lives import NOTE
 from tools.market.people import NotMined, Town
 

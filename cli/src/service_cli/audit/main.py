@@ -1,10 +1,14 @@
 """``service-audit``, the second script of the client's wheel, which is also ``service-cli audit``.
 
+With ``--watch`` it is another program, ``service_checker``, which shares no code with this one.
+
 Nothing of an audit is imported before it runs, so help is there at once; exit code 0 where everything that
 was checked holds, 1 where something does not or the audit could not be made, 2 usage.
 """
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from bounty_protocol.types import BountyId
@@ -20,7 +24,22 @@ from service_cli.shell.command import (
 )
 
 
-class AuditCommand(Program, HelpedCommand):
+class WatchingCommand(HelpedCommand):
+    """An audit, which passes all its arguments to the watchtower where ``--watch`` is among them."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        watches = any(word.partition("=")[0] == "--watch" for word in args)
+        if watches and not extra.get("resilient_parsing"):
+            from service_checker.__main__ import main as check
+
+            program = f"{parent.command_path} {info_name}" if parent else info_name
+            sys.exit(check(args, f"{program} --watch"))
+        return super().make_context(info_name, args, parent, **extra)
+
+
+class AuditCommand(Program, WatchingCommand):
     """A command that is a program."""
 
 
@@ -32,6 +51,7 @@ def _audit(
     from_block: int | None,
     strict: bool,
     page: Path | None,
+    watch: bool,  # noqa: ARG001 - handled before the arguments are parsed
     network: str | None,
     api_base_url: str | None,
 ) -> None:
@@ -78,12 +98,15 @@ def _with_options(name: str, kind: type[HelpedCommand]) -> click.Command:
         ),
         click.Option(["--from-block"], type=click.IntRange(min=0), help="Where to begin reading the Hub's log."),
         click.Option(["--strict"], is_flag=True, help="Exit code 1 also where something was not checked."),
+        click.Option(
+            ["--watch"], is_flag=True, help="Watch a whole deployment instead; --watch --help has its options."
+        ),
         click.Argument(["bounty_id"], type=BOUNTY_ID, required=False),
     ]
     return made
 
 
-audit = _with_options("audit", HelpedCommand)
+audit = _with_options("audit", WatchingCommand)
 """``service-cli audit``."""
 run = click.version_option(__version__, prog_name="service-audit")(_with_options("service-audit", AuditCommand))
 """``service-audit``, a program of its own."""

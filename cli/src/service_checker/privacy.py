@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from tools.checker.report import CheckReport
+from service_checker.report import CheckReport
 
 PART: Final = 1 << 20
 MAX_UNPACKED: Final = 1 << 30

@@ -109,7 +109,16 @@ class CheckReport:
 
     def leaves_open(self, found: FoundDifference) -> bool:
         """Whether a difference of an earlier check may still be there: this one did not look at it."""
-        return self.unread or found.where in self.skipped.get(found.requirement, ())
+        return (
+            self.unread
+            or found.requirement in self.more  # it may be one of those that are not listed
+            or found.where in self.skipped.get(found.requirement, ())
+        )
+
+    @property
+    def count(self) -> int:
+        """How many differences there are, listed or not."""
+        return len(self.found) + sum(self.more.values())
 
     def _append(self, found: FoundDifference) -> None:
         if found.requirement not in REQUIREMENTS:
@@ -159,8 +168,7 @@ class CheckReport:
         for name, places in sorted(self.skipped.items()):
             yield f"{name}  {len(places)} not compared: {SKIPPED[name]}"
         total = sum(self.compared.values())
-        differences = len(self.found) + sum(self.more.values())
-        yield f"{differences} differences in {total} comparisons of {len(self.compared)} requirements"
+        yield f"{self.count} differences in {total} comparisons of {len(self.compared)} requirements"
 
     def as_json(self) -> str:
         """The report for programs."""

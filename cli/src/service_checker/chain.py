@@ -7,8 +7,8 @@ from typing import Any, Final
 import eth_abi
 from eth_utils.crypto import keccak
 
-from tools.checker.asking import Node, Unread
-from tools.checker.hub_log import TRANSFER, HubLog, decode, place_of, plain
+from service_checker.asking import Node, Unread
+from service_checker.hub_log import TRANSFER, HubLog, decode, place_of, plain
 
 FIRST_RANGE: Final = 2_000
 """Blocks of one query of logs: halved when a node refuses, doubled when it answers."""
@@ -48,9 +48,16 @@ class Chain:
     _kept_until: int = -1
     """The finalized block up to which the logs were read, which no later reading changes."""
     _blocks: dict[int, ChainBlock] = field(default_factory=dict)
+    _transfers: dict[tuple[int, int], Transfer] = field(default_factory=dict)
+    _transfers_until: int = -1
 
     def refresh(self) -> None:
-        """Read what is new, and again what is not finalized: a reorg may have replaced it."""
+        """Read what is new, and again what is not finalized: a reorg may have replaced it.
+
+        Raises ``Unread`` where the node has another block in the place of one that was finalized.
+        """
+        if self._kept_until >= 0 and self.block(self._kept_until).hash != self.finalized.hash:
+            raise Unread(f"the finalized block {self._kept_until} is another one now")
         for _ in range(5):
             head = self.block("latest")
             finalized = self.block("finalized")
@@ -79,23 +86,19 @@ class Chain:
         return self._blocks[number]
 
     def transfers(self, token: str, until: int) -> list[Transfer]:
-        """What the token moved to and from the Hub."""
-        hub = "0x" + self.hub[2:].rjust(64, "0")
-        asked = ([TRANSFER, None, hub], [TRANSFER, hub])
-        found = [
-            log for topics in asked for log in self._logs(self.from_block, until, {"address": token, "topics": topics})
-        ]
-        unique = {(int(log["blockNumber"], 16), int(log["logIndex"], 16)): log for log in found}
-        return [
-            Transfer(
-                "0x" + log["topics"][1][-40:].lower(),
-                "0x" + log["topics"][2][-40:].lower(),
-                int(log["data"], 16),
-                key[0],
-                str(log["transactionHash"]).lower(),
-            )
-            for key, log in sorted(unique.items())
-        ]
+        """What the token moved to and from the Hub until a finalized block; what was read before is kept."""
+        hub, begin = "0x" + self.hub[2:].rjust(64, "0"), max(self._transfers_until + 1, self.from_block)
+        for topics in ([TRANSFER, None, hub], [TRANSFER, hub]):
+            for log in self._logs(begin, until, {"address": token, "topics": topics}):
+                self._transfers[int(log["blockNumber"], 16), int(log["logIndex"], 16)] = Transfer(
+                    "0x" + log["topics"][1][-40:].lower(),
+                    "0x" + log["topics"][2][-40:].lower(),
+                    int(log["data"], 16),
+                    int(log["blockNumber"], 16),
+                    str(log["transactionHash"]).lower(),
+                )
+        self._transfers_until = max(self._transfers_until, until)
+        return [transfer for _, transfer in sorted(self._transfers.items())]
 
     def call(self, to: str, function: str, arguments: Sequence[object], returns: Sequence[str], at: int) -> list[Any]:
         """A view at a block: ``function`` is the signature, the results are integers, hex and lists."""

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tools.checker.asking import HttpReply, PublicApi, Unread
-from tools.checker.chain import Chain
-from tools.checker.expected import Json, Moment
-from tools.checker.money import replayed_until
-from tools.checker.report import CheckReport, alike
+from service_checker.asking import HttpReply, PublicApi, Unread
+from service_checker.chain import Chain
+from service_checker.expected import Json, Moment
+from service_checker.money import replayed_until
+from service_checker.report import CheckReport, alike
 
 STALE_SECONDS: Final = 2
 """An answer may be a second older than the copy that it names, and a block's time is a whole second."""

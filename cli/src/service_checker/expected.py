@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from eth_utils.crypto import keccak
 
-from tools.checker.chain import ChainBlock
-from tools.checker.hub_log import ZERO_ADDRESS, ZERO_BYTES32, HubLog, LogPlace
-from tools.checker.replay import (
+from service_checker.chain import ChainBlock
+from service_checker.hub_log import ZERO_ADDRESS, ZERO_BYTES32, HubLog, LogPlace
+from service_checker.replay import (
     AWARDED,
     JUDGED,
     NO_SUBMISSIONS,

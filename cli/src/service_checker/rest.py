@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 import yaml
 from eth_utils.crypto import keccak
 
-from tools.checker.asking import Unread
-from tools.checker.expected import (
+from service_checker.asking import Unread
+from service_checker.expected import (
     Json,
     Moment,
     accepting,
@@ -24,12 +24,14 @@ from tools.checker.expected import (
     totals,
     verdict_fields,
 )
-from tools.checker.hub_log import ZERO_BYTES32
-from tools.checker.reading import AnswerCheck
-from tools.checker.replay import ReplayedBounty
+from service_checker.hub_log import ZERO_BYTES32
+from service_checker.reading import AnswerCheck
+from service_checker.replay import ReplayedBounty
 
 MAX_PAGES: Final = 10_000
 """Of a list that never ends."""
+MAX_FRONTMATTER: Final = 1 << 18
+"""Characters: a whole document has no more."""
 MAX_ACTIVE: Final = 1_000
 MAX_COUNTED: Final = 1_000
 """Matches of a filter that the list counts."""
@@ -177,12 +179,26 @@ def check_challenge(reading: AnswerCheck, path: str, bounty: ReplayedBounty, fou
     findings.same("bounty.challenge", f"{path} challenge_terms matches", matches, found["challenge_terms"]["matches"])
 
 
+class _ScalarLoader(yaml.BaseLoader):
+    """Texts, lists and mappings alone, and no alias: a few of them stand for gigabytes."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise ValueError("an alias in a frontmatter")
+        return super().compose_node(parent, index)
+
+
 def frontmatter(text: str) -> dict[str, object]:
-    """The frontmatter of a page: every scalar is the text as it is written."""
+    """The frontmatter of a page: every scalar is the text as it is written. ``ValueError`` where there is none."""
     parts = text.split("---\n", 2)
     if len(parts) < 3 or parts[0]:
         raise ValueError("no frontmatter")
-    found = yaml.load(parts[1], Loader=yaml.BaseLoader)  # noqa: S506 - makes texts, lists and mappings alone
+    if len(parts[1]) > MAX_FRONTMATTER:
+        raise ValueError(f"a frontmatter of more than {MAX_FRONTMATTER} characters")
+    try:
+        found = yaml.load(parts[1], Loader=_ScalarLoader)  # noqa: S506 - makes texts, lists and mappings alone
+    except yaml.YAMLError as error:
+        raise ValueError(f"a frontmatter that is no YAML: {type(error).__name__}") from None
     if not isinstance(found, dict):
         raise ValueError("a frontmatter that is no mapping")
     return found
@@ -278,9 +294,11 @@ def _check_item(reading: AnswerCheck, where: str, moments: list[Moment], bounty_
 def _pages(reading: AnswerCheck, query: Json) -> tuple[list[tuple[Any, list[Moment]]], object]:
     """The items of all pages, each with the moments of its page, and the count that the last page states."""
     found, cursor, cursors = list[tuple[Any, list[Moment]]](), None, set[str]()
+    begin = reading.api.received
     for _ in range(MAX_PAGES):
         page = {**query, "limit": "2" if len(found) < 20 else "100", **({"cursor": cursor} if cursor else {})}
         value, moments = reading.get(f"/api/bounties?{urlencode(page)}")
+        reading.api.bound_part(begin)
         found += [(item, moments) for item in value["items"]]
         cursor = value["next_cursor"]
         if cursor is None:
@@ -412,9 +430,10 @@ def check_changes(reading: AnswerCheck) -> None:
 
 def _changes(reading: AnswerCheck) -> tuple[list[Any], list[Moment]]:
     """The events that are left after the retractions, and the moments of the last page."""
-    findings, kept, after = reading.findings, list[Any](), 0
+    findings, kept, after, begin = reading.findings, list[Any](), 0, reading.api.received
     for _ in range(MAX_PAGES):
         found, moments = reading.get(f"/api/changes?after={after}&limit=100")
+        reading.api.bound_part(begin)
         for item in found["items"]:
             number = item["number"]
             findings.holds("changes.order", "/api/changes number", f"more than {after}", number > after, number)

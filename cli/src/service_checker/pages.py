@@ -6,9 +6,9 @@ from typing import Final
 
 from eth_utils.crypto import keccak
 
-from tools.checker.asking import PublicApi
-from tools.checker.expected import Moment, feed_ids
-from tools.checker.reading import AnswerCheck
+from service_checker.asking import PublicApi
+from service_checker.expected import Moment, feed_ids
+from service_checker.reading import AnswerCheck
 
 CACHED_SECONDS: Final = 5
 """The pages keep answers for two seconds, and read an index that is a second behind."""
@@ -57,10 +57,10 @@ def check_feed_of_account(reading: AnswerCheck, pages: PublicApi, address: str) 
         reading.findings.holds("pages.feed", f"{path} {entry['id']}", "of the account", takes_part and happened, what)
 
 
-def check_texts(reading: AnswerCheck, pages: PublicApi) -> None:
-    """The challenge of each bounty as plain text; one that is not shown is counted."""
+def check_texts(reading: AnswerCheck, pages: PublicApi, bounty_ids: list[int]) -> None:
+    """The challenge of each of these bounties as plain text; one that is not shown is counted."""
     world = reading.moment(reading.chain.head.number).world
-    for bounty_id, bounty in sorted(world.bounties.items()):
+    for bounty_id, bounty in ((each, world.bounties[each]) for each in bounty_ids if each in world.bounties):
         path = f"/bounties/{bounty_id}/challenge.md"
         answer = pages.get(path)
         if answer.status in {404, 451}:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tools.checker.expected import ENTITIES, Json, Moment, rows
-from tools.checker.reading import AnswerCheck
-from tools.checker.report import alike
+from service_checker.expected import ENTITIES, Json, Moment, rows
+from service_checker.reading import AnswerCheck
+from service_checker.report import alike
 
 PAGE: Final = 500
 FILTERS: Final = {
@@ -48,11 +48,12 @@ def _asked(reading: AnswerCheck, query: str, variables: Mapping[str, object], wh
 
 
 def _check_rows(reading: AnswerCheck, entity: str) -> None:
-    names = _names(reading, entity)
+    names, begin = _names(reading, entity), reading.api.received
     seen, moments, skip = dict[str, Any](), list[Moment](), 0
     while skip <= 5_000:
         query = f"{{ {META} rows: {entity}(first: {PAGE}, skip: {skip}, orderBy: block_number) {{ {names} }} }}"
         page, moments = _asked(reading, query, {}, f"/subgraph {entity}")
+        reading.api.bound_part(begin)
         for row in page:
             twice = row["id"] in seen
             reading.findings.holds("graphql.rows", f"/subgraph {entity} {row['id']}", "one row", not twice, "two")

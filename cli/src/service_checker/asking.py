@@ -1,19 +1,29 @@
 """Requests to a node and to an API that may be hostile: bounded in time and in bytes, without redirects."""
 
+import http.client
+import io
 import json
 import re
+import socket
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import urllib3
 
-TIMEOUT: Final = urllib3.Timeout(connect=5.0, read=20.0)
+READ_SECONDS: Final = 20.0
+"""For the next bytes of an answer."""
+TIMEOUT: Final = urllib3.Timeout(connect=5.0, read=READ_SECONDS)
 MAX_BYTES: Final = 32 << 20
+MAX_FRAMING: Final = 1 << 20
+"""Bytes of an answer beside its body: its head, and what frames its chunks."""
 MAX_SECONDS: Final = 60.0
 """For one answer, however slowly its bytes come."""
+MAX_PART_BYTES: Final = 128 << 20
+"""Of all answers that make one list: what is held in memory at a time."""
 PATIENCE_SECONDS: Final = 60.0
 """For how long an answer of 429 or 503 is asked again."""
 MIN_KEY: Final = 8
@@ -46,11 +56,70 @@ Exchange = Callable[[str, str, bytes | None, Mapping[str, str]], HttpReply]
 """Method, address, body and fields of a request; raises ``Unread``."""
 
 
+class BoundedStream(io.RawIOBase):
+    """What comes over a connection for one answer: for ``MAX_SECONDS``, and no more bytes than an answer may have.
+
+    The head and the framing of chunks are read through it, too: a line that drips or never ends is given up.
+    """
+
+    def __init__(
+        self, connection: socket.socket, received: io.RawIOBase, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._connection, self._received, self._clock = connection, received, clock
+        self._ends, self._left = clock() + MAX_SECONDS, MAX_BYTES + MAX_FRAMING
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        seconds = self._ends - self._clock()
+        if seconds <= 0:
+            raise TimeoutError(f"an answer that takes more than {MAX_SECONDS:.0f} seconds")
+        if self._left <= 0:
+            raise OSError(f"an answer of more than {MAX_BYTES} bytes")
+        self._connection.settimeout(min(seconds, READ_SECONDS))
+        count = self._received.readinto(memoryview(buffer)[: self._left])
+        self._left -= count or 0
+        return count
+
+    def close(self) -> None:
+        self._received.close()
+        super().close()
+
+
+class _BoundedResponse(http.client.HTTPResponse):
+    def __init__(self, sock: socket.socket, *arguments: Any, **named: Any) -> None:
+        super().__init__(sock, *arguments, **named)
+        self.fp = io.BufferedReader(BoundedStream(sock, self.fp.detach()))
+
+
+class _PlainConnection(urllib3.connection.HTTPConnection):
+    response_class = _BoundedResponse
+
+
+class _SecureConnection(urllib3.connection.HTTPSConnection):
+    response_class = _BoundedResponse
+
+
+class _PlainPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _PlainConnection
+
+
+class _SecurePool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _SecureConnection
+
+
+def _bounded_pool() -> urllib3.PoolManager:
+    pool = urllib3.PoolManager(retries=False, timeout=TIMEOUT)
+    pool.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
+    return pool
+
+
 @dataclass(frozen=True, slots=True)
 class Http:
     """The real exchange."""
 
-    pool: urllib3.PoolManager = field(default_factory=lambda: urllib3.PoolManager(retries=False, timeout=TIMEOUT))
+    pool: urllib3.PoolManager = field(default_factory=_bounded_pool)
     clock: Callable[[], float] = time.monotonic
 
     def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
@@ -61,13 +130,35 @@ class Http:
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise Unread(f"{host_of(url)} did not answer: {type(error).__name__}") from None
         try:
+            if answer.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+                # Nobody asked for it, and a few of its bytes can stand for very many.
+                raise Unread(f"{host_of(url)} answers in an encoding")
             return HttpReply(
                 answer.status, {key.lower(): value for key, value in answer.headers.items()}, _read(answer, self.clock)
             )
-        except urllib3.exceptions.HTTPError as error:
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise Unread(f"{host_of(url)} ended in the middle: {type(error).__name__}") from None
         finally:
-            answer.close()
+            with suppress(OSError):
+                answer.close()
+
+
+@dataclass(slots=True)
+class BoundedExchange:
+    """An exchange for one check, after whose time nothing more is asked."""
+
+    exchange: Exchange
+    seconds: float
+    clock: Callable[[], float] = time.monotonic
+    ends: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ends = self.clock() + self.seconds
+
+    def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
+        if self.clock() >= self.ends:
+            raise Unread(f"not asked: this check has taken {self.seconds:.0f} seconds")
+        return self.exchange(method, url, body, headers)
 
 
 def host_of(url: str) -> str:
@@ -90,7 +181,7 @@ def without_key(text: str, url: str) -> str:
 def _read(answer: urllib3.BaseHTTPResponse, clock: Callable[[], float]) -> bytes:
     """The body; ``read1`` returns what has come, so that a body that drips is given up at its time."""
     parts, length, ends = list[bytes](), 0, clock() + MAX_SECONDS
-    while part := answer.read1(1 << 16, decode_content=True):
+    while part := answer.read1(1 << 16, decode_content=False):
         parts.append(part)
         length += len(part)
         if length > MAX_BYTES:
@@ -126,6 +217,8 @@ class PublicApi:
     sleep: Callable[[float], None] = time.sleep
     silent: int = 0
     """Requests in a row that were not answered."""
+    received: int = 0
+    """Bytes of all answers so far."""
 
     def get(self, path: str) -> HttpReply:
         """One answer of any status but 429 and 503, which are waited out as they ask for."""
@@ -140,6 +233,11 @@ class PublicApi:
             raise Unread(f"/subgraph answers {found.status}: {found.body[:300]!r}")
         return value["data"]
 
+    def bound_part(self, begin: int) -> None:
+        """Raise ``Unread`` where a list whose first page came after ``begin`` bytes is too long to be held."""
+        if self.received - begin > MAX_PART_BYTES:
+            raise Unread(f"a list of more than {MAX_PART_BYTES} bytes")
+
     def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
         if self.silent >= MAX_SILENT:
             raise Unread(f"not asked: {MAX_SILENT} requests in a row were not answered")
@@ -147,6 +245,7 @@ class PublicApi:
         waited = 0.0
         while True:
             found = self.exchange(method, self.url.rstrip("/") + path, body, headers)
+            self.received += len(found.body)
             self.seen(f"{method} {path}", found.body)
             if found.status not in {429, 503}:
                 self.silent = 0

@@ -10,8 +10,8 @@ from typing import Final
 import eth_abi
 from eth_utils.crypto import keccak
 
-from tools.checker.hub_log import PAYMENTS, ZERO_ADDRESS, ZERO_BYTES32, HubLog
-from tools.checker.report import CheckReport
+from service_checker.hub_log import PAYMENTS, ZERO_ADDRESS, ZERO_BYTES32, HubLog
+from service_checker.report import CheckReport
 
 AWARDED: Final = 1
 NO_VALID: Final = 2

@@ -8,7 +8,7 @@ from typing import Any, Final
 import eth_abi
 from eth_utils.crypto import keccak
 
-from tools.checker.asking import Unread
+from service_checker.asking import Unread
 
 SIGNATURES: Final = """
 BountyCreated(uint256 indexed bountyId, address indexed poster, bytes32 indexed specCommitment,

@@ -1,0 +1,199 @@
+"""The parts of a check, in order."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from service_checker.asking import BoundedExchange, Exchange, Http, Node, PublicApi, Unread
+from service_checker.chain import Chain
+from service_checker.graphql import check_graphql
+from service_checker.memory import LISTS, CheckMemory, CheckSample
+from service_checker.money import check_money, check_views, replayed_until
+from service_checker.pages import check_calendar, check_feed_of_account, check_feeds, check_texts
+from service_checker.privacy import search_paths, searching_answers
+from service_checker.reading import AnswerCheck
+from service_checker.replay import World
+from service_checker.report import CheckReport
+from service_checker.rest import (
+    check_account,
+    check_bounty,
+    check_changes,
+    check_delivery,
+    check_deployment,
+    check_list,
+    check_status,
+    check_verdicts,
+)
+
+PASSES: Final = 5
+"""How often the answers are read again because a reorg happened meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """What is to be checked, and by which limits."""
+
+    rpc_url: str
+    hub: str
+    api_url: str | None = None
+    pages_url: str | None = None
+    from_block: int = 0
+    every_block: bool = False
+    max_lag_blocks: int = 30
+    max_unsettled_seconds: int = 600
+    searched: Sequence[Path] = ()
+    canaries: Sequence[bytes] = ()
+    sample: int | None = None
+    """The bounties that a check looks at, beside those that differed before; without it all, and every list."""
+    max_seconds: float = 3_600.0
+    """For one check, after which nothing more is asked."""
+    exchange: Exchange = field(default_factory=Http)
+    memory: CheckMemory = field(default_factory=CheckMemory)
+    """For the next check of the same options."""
+
+
+def check(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> CheckReport:
+    """Everything that was asked for; what cannot be read is a finding of its own."""
+    findings, memory = CheckReport(), asked.memory
+    asked = replace(asked, exchange=BoundedExchange(asked.exchange, asked.max_seconds))
+    if memory.chain is None or asked.sample is None:
+        memory.forget_chain()
+        memory.chain = Chain(Node(asked.rpc_url, asked.exchange), asked.hub.lower(), asked.from_block)
+    memory.chain.node.exchange = asked.exchange
+    _checked(asked, memory.chain, findings, say)
+    if findings.count:
+        memory.forget_chain()
+    return findings
+
+
+def _checked(asked: CheckOptions, chain: Chain, findings: CheckReport, say: Callable[[str], None]) -> None:
+    read, sample = False, None
+    try:
+        with findings.reading("checked", "the chain"):
+            chain.refresh()
+            sample = of_the_chain(asked, chain, findings, say)
+            read = True
+    except Unread as error:
+        findings.add("checked", "the chain", "logs, blocks and views", str(error))
+    if not read:
+        return
+    if asked.api_url is not None:
+        of_the_answers(asked, asked.api_url, chain, findings, sample)
+    if asked.canaries:
+        say(f"{search_paths(asked.searched, asked.canaries, findings)} files searched for canaries")
+
+
+def of_the_chain(
+    asked: CheckOptions, chain: Chain, findings: CheckReport, say: Callable[[str], None]
+) -> CheckSample | None:
+    """Rules, money, views, and what should have been settled: of the chain alone. Returns the sample of this check."""
+    world = replayed_until(chain, chain.head.number, findings)
+    say(f"{len(world.logs)} events of {len(world.bounties)} bounties up to block {chain.head.number}")
+    if not world.config:
+        raise Unread("no event Deployed of this Hub: begin at its first block")
+    world.undecided()
+    sample = None if asked.sample is None else asked.memory.sample(world.bounties.keys(), asked.sample)
+    check_money(chain, world, findings, every_block=asked.every_block, known=asked.memory.balances)
+    asked.memory.differing = check_views(chain, findings, None if sample is None else sample.bounties)
+    check_settled(world, chain.head.time, asked.max_unsettled_seconds, findings)
+    return sample
+
+
+def check_settled(world: World, time: int, limit: int, findings: CheckReport) -> None:
+    """Each bounty whose time is up has ended."""
+    for bounty in world.bounties.values():
+        due = bounty.amount("judging_deadline" if bounty.submissions else "submission_deadline")
+        moved = bounty.ending is not None or time <= due + limit
+        findings.holds(
+            "liveness.settled", f"bounty {bounty.id}", f"an end before {due + limit}", moved, f"open at {time}"
+        )
+
+
+def of_the_answers(
+    asked: CheckOptions, url: str, chain: Chain, findings: CheckReport, sample: CheckSample | None = None
+) -> None:
+    """Every public answer, or those of a sample; read again as a whole where the chain was reorganized meanwhile."""
+    seen = searching_answers(asked.canaries, findings)
+    for _ in range(PASSES):
+        found = CheckReport()
+        api = PublicApi(url, asked.exchange, seen)
+        pages = PublicApi(asked.pages_url, asked.exchange, seen) if asked.pages_url else None
+        before = [log.place for log in chain.logs]
+        reading = AnswerCheck(api, chain, found, asked.max_lag_blocks, shown_before=asked.memory.shown_before)
+        differing = set[int | str]()
+        try:
+            _AnswerParts(reading, pages, sample, differing).run()
+            chain.refresh()
+        except Unread as error:
+            found.add("checked", "the chain", "its newest blocks", str(error))
+        if [log.place for log in chain.logs][: len(before)] == before:
+            break
+    asked.memory.differing |= {each for each in differing if isinstance(each, int)}
+    asked.memory.differing_lists = {each for each in differing if isinstance(each, str)}
+    findings.take(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _AnswerParts:
+    """The parts of one pass over the answers; ``differing`` gets the bounties and lists of those that differ."""
+
+    reading: AnswerCheck
+    pages: PublicApi | None
+    sample: CheckSample | None
+    differing: set[int | str]
+
+    def _part(self, requirement: str, where: str, of: Iterable[int | str], run: Callable[[], None]) -> None:
+        findings = self.reading.findings
+        before = findings.count
+        try:
+            with findings.reading(requirement, where):
+                run()
+        except Unread as error:
+            findings.add("checked", where, "an answer", str(error))
+        if findings.count != before:
+            self.differing.update(of)
+
+    def run(self) -> None:
+        reading = self.reading
+        self._part("status.totals", "/api/status", (), partial(check_status, reading))
+        self._part("api.deployment", "/api/deployment", (), partial(check_deployment, reading))
+        self._lists("changes.log", LISTS[0], check_changes)
+        self._lists("list.items", LISTS[1], check_list)
+        every = replayed_until(reading.chain, reading.chain.head.number).bounties
+        looked_at = {n: bounty for n, bounty in every.items() if self.sample is None or n in self.sample.bounties}
+        accounts, solvers = dict[str, set[int]](), set[str]()
+        for number, bounty in looked_at.items():
+            path, of = f"/api/bounties/{number}", (number,)
+            self._part("bounty.facts", path, of, partial(check_bounty, reading, number))
+            self._part("bounty.verdict", "/api/written-verdicts", of, partial(check_verdicts, reading, bounty))
+            self._part("delivery.status", f"{path}/delivery/status", of, partial(check_delivery, reading, bounty))
+            for address in (bounty.poster, *bounty.submissions):
+                accounts.setdefault(address, set()).add(number)
+            solvers.update(bounty.submissions)
+        for address, of_account in sorted(accounts.items()):
+            where = f"/api/accounts/{address}"
+            self._part("account.record", where, of_account, partial(check_account, reading, address))
+        self._lists("graphql.rows", LISTS[2], check_graphql)
+        if self.pages is not None:
+            self._of_pages(self.pages, sorted(looked_at), accounts, solvers)
+
+    def _lists(self, requirement: str, path: str, run: Callable[[AnswerCheck], None]) -> None:
+        if self.sample is None or path in self.sample.lists:
+            self._part(requirement, path, (path,), partial(run, self.reading))
+
+    def _of_pages(self, pages: PublicApi, numbers: list[int], accounts: dict[str, set[int]], solvers: set[str]) -> None:
+        reading = self.reading
+        for number in numbers:
+            where = f"/bounties/{number}/feed.json"
+            self._part("pages.feed", where, (number,), partial(check_feeds, reading, pages, [number]))
+        for address in sorted(solvers):
+            where = f"/people/{address}/calendar.ics"
+            self._part("pages.calendar", where, accounts[address], partial(check_calendar, reading, pages, address))
+        for address, of_account in sorted(accounts.items()):
+            where = f"/people/{address}/feed.json"
+            self._part("pages.feed", where, of_account, partial(check_feed_of_account, reading, pages, address))
+        for number in numbers:
+            where = f"/bounties/{number}/challenge.md"
+            self._part("pages.challenge", where, (number,), partial(check_texts, reading, pages, [number]))
