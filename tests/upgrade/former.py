@@ -32,8 +32,10 @@ def former_commit() -> str:
     return FORMER_RELEASE.read_text(encoding="ascii").strip()
 
 
-def former_file(path: str) -> bytes:
-    """A file as the former release has it."""
+def former_file(end: str) -> bytes:
+    """A file as the former release has it, by the end of its path: its folder may have been another one."""
+    names = _git("ls-tree", "-r", "--name-only", former_commit()).decode().splitlines()
+    (path,) = (name for name in names if name.endswith(f"/{end}"))
     return _git("show", f"{former_commit()}:{path}")
 
 

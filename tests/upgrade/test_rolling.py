@@ -177,5 +177,5 @@ def end_well(upgrade: Upgrade) -> None:
 
 
 def test_rubric__of_the_former_release__is_the_one_that_its_reviews_are_held_against() -> None:
-    former = former_file("libs/bounty_protocol/src/bounty_protocol/rubric/readiness.md").decode()
+    former = former_file("rubric/readiness.md").decode()
     assert former in {rubric.text for rubric in known_rubrics()}
