@@ -91,7 +91,8 @@ def _facts(stack: Stack, bounty: Funded, seen: _Seen) -> list[dict[str, float]]:
             stack.anvil.fund(wallet.address)
         if number % REORG_EVERY == REORG_EVERY - 1:
             _mined(stack, _submit(stack, bounty, lost))
-            stack.anvil.rpc.call("anvil_reorg", 1, [])
+            with stack.no_blocks():
+                stack.anvil.rpc.call("anvil_reorg", 1, [])
         seen.awaited = found.address.lower()
         block = _mined(stack, _submit(stack, bounty, found))
         wait_until(lambda account=seen.awaited: len(seen.of(account)) == len(READERS), LATE_SECONDS)  # type: ignore[misc]

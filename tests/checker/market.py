@@ -128,11 +128,10 @@ def publish(cast: Cast) -> None:
     version = hub.call("getRoster", hub.call("currentRosterVersion"))
     hub.transact(owner, "publishRoster", list(version[2]), list(version[3]), 3, gas=1_000_000)
     key = bytes.fromhex(cast.stack.people.guardians[0].identity.public_key[2:])  # type: ignore[union-attr]
-    cast.stack.anvil.rpc.call("evm_setIntervalMining", 0)  # both in one block: the key in force goes on
-    hub.send(owner, "publishDeliveryKey", key)
-    last = hub.send(owner, "withdrawDeliveryKey", key)
-    cast.stack.anvil.mine()
-    cast.stack.anvil.rpc.call("evm_setIntervalMining", 1)
+    with cast.stack.no_blocks():  # both in one block: the key in force goes on
+        hub.send(owner, "publishDeliveryKey", key)
+        last = hub.send(owner, "withdrawDeliveryKey", key)
+        cast.stack.anvil.mine()
     wait_for(hub.w3, last, abi=hub.abi)
 
 

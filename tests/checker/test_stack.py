@@ -76,16 +76,13 @@ def chain_standing_after_a_settlement(market: Market) -> Iterator[None]:
     cast, hub, anvil = market.cast, market.cast.stack.hub.hub, market.cast.stack.anvil
     stranger = Wallet()
     anvil.fund(stranger.address)
-    anvil.rpc.call("evm_setIntervalMining", 0)
-    try:
+    with cast.stack.no_blocks():
         hub.send(stranger, "settle", int(market.stuck.bounty_id))
         anvil.mine()
         head = anvil.w3.eth.block_number
         wait_until(lambda: indexed(cast, head), 60)
         yield
         assert anvil.w3.eth.block_number == head
-    finally:
-        anvil.rpc.call("evm_setIntervalMining", 1)
 
 
 def places(market: Market) -> list[Path]:

@@ -136,15 +136,11 @@ def test_batch__asked_for_by_a_browser_that_forgot_it__is_done_once(
     page = to_the_bounty(delegated, browser, tmp_path)
     page.wait(CREATE)
     other = to_the_bounty_elsewhere(delegated, browser, tmp_path)
-    node = delegated.cast.stack.anvil.rpc
-    node.call("evm_setIntervalMining", 0)
-    try:
+    with delegated.cast.stack.no_blocks():
         page.press(SEND)
         page.wait("Waiting for the chain")
         other.press(SEND)
         other.wait("Waiting for the chain")
-    finally:
-        node.call("evm_setIntervalMining", delegated.cast.stack.settings.block_time_seconds)
     for each in (page, other):
         each.wait("has its page in a moment")
         closed(each)

@@ -45,12 +45,8 @@ def choose_keys(page: Page, keys: Path) -> None:
 def no_blocks(cast: Cast) -> Iterator[None]:
     """Transactions wait: the chain makes no block."""
     cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
-    node = cast.stack.anvil.rpc
-    node.call("evm_setIntervalMining", 0)
-    try:
+    with cast.stack.no_blocks():
         yield
-    finally:
-        node.call("evm_setIntervalMining", cast.stack.settings.block_time_seconds)
 
 
 def send_in_its_place(cast: Cast, wallet: TestWallet, to: str, data: str) -> None:

@@ -2,8 +2,9 @@
 
 import pytest
 from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from bounty_protocol.types import UnixSeconds
+from bounty_protocol.types import BlockNumber, UnixSeconds
 from service_api.bounty_pages import read_bounty_page
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import (
@@ -96,6 +97,12 @@ def test_head__after_indexing__is_the_tip_and_its_finality(world: World) -> None
     assert head.finalized_number == tip.finalized.number == tip.latest.number - 2
     assert not head.is_finalized(tip.latest.number)
     assert head.is_finalized(tip.finalized.number)
+
+
+def test_block__that_an_endpoint_does_not_have__is_named(world: World) -> None:
+    newest = world.source.tip().latest.number
+    with pytest.raises(ChainUnavailable, match=f"has no block {newest + 1}$"):
+        world.source.headers(newest, BlockNumber(newest + 1))
 
 
 def test_follower__with_nothing_new__writes_nothing(world: World) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import psutil
-from bounty_protocol.chain.json_rpc import RpcRefused, quantity
+from bounty_protocol.chain.json_rpc import block_number, quantity
 from local_stack.process import Child, StackError
 
 from tools.market.drawn import FINAL_BLOCKS, FaultKind, FaultPlan, source
@@ -105,8 +105,12 @@ class Breaking:
 
     def _reorganize(self, which: str, depth: int) -> None:
         """Replace the newest blocks. Some of their transactions come again, as on a real chain, and some are lost."""
+        with self.town.stack.no_blocks():  # one that is mined meanwhile leaves the node with a number that has no block
+            self._replace(which, depth)
+
+    def _replace(self, which: str, depth: int) -> None:
         chosen, rpc = source(self.seed, f"reorg/{which}"), self.town.stack.anvil.rpc
-        head = self.town.head()
+        head = block_number(rpc.call("eth_blockNumber"))
         kept: list[list[Any]] = []
         lost: set[str] = set()
         losing = chosen.choice((0.0, 0.5, 1.0))
@@ -117,11 +121,10 @@ class Breaking:
                     lost.add(transaction["from"])  # those after it have no place without it
                     continue
                 kept.append([rpc.call("eth_getRawTransactionByHash", transaction["hash"]), offset])
-        try:
-            rpc.call("anvil_reorg", depth, kept)
-        except RpcRefused as refused:  # a block was mined meanwhile
-            self.town.log.write("reorg", "refused", fault=which, why=str(refused))
-            rpc.call("anvil_reorg", depth, [])
+        rpc.call("anvil_reorg", depth, kept)
+        for number in range(head - depth + 1, head + 1):
+            if rpc.call("eth_getBlockByNumber", hex(number), False) is None:
+                raise StackError(f"the node has lost block {number}")
         # The node's clock fell back by the blocks that it replaced; that of a real chain does not.
         newest: Any = rpc.call("eth_getBlockByNumber", "latest", False)
         rpc.call("evm_increaseTime", max(0, int(time.time()) - quantity(newest["timestamp"])))

@@ -97,6 +97,15 @@ class Stack:
         self.anvil.rpc.call("evm_increaseTime", seconds)
         self.anvil.rpc.call("evm_mine")
 
+    @contextmanager
+    def no_blocks(self) -> Iterator[None]:
+        """The chain makes no block by itself: transactions wait."""
+        self.anvil.rpc.call("evm_setIntervalMining", 0)
+        try:
+            yield
+        finally:
+            self.anvil.rpc.call("evm_setIntervalMining", self.settings.block_time_seconds)
+
     def ready_event(self) -> dict[str, object]:
         """The line that shows a program where everything is; no secrets."""
         return {

@@ -114,6 +114,9 @@ class ChainModule(Module):
     def headers(self, tags: Collection[Tag]) -> list[Header]:
         """Several, in one request where the endpoint takes as many."""
         answers = self._together("eth_getBlockByNumber", lambda tag: self._block(tag, False), list(tags))
+        for tag, answer in zip(tags, answers, strict=True):
+            if answer is None:  # the others may be there: a node can have lost one
+                raise ChainUnavailable(f"an RPC endpoint has no block {tag if tag.isalpha() else int(tag, 16)}")
         return [self._parse(answer) for answer in answers]
 
     def logs(self, place: Mapping[str, str]) -> list[Log]:
