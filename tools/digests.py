@@ -1,9 +1,10 @@
-"""Images of others by digest: the base of our own, the databases, the entrance of ``deploy/compose``.
+"""Images of others by digest: the bases of our own, the databases, the entrance of ``deploy/compose``.
 
-A tag can be moved; a digest cannot. The files that use an image are the only place that names it: the Dockerfile's
-``ARG PYTHON_IMAGE`` and each ``image:`` of ``deploy/compose``. ``--pin`` asks each image's registry for its digest, by
-``docker buildx imagetools``, and writes it behind the tag, where Dependabot keeps both current. ``--check`` names what
-has none and ends with 1; the release workflow begins with it. Standard library only, since that workflow runs it first.
+A tag can be moved; a digest cannot. The files that use an image are the only place that names it: ``ARG
+PYTHON_IMAGE`` and ``ARG CADDY_IMAGE`` of the Dockerfiles and each ``image:`` of ``deploy/compose``. ``--pin`` asks
+each image's registry for its digest, by ``docker buildx imagetools``, and writes it behind the tag, where Dependabot
+keeps both current. ``--check`` names what has none and ends with 1; the release workflow begins with it. Standard
+library only, since that workflow runs it first.
 """
 
 import argparse
@@ -17,9 +18,12 @@ from typing import Final
 
 TOP: Final = Path(__file__).resolve().parent.parent
 DOCKERFILE: Final = Path("deploy/images/Dockerfile")
+SITE: Final = Path("deploy/images/site/Dockerfile")
 COMPOSE: Final = Path("deploy/compose/compose.yaml")
+FILES: Final = (DOCKERFILE, SITE, COMPOSE)
 _USED: Final = re.compile(
-    r"(?m)^(?:ARG PYTHON_IMAGE=| +image: )(?P<tagged>[a-z0-9][\w./-]*:[\w.-]+)(?:@(?P<digest>sha256:[0-9a-f]{64}))?$"
+    r"(?m)^(?:ARG (?:PYTHON|CADDY)_IMAGE=| +image: )(?P<tagged>[a-z0-9][\w./-]*:[\w.-]+)"
+    r"(?:@(?P<digest>sha256:[0-9a-f]{64}))?$"
 )
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -39,7 +43,7 @@ class UsedImage:
 
 def used_images(top: Path = TOP) -> Iterator[UsedImage]:
     """Every image of others that is built from or run, in the order of the files."""
-    for file in (DOCKERFILE, COMPOSE):
+    for file in FILES:
         for found in _USED.finditer((top / file).read_text(encoding="utf-8")):
             yield UsedImage(file, found["tagged"], found["digest"])
 
@@ -53,7 +57,7 @@ def pin(top: Path, ask: Callable[[str], str]) -> list[UsedImage]:
     for tagged, digest in digests.items():
         if _DIGEST.fullmatch(digest) is None:
             raise ValueError(f"{tagged}: the registry's answer is no digest: {digest[:80]!r}")
-    for file in (DOCKERFILE, COMPOSE):
+    for file in FILES:
         text = (top / file).read_text(encoding="utf-8")
 
         def with_digest(found: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tools.digests import COMPOSE, DOCKERFILE, UsedImage, of_kustomization, pin, used_images
+from tools.digests import COMPOSE, DOCKERFILE, FILES, SITE, UsedImage, of_kustomization, pin, used_images
 
 from .conftest import REPOSITORY
 
@@ -16,8 +16,8 @@ DIGEST = "sha256:" + "ab" * 32
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for file in (DOCKERFILE, COMPOSE):
-        (tmp_path / file.parent).mkdir(parents=True)
+    for file in FILES:
+        (tmp_path / file.parent).mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / file, tmp_path / file)
     return tmp_path
 
@@ -25,10 +25,14 @@ def copy(tmp_path: Path) -> Path:
 def test_images__of_others__are_found_wherever_one_is_built_from_or_run() -> None:
     composed = yaml.safe_load((REPOSITORY / COMPOSE).read_text(encoding="utf-8"))["services"]
     others = [each["image"] for each in composed.values() if "service-" not in each["image"]]
-    (base,) = re.findall(r"(?m)^ARG PYTHON_IMAGE=(.*)$", (REPOSITORY / DOCKERFILE).read_text(encoding="utf-8"))
-    assert sorted(each.whole() for each in used_images(REPOSITORY)) == sorted([base, *others])
-    bases = re.findall(r"(?m)^FROM (\S+)", (REPOSITORY / DOCKERFILE).read_text(encoding="utf-8"))
-    assert set(bases) == {"${PYTHON_IMAGE}"}, "a base that is named elsewhere has no digest here"
+    bases = []
+    for file, name in ((DOCKERFILE, "PYTHON_IMAGE"), (SITE, "CADDY_IMAGE")):
+        text = (REPOSITORY / file).read_text(encoding="utf-8")
+        bases += re.findall(rf"(?m)^ARG {name}=(.*)$", text)
+        built_from = set(re.findall(r"(?m)^FROM (\S+)", text))
+        assert built_from == {f"${{{name}}}"}, "a base that is named elsewhere has no digest here"
+    assert len(bases) == 2
+    assert sorted(each.whole() for each in used_images(REPOSITORY)) == sorted([*bases, *others])
 
 
 def test_pin__writes_each_digest_behind_its_tag_and_again_the_newer_one(copy: Path) -> None:
@@ -51,7 +55,7 @@ def test_pin__writes_each_digest_behind_its_tag_and_again_the_newer_one(copy: Pa
 
 @pytest.mark.parametrize("answer", ["", "sha256:12", "latest", DIGEST + "\nx", f"{DIGEST} {DIGEST}"])
 def test_pin__with_an_answer_that_is_no_digest__writes_nothing(copy: Path, answer: str) -> None:
-    before = {file: (copy / file).read_bytes() for file in (DOCKERFILE, COMPOSE)}
+    before = {file: (copy / file).read_bytes() for file in FILES}
     with pytest.raises(ValueError, match="no digest"):
         pin(copy, lambda _: answer)
     assert {file: (copy / file).read_bytes() for file in before} == before

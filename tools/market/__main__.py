@@ -4,6 +4,24 @@
 
 Exit code 0 where nothing differs: every bounty was settled, paid, indexed and heard of within a bound after the last
 fault, the checker found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
+
+- **Actors** act by the command, by the Python library, or by HTTP and transactions of their own, and are
+  honest, slow, silent, contrary, wavering or malicious: they fund pages that nobody published, record
+  commitments without work or of somebody else, judge before their time. Strangers replay and malform signed
+  requests, upload junk, and call what is not theirs. What fails is tried again until it is too late; what a
+  reorg takes back is done again. The owner changes fees and quorum of bounties to come.
+- **Faults** come in two lanes at the same time. The chain: reorgs of up to four blocks, which is all that are
+  not final, with some of their transactions lost; of three RPC endpoints, of which the index wants two to
+  agree, one stalls, refuses or lies, or all are away. Processes: kill -9 or a pause of any process of the
+  service, kill -9 of PostgreSQL, Redis (also with the loss of all its keys), the storage and the beacon; the
+  storage stalls.
+- **The end.** Every bounty is settled, the Hub holds nothing but what strangers gave it, the index follows, the
+  receiver of a webhook has heard every fact, no job has failed for good, and every process is ready. Then the
+  checker compares the chain, all answers and pages, and looks for the notes in sealed work and everybody's keys
+  in all that the stack wrote. A Poster who opens the winning work gets the winner's files.
+
+The seed draws who does what, when, and what breaks; a shorter run begins as a longer one does. What an act
+meets depends on the machine.
 """
 
 import argparse

@@ -76,7 +76,7 @@ const NOT_HAD =
 const FAILED = "The wallet says that the earlier attempt failed, and changed nothing.";
 const LOST = "The wallet's node does not know this transaction. If the wallet does not either, ";
 const LATE =
-  "Nothing shows yet that it was done, and whoever was to pay for it may have let it lapse. It may still happen, and counts once. ";
+  "Nothing shows yet that it was done, and the one who was to pay for it may have let it lapse. It may still happen, and counts once. ";
 /** So many batches of one step may fail. */
 const MOST_BATCHES = 16;
 

@@ -309,7 +309,7 @@ def test_node_api_and_page_that_forge_one_deadline__get_work_sealed_for_the_dela
     assert len(shown) == 2
     for text in shown:
         assert f"until {moment(int(began) + seconds + delay, int(began))}" in text
-        assert text.index("whoever runs all of them could read it before") < text.index("sealing work")
+        assert text.index("anyone who runs all of them could read it before") < text.index("sealing work")
 
 
 @pytest.mark.parametrize("act", ["submit", "submit without the API"])

@@ -66,7 +66,7 @@ class VerdictReplacement:
 class JudgeableBounty(Event):
     """An open bounty past its reveal point, also past its judging deadline until somebody settles it. `unopened` are
     those of its Submissions that were not opened on this machine. `replaced` is there, and true, where this machine
-    recorded a Verdict before `own_verdict`, which it did not record: whoever did has the Guardian's key.
+    recorded a Verdict before `own_verdict`, which it did not record: the one who did has the Guardian's key.
     `replacements` are Verdicts of this roster's Guardians that were recorded in the place of earlier ones, the latest
     of each Guardian, the newest first; absent where there are none, or where the index is of an earlier release."""
 

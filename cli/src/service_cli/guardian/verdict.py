@@ -626,7 +626,7 @@ def _keep_unpublished(path: Path, document: bytes) -> None:
         next_action = "Name a file that is new, after --unpublished."
         raise CommandRefused("file_exists", message, next_action=next_action) from None
     remark(
-        f"nobody else has your reasons yet: hand {path} to whoever asks; once a service answers, the same command "
+        f"nobody else has your reasons yet: give {path} to anyone who asks; once a service answers, the same command "
         "without --unpublished publishes them",
         urgent=True,
     )

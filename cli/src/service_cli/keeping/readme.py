@@ -1,4 +1,4 @@
-"""README.md of a kept directory: for whoever opens it years later, without this service and its documents."""
+"""README.md of a kept directory: for anyone who opens it years later, without this service and its documents."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ With `service-cli`, an RPC endpoint (`SERVICE_RPC_URL`) and no service:
   `service-cli guardian:claim-fee {bounty_id}`.
 - **Open** as a Guardian after the reveal point ({reveal_at}), with your encryption keys and a drand relay
   (`SERVICE_BEACON_URLS`), in this directory: `service-cli guardian:open {bounty_id} --from .`
-- **Judge** until {judging_deadline}, and hand verdict.md to whoever asks for your reasons:
+- **Judge** until {judging_deadline}, and give verdict.md to anyone who asks for your reasons:
   `service-cli guardian:verdict {bounty_id} awarded --submission N why.md --unpublished verdict.md`
 - **Settle** after that: any wallet calls `settle({bounty_id})` on the Hub.
 - **Look**: `service-cli bounty:watch {bounty_id}`.

@@ -228,7 +228,7 @@ def poster_publish_fund(
     BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
 
     With --hand-over nothing is sent, and no ether is needed: the page, its terms and your signature are written into
-    FILE. For an hour at most whoever has it can create exactly this bounty from your tokens, and pays the gas, with
+    FILE. For an hour at most anyone who has it can create exactly this bounty from your tokens, and pays the gas, with
     sponsor:fund FILE. Running the command again without --hand-over finds the bounty, or sends it yourself: the
     token takes the escrow once.
 

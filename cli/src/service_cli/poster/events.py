@@ -55,8 +55,8 @@ class ApprovedAllowance(Event):
 
 @dataclass(frozen=True, slots=True)
 class HandedOver(Event):
-    """With `--hand-over`: `file` holds the page, its terms and the signature. Until `valid_before` whoever has it can
-    create exactly this bounty from the Poster's tokens; nothing was sent.
+    """With `--hand-over`: `file` holds the page, its terms and the signature. Until `valid_before` anyone who has it
+    can create exactly this bounty from the Poster's tokens; nothing was sent.
     """
 
     EVENT: ClassVar[str] = "publish_fund.handed_over"

@@ -286,9 +286,9 @@ def tell_who_vouches(work: Work, terms: SealingTerms, api: ApiClient | None) -> 
     together = sources[0] if alone else f"{', '.join(sources[:-1])} and {sources[-1]}"
     message = f"whose keys can open the work, and from when, is the word of {together}"
     if alone:
-        warn(f"warning: {message} alone: whoever runs it could have put keys of their own in their place")
+        warn(f"warning: {message} alone: its operator could have put keys of their own in their place")
     else:
-        say(f"{message}: whoever runs all of them could read it before; {FURTHER_VARIABLE} adds more")
+        say(f"{message}: anyone who runs all of them could read it before; {FURTHER_VARIABLE} adds more")
 
 
 def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:

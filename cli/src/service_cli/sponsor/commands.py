@@ -16,7 +16,7 @@ def sponsor_fund(file: str, check: bool, yes: bool, network: str | None, max_cos
     FILE is what poster:publish-fund --hand-over wrote for a Poster without ether. The escrow comes from the Poster's
     tokens, and the bounty is the Poster's: you pay the gas, and get nothing for it. Page, terms, Hub, balance,
     signature and time are checked, and the call is tried, before anything is sent. Run it again after an interruption:
-    it continues, and shows the bounty once it is there, whoever sent it. FILE may be - for stdin.
+    it continues, and shows the bounty once it is there, no matter who sent it. FILE may be - for stdin.
 
     \b
     Reads:    SERVICE_SPONSOR_PRIVATE_KEY (or _FILE, _COMMAND, a keystore); nothing secret with --check

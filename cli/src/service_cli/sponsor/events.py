@@ -38,7 +38,7 @@ class SponsoringPreview(Event):
 
 @dataclass(frozen=True, slots=True)
 class SponsoredBounty(Event):
-    """The bounty is on chain, whoever sent it; printed again by every later run over the same file."""
+    """The bounty is on chain, no matter who sent it; printed again by every later run over the same file."""
 
     EVENT: ClassVar[str] = "sponsor_fund.bounty_created"
     tx_hash: Bytes32

@@ -58,7 +58,7 @@ class WitnessRule:
     one_of: frozenset[Witness] = frozenset()
     """Of these, one has to vouch, too."""
     goes_on_without: frozenset[Witness] = frozenset()
-    """Witnesses without whom the act goes on where the person decided so, and is told who alone vouches."""
+    """Witnesses without whom the act goes on where the person decided so, and sees who alone vouches."""
 
     def lacks(self, said: frozenset[Witness]) -> frozenset[Witness]:
         """Whose word is missing when these vouched."""
@@ -71,7 +71,7 @@ _SUBMIT: Final = "solver:submit"
 _VERDICT: Final = "guardian:verdict"
 _DELIVER: Final = "guardian:deliver-key"
 _CHAIN: Final = frozenset({Witness.NODE, Witness.FURTHER})
-_WITHOUT_API: Final = "refused; with `--without-api` a Solver goes on, and is told who alone vouches"
+_WITHOUT_API: Final = "refused; with `--without-api` a Solver goes on, and sees who alone vouches"
 TABLE: Final = (
     WitnessRule(
         Fact.TIME,
@@ -110,8 +110,7 @@ TABLE: Final = (
         "a bounty's page, escrow and deadlines",
         (_SUBMIT, _VERDICT, _DELIVER),
         _CHAIN | {Witness.API},
-        "refused; with `--without-api` a Solver goes on, with `--unpublished` a Guardian, and is told who alone "
-        "vouches",
+        "refused; with `--without-api` a Solver goes on, with `--unpublished` a Guardian, and sees who alone vouches",
         differs="read_model_mismatch",
         goes_on_without=frozenset({Witness.API}),
     ),

@@ -1,0 +1,66 @@
+"""The image of the documents: what its definition leaves to a process that anyone may call, and what pages may load."""
+
+import re
+
+import pytest
+
+from tools.digests import COMPOSE, SITE, used_images
+
+from .conftest import REPOSITORY
+
+FOLDER = SITE.parent
+DOCKERFILE = (REPOSITORY / SITE).read_text(encoding="utf-8")
+CADDYFILE = (REPOSITORY / FOLDER / "Caddyfile").read_text(encoding="utf-8")
+SERVICES = (REPOSITORY / "deploy/images/Dockerfile").read_text(encoding="utf-8")
+
+
+def steps(dockerfile: str, name: str) -> list[str]:
+    """The arguments of each instruction of that name."""
+    return re.findall(rf"(?m)^{name} (.*)$", dockerfile)
+
+
+def policy() -> dict[str, list[str]]:
+    """The sources that the content security policy allows, by directive."""
+    (header,) = re.findall(r'Content-Security-Policy "(.*)"', CADDYFILE)
+    return {name: sources.split() for name, _, sources in (each.strip().partition(" ") for each in header.split(";"))}
+
+
+def test_image__of_the_documents__runs_as_the_services_do() -> None:
+    assert steps(DOCKERFILE, "USER") == steps(SERVICES, "USER") == ["10001:10001"]
+    assert steps(DOCKERFILE, "EXPOSE") == ["8080"]
+    assert "setcap -r /usr/bin/caddy" in steps(DOCKERFILE, "RUN"), "it has to start where all capabilities are dropped"
+    labels = r"org\.opencontainers\.image\.\w+"
+    assert set(re.findall(labels, DOCKERFILE)) == set(re.findall(labels, SERVICES))
+
+
+def test_image__of_the_documents__has_the_base_of_the_door() -> None:
+    base = {each.tagged for each in used_images() if each.file == SITE}
+    assert base <= {each.tagged for each in used_images() if each.file == COMPOSE}
+    assert len(base) == 1
+
+
+def test_image__of_the_documents__copies_what_the_build_is_given() -> None:
+    given = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for source in (each.split()[0] for each in steps(DOCKERFILE, "COPY")):
+        assert any(f"!{part}" in given for part in (source, *map(str, re.findall(r"^deploy/images", source)))), source
+    (served,) = re.findall(r"(?m)^\troot \* (\S+)$", CADDYFILE)
+    assert f".local/site {served}" in steps(DOCKERFILE, "COPY")
+    assert f"{FOLDER}/Caddyfile /etc/caddy/Caddyfile" in steps(DOCKERFILE, "COPY")
+
+
+def test_server__of_the_documents__answers_files_only() -> None:
+    for line in ("admin off", "auto_https off", ":8080 {", "file_server", "respond @other 405", "respond @hidden 404"):
+        assert re.search(rf"(?m)^\t?{re.escape(line)}$", CADDYFILE), line
+    for word in ("reverse_proxy", "browse", "templates", "import", "{$"):
+        assert word not in CADDYFILE
+    assert set(re.findall(r"(?m)^\t\t\t(\w+) \d+s$", CADDYFILE)) == {"read_header", "read_body", "write", "idle"}
+
+
+@pytest.mark.parametrize("directive", ["default-src", "frame-ancestors", "base-uri"])
+def test_policy__of_the_documents__allows_nothing_that_a_page_does_not_use(directive: str) -> None:
+    assert policy()[directive] == ["'none'"]
+
+
+def test_policy__of_the_documents__loads_from_its_own_origin_alone() -> None:
+    allowed = {source for sources in policy().values() for source in sources}
+    assert allowed == {"'none'", "'self'", "'unsafe-inline'", "data:"}
