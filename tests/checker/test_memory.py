@@ -98,7 +98,7 @@ def test_check__after_one_with_a_difference__reads_the_chain_again() -> None:
     asked = CheckOptions("http://node", HUB, sample=1, exchange=node, memory=memory())
     asked.memory.balances[5] = True
     findings = check(asked)
-    assert "no event Deployed" in str(findings.found)
+    assert "no Hub was deployed here" in str(findings.found)
     assert (asked.memory.chain, asked.memory.balances) == (None, {})
 
 

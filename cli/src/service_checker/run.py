@@ -92,7 +92,9 @@ def of_the_chain(
     world = replayed_until(chain, chain.head.number, findings)
     say(f"{len(world.logs)} events of {len(world.bounties)} bounties up to block {chain.head.number}")
     if not world.config:
-        raise Unread("no event Deployed of this Hub: begin at its first block")
+        raise Unread(
+            "no Hub was deployed here: another chain, another address, or --from-block is after its first block"
+        )
     world.undecided()
     sample = None if asked.sample is None else asked.memory.sample(world.bounties.keys(), asked.sample)
     check_money(chain, world, findings, every_block=asked.every_block, known=asked.memory.balances)
