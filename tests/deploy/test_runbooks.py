@@ -1,13 +1,16 @@
 """Each alert's runbook: one screen, four parts, a first command that is there, and no command or name that is not."""
 
+import io
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from local_stack.services import SERVICES
+from service_checker.__main__ import main as watchtower
 
 from tools.absence.__main__ import COSTS, FOLLOWING_BLOCKS, Absence, with_rows
 from tools.generate.metrics import families
@@ -24,7 +27,8 @@ MOST_LINES = 45
 WORKLOADS = {"deployment": "Deployment", "statefulset": "StatefulSet", "cronjob": "CronJob", "job": "Job"}
 PROGRAMS = {"service-api", "service-indexer", "service-delivery", "service-reviewer", "service-web"}
 TOOLS = {
-    "ask", "kubectl", "grep", "curl", "openssl", "base64", "export", "rq", "python", "service-cli", "./noxw", "df",
+    "ask", "kubectl", "grep", "curl", "openssl", "base64", "export", "rq", "python", "service-cli",
+    "service-audit", "./noxw", "df",
 }  # fmt: skip
 """What a command line may begin with: the function above the runbooks, and programs that an operator has."""
 
@@ -61,6 +65,14 @@ def commands(section: str) -> Iterator[list[str]]:
             yield [word for word in words if word != "&"]
 
 
+def watchtower_help() -> str:
+    """What ``service-audit --watch --help`` prints."""
+    printed = io.StringIO()
+    with redirect_stdout(printed), pytest.raises(SystemExit):
+        watchtower(["--help"])
+    return printed.getvalue()
+
+
 @pytest.mark.parametrize("alert", RUNBOOKS)
 def test_runbook__of_an_alert__has_its_four_parts_on_one_screen(alert: str) -> None:
     text = screen(RUNBOOKS[alert])
@@ -85,6 +97,9 @@ def test_runbook__of_an_alert__has_only_commands_that_exist(alert: str) -> None:
         for program, command in pairwise(words):
             if program in PROGRAMS:
                 assert f'"{command}": ' in entry_point(program), words
+        if words[:2] == ["service-audit", "--watch"]:
+            options = {word for word in words if word.startswith("--")}
+            assert options <= set(re.findall(r"--[a-z-]+", watchtower_help())), words
         if words[:2] == ["./noxw", "-s"]:
             assert f"def {words[2]}(session" in (REPOSITORY / "noxfile.py").read_text(encoding="utf-8"), words
         if words[:3] == ["kubectl", "rollout", "restart"] or words[:3] == ["kubectl", "scale", "deployment"]:
