@@ -22,11 +22,17 @@ from bounty_protocol.domain.roster import MAX_MEMBERS
 from bounty_protocol.wire.delivery import MAX_DELIVERY_BYTES
 from local_stack.hub import LocalHubTerms
 from service_api.config import DEFAULT_REVIEW_QUOTA, DEFAULT_REVIEW_WAIT_SECONDS, ApiBudgets
+from service_api.usecases import lifetimes
 from service_api.usecases.upload_targets import UPLOAD_LIFETIME_SECONDS
+from service_api.webhooks import settings as webhooks
 from service_common.budgets import Budget
 from service_common.chain import contract_wallets as wallets
 from service_common.web import bodies
 from service_common.web.callers import READ_SECONDS
+from service_indexer.backfill import RANGES_AHEAD
+from service_indexer.settler import SETTLE_GAS
+from service_indexer.stretch import BLOCKS_PER_STEP
+from service_mcp.http import CALLS_IN_A_MINUTE
 from service_reviewer.providers.bounded import CPU_SECONDS
 
 TOP: Final = Path(__file__).resolve().parents[2]
@@ -39,12 +45,18 @@ GAS: Final = {
 }
 
 
+COUNTS: Final = {8: "eight"}
 SPANS: Final = {10: "10 seconds", 60: "60 seconds", 3_600: "an hour", 86_400: "24 hours"}
 
 
 def gas(*steps: str) -> str:
     """What the steps were measured to take together, as a person says it: thousands, rounded up."""
     return f"{-(-sum(GAS[f'hub.gas.{step}'] for step in steps) // 1000) * 1000:,}"
+
+
+def exact(step: str) -> str:
+    """What a step was measured to take, to the unit."""
+    return f"{GAS[f'hub.gas.{step}']:,}"
 
 
 def percent(basis_points: int) -> str:
@@ -141,6 +153,36 @@ SENTENCES: Final[dict[str, list[str]]] = {
         f"{wallets.MAX_PER_SECOND - wallets.STRANGERS_PER_SECOND} a second are kept",
         f"get {wallets.OF_ACCOUNT.amount} checks in a minute",
         f"by at most {MAX_LIFETIME_SECONDS // 86_400} days",
+    ],
+    "docs/deploying.md": [
+        f"{exact('lifecycle')} gas, paid by those who act: the Poster {exact('create_with_authorization')} to create,",
+        f"a Solver {exact('submit')} for each Submission, a Guardian about {exact('verdict')} for each Verdict",
+        f"{exact('settle')} gas for each bounty that nobody settled",
+        f"A roster has 1 to {MAX_MEMBERS} members",
+    ],
+    "docs/scale.md": [
+        f"| one bounty on chain | {exact('lifecycle')} gas |",
+        f"would carry {GAS['hub.gas.lifecycle'] * 100_000 / 86_400 / 10**6:.1f} million gas a second",
+    ],
+    "docs/indexer.md": [
+        f"at most {MAX_FEE_WEI // GWEI} gwei for at most {SETTLE_GAS:,} gas; the tip is",
+        f"the median of the last 20 blocks, and {MAX_TIP_WEI // GWEI} gwei.",
+        f"more than {BLOCKS_PER_STEP} blocks behind, other workers of queue `index` read up to",
+        f"read up to {COUNTS[RANGES_AHEAD]} ranges of {BLOCKS_PER_STEP} final blocks",
+    ],
+    "docs/operations.md": [
+        f"Each address has {CALLS_IN_A_MINUTE} calls a minute, then 429.",
+        f"pages of {MAX_DOCUMENT_BYTES // KIB} KiB that passed a review,",
+        f"that passed a review, {DEFAULT_REVIEW_QUOTA} in 24 hours for a Poster",
+        f"| {lifetimes.PAGE_GRACE_DAYS} days after the page's submission deadline,",
+        f"| {MAX_ENVELOPE_BYTES // KIB} KiB, for bytes that were uploaded;",
+        f"| {LIMITS.max_bytes // GIB} GiB each; [budgets](interface.md#budgets) of uploads |",
+        f"the row after {lifetimes.VERIFIED_DAYS} days where no envelope names it",
+        f"| {lifetimes.VERDICT_GRACE_DAYS} days after the judging deadline,",
+        f"with the next one after its end, {MAX_LIFETIME_SECONDS // 86_400} days at most",
+        f"| {webhooks.DEFAULT_LIMIT} for an account, {webhooks.DEFAULT_TOTAL:,} in all;",
+        f"{lifetimes.UNPROVEN_DAYS} days after the registration where the receiver never answered the challenge,",
+        f"{lifetimes.OFF_DAYS} days after the last attempt where it was switched off",
     ],
     "docs/formats.md": [
         f"with line feeds only, at most {MAX_DOCUMENT_BYTES // KIB} KiB",
