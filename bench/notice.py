@@ -90,8 +90,9 @@ def _facts(stack: Stack, bounty: Funded, seen: _Seen) -> list[dict[str, float]]:
         for wallet in (lost, found):
             stack.anvil.fund(wallet.address)
         if number % REORG_EVERY == REORG_EVERY - 1:
-            _mined(stack, _submit(stack, bounty, lost))
             with stack.no_blocks():
+                _submit(stack, bounty, lost)
+                stack.anvil.mine()
                 stack.anvil.rpc.call("anvil_reorg", 1, [])
         seen.awaited = found.address.lower()
         block = _mined(stack, _submit(stack, bounty, found))

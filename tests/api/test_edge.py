@@ -1,5 +1,7 @@
 """The api's edge: every answer is an envelope, in the right order, whoever asks whatever."""
 
+from io import BytesIO
+
 import pytest
 
 from tests.api.conftest import Service, error_of
@@ -45,6 +47,14 @@ def test_signed_route__with_a_wrong_media_type_or_too_large_a_body__is_refused_b
     assert large.status_code == 413
     assert error_of(large)["code"] == "payload_too_large"
     assert large.headers["Connection"] == "close"  # its body is not read, and the server ends what it was to come on
+    endless = service.client.open(
+        path,
+        method=method,
+        input_stream=BytesIO(b"x" * 300_000),
+        headers={"Content-Type": media_type, "Transfer-Encoding": "chunked"},
+        environ_overrides={"wsgi.input_terminated": True},
+    )
+    assert (endless.status_code, endless.headers.get("Connection")) == (413, "close")
 
 
 @pytest.mark.spec(116, 355)

@@ -51,8 +51,18 @@ def test_image__of_the_documents__copies_what_the_build_is_given() -> None:
 def test_server__of_the_documents__answers_files_only() -> None:
     for line in ("admin off", "auto_https off", ":8080 {", "file_server", "respond @other 405", "respond @hidden 404"):
         assert re.search(rf"(?m)^\t?{re.escape(line)}$", CADDYFILE), line
-    for word in ("reverse_proxy", "browse", "templates", "import", "{$"):
-        assert word not in CADDYFILE
+    used = set(re.findall(r"(?m)^\t+([a-z_]+)", CADDYFILE))
+    assert not used & {"reverse_proxy", "php_fastcgi", "templates", "redir", "rewrite"}
+    assert set(re.findall(r"(?m)^\t+file_server.*$", CADDYFILE)) == {"\tfile_server"}
+
+
+def test_answers__of_the_documents__have_the_headers_whatever_they_are() -> None:
+    (served, errors) = re.findall(r"(?m)^(\t+)import headers$", CADDYFILE)
+    assert (len(served), len(errors)) == (1, 2)
+    assert re.search(r"(?m)^\thandle_errors \{\n\t\timport headers$", CADDYFILE)
+
+
+def test_server__of_the_documents__waits_for_nobody_without_end() -> None:
     assert set(re.findall(r"(?m)^\t\t\t(\w+) \d+s$", CADDYFILE)) == {"read_header", "read_body", "write", "idle"}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import psutil
-from bounty_protocol.chain.json_rpc import block_number, quantity
+from bounty_protocol.chain.json_rpc import RpcRefused, block_number, quantity
 from local_stack.process import Child, StackError
 
 from tools.market.drawn import FINAL_BLOCKS, FaultKind, FaultPlan, source
@@ -121,7 +121,11 @@ class Breaking:
                     lost.add(transaction["from"])  # those after it have no place without it
                     continue
                 kept.append([rpc.call("eth_getRawTransactionByHash", transaction["hash"]), offset])
-        rpc.call("anvil_reorg", depth, kept)
+        try:
+            rpc.call("anvil_reorg", depth, kept)
+        except RpcRefused as refused:  # one that is kept has no place without one that is lost
+            self.town.log.write("reorg", "refused", fault=which, why=str(refused))
+            rpc.call("anvil_reorg", depth, [])
         for number in range(head - depth + 1, head + 1):
             if rpc.call("eth_getBlockByNumber", hex(number), False) is None:
                 raise StackError(f"the node has lost block {number}")

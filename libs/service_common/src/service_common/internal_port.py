@@ -116,7 +116,8 @@ class ProcessState:
 
     def metrics(self) -> StateAnswer:
         """Its counts."""
-        of_process = generate_latest(self._of_process)  # first: a check may fork, and that waits for the lines below
+        # Of a registry that no child uses, and first: a check may fork, and that waits for what follows.
+        of_process = generate_latest(self._of_process)
         with no_fork_during():
             figures = generate_latest(_registry()) + of_process
         return StateAnswer(200, "text/plain; version=0.0.4; charset=utf-8", figures)

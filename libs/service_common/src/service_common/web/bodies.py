@@ -56,7 +56,8 @@ class OpenBodies:
             body = self._read(environ)
         if body is None:
             return False
-        environ["wsgi.input"], environ[_IS_READ] = body, True
+        environ["wsgi.input"] = body
+        environ[_IS_READ] = body.getbuffer().nbytes <= MAX_DOCUMENT_BYTES  # else more of it follows
         return True
 
     def _read(self, environ: WSGIEnvironment) -> BytesIO | None:
@@ -88,7 +89,7 @@ def may_have_body(environ: WSGIEnvironment) -> bool:
 
 def is_left_unread(environ: WSGIEnvironment) -> bool:
     """Whether a body follows that nobody has read."""
-    return may_have_body(environ) and _IS_READ not in environ
+    return may_have_body(environ) and not environ.get(_IS_READ, False)
 
 
 def _announced(environ: WSGIEnvironment) -> int:
