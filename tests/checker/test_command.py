@@ -114,10 +114,27 @@ def test_watch__whose_metrics_cannot_be_written__goes_on(tmp_path: Path) -> None
         assert process.poll() is None
 
 
+def test_check__by_a_mistake_of_its_own__is_no_difference(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("what nobody thought of")
+
+    monkeypatch.setattr("service_checker.__main__.check", broken)
+    monkeypatch.setattr("service_checker.__main__.stop_on_signals", lambda: None)
+    assert main(["--once", "--rpc", NOWHERE, "--hub", HUB]) == 2
+    assert "checked  the check: expected an end, seen KeyError" in capsys.readouterr().out
+
+
+def test_check__whose_metrics_cannot_be_written__prints_what_it_found(tmp_path: Path) -> None:
+    code, printed, remarks = run(tmp_path, "--once", "--rpc", NOWHERE, "--hub", HUB, "--metrics", "nowhere/file")
+    assert (code, "checked  the chain" in printed, "was not written" in remarks) == (2, True, True)
+
+
 def test_watch__by_a_mistake_of_its_own__goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     checks = list[object]()
 
-    def broken(asked: object) -> None:
+    def broken(asked: object, *_: object) -> None:
         checks.append(asked)
         if len(checks) == 3:
             raise watching.Stopped
@@ -157,13 +174,13 @@ def test_metrics__by_http__are_those_of_the_last_check(server: MetricsServer) ->
 def test_metrics__while_somebody_sends_no_request__are_served(
     server: MetricsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "SCRAPE_SECONDS", 0.1)
+    monkeypatch.setattr(watching, "SCRAPE_SECONDS", 2.0)  # for the silent one, and enough for another
     server.text = "checker_comparisons 7\n"
     with socket.create_connection(("127.0.0.1", server.server_address[1])) as silent:
         silent.sendall(b"GET /metrics")
         assert get(server, "/metrics")[0] == 200
     with socket.create_connection(("127.0.0.1", server.server_address[1])) as endless:
-        endless.sendall(b"GET /metrics HTTP/1.1\r\n" + b"a" * watching.MAX_REQUEST)
+        endless.sendall(b"GET /metrics HTTP/1.1\r\n".ljust(watching.MAX_REQUEST, b"a"))
         assert b"200 OK" in endless.recv(100)
 
 

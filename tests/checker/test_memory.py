@@ -3,13 +3,14 @@
 import json
 import random
 from collections.abc import Mapping
+from math import ceil
 
 import pytest
 from service_checker.asking import HttpReply, Node, Unread
 from service_checker.chain import Chain
 from service_checker.memory import LISTS, CheckMemory
 from service_checker.report import CheckReport
-from service_checker.run import CheckOptions, check
+from service_checker.run import CheckOptions, check, of_the_answers
 
 from tests.checker.logs import HUB
 
@@ -23,13 +24,22 @@ def memory(seed: int = 7) -> CheckMemory:
 @pytest.mark.parametrize(("count", "size"), [(10, 3), (3, 20), (20, 20), (1, 1)])
 def test_samples__have_every_bounty_before_one_comes_again(count: int, size: int) -> None:
     kept, every = memory(), set(range(1, count + 1))
-    seen = list[int]()
-    while len(seen) < count:
-        sample = kept.sample(every, size)
-        assert len(sample.bounties) == min(size, count)
-        seen += sorted(sample.bounties - set(seen))
-    assert set(seen) == every
+    samples = [kept.sample(every, size).bounties for _ in range(ceil(count / size))]
+    assert {len(sample) for sample in samples} == {min(size, count)}
+    assert set[int]().union(*samples) == every
     assert kept.sample(set(), size).bounties == frozenset()
+
+
+def test_head__that_cannot_be_read_after_the_answers__costs_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def malformed(*_: object) -> None:
+        raise KeyError("timestamp")
+
+    monkeypatch.setattr("service_checker.run._AnswerParts", malformed)
+    asked = CheckOptions(rpc_url="http://127.0.0.1:1", hub=HUB, api_url="http://127.0.0.1:1")
+    findings = CheckReport()
+    findings.add("money.split", "bounty 7", 1, 2)
+    of_the_answers(asked, "http://127.0.0.1:1", Chain(Node(asked.rpc_url, asked.exchange), HUB), findings)
+    assert [each.requirement for each in findings.found] == ["money.split", "checked"]
 
 
 def test_samples__have_each_list_in_turn() -> None:

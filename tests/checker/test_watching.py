@@ -29,7 +29,12 @@ def watched(*checks: CheckReport) -> list[str]:
             raise Over
 
     with pytest.raises(Over):
-        watch(lambda: waiting.pop(0), reported.append, lambda event: said.append(event.line()), wait)
+        watch(
+            lambda: waiting.pop(0),
+            lambda report, _open: reported.append(report),
+            lambda event: said.append(event.line()),
+            wait,
+        )
     assert len(reported) == len(checks)
     return [" ".join(line.partition(":")[0].split()) for line in said]
 
@@ -50,6 +55,23 @@ def test_difference__whose_value_changes__is_the_same_one() -> None:
 def test_outage__ends_no_difference() -> None:
     found = watched(with_differences("a"), with_differences(unread=True), with_differences("a"))
     assert found == ["begins bounty.facts a", "begins checked the chain", "over checked the chain"]
+
+
+def test_outage__ends_no_alert() -> None:
+    checks, texts = [with_differences("a"), with_differences(unread=True)], list[str]()
+
+    def wait() -> None:
+        if not checks:
+            raise Over
+
+    with pytest.raises(Over):
+        watch(
+            lambda: checks.pop(0),
+            lambda report, still_open: texts.append(metrics(report, still_open, 0.0)),
+            lambda _: None,
+            wait,
+        )
+    assert ['checker_differences{requirement="bounty.facts"} 1' in text for text in texts] == [True, True]
 
 
 def test_outage__of_other_words_each_time__is_one_at_a_time() -> None:
@@ -74,7 +96,8 @@ def test_place__that_a_check_passes_over__keeps_its_difference() -> None:
 
 
 def test_metrics__have_a_series_for_each_requirement(tmp_path: Path) -> None:
-    text = metrics(with_differences("a", "b"), 1_700_000_000.4)
+    findings = with_differences("a", "b")
+    text = metrics(findings, findings.found, 1_700_000_000.4)
     assert dict(re.findall(r"(?m)^(\w+)(?:{(\w+)=.*})? ", text)) == {
         name: ",".join(labels) for name, labels in SERIES.items()
     }

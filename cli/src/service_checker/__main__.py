@@ -9,13 +9,13 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from service_checker.report import CheckReport
+from service_checker.report import CheckReport, FoundDifference
 from service_checker.run import CheckOptions, check
 from service_checker.watching import (
     MetricsServer,
@@ -81,11 +81,33 @@ def main(words: Sequence[str] | None = None, program: str = "checker") -> int:
 
 
 def _once(asked: CheckOptions, options: WatchOptions) -> int:
-    findings = check(asked, lambda line: print(line, file=sys.stderr))
-    if options.metrics_file is not None:
-        write_metrics(options.metrics_file, metrics(findings, time.time()))
+    findings = _checked(asked, lambda line: print(line, file=sys.stderr))
     print(findings.as_json() if options.as_json else "\n".join(findings.lines()), flush=True)
+    if not _written(options.metrics_file, metrics(findings, findings.found, time.time())):
+        return 2
     return findings.exit_code()
+
+
+def _checked(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> CheckReport:
+    """A check that ends by a mistake of this program is one that could not be made."""
+    try:
+        return check(asked, say)
+    except Exception as error:  # noqa: BLE001 - whatever a hostile answer brings about must not look like a difference
+        asked.memory.forget_chain()
+        findings = CheckReport()
+        findings.add("checked", "the check", "an end", f"{type(error).__name__}: {error}")
+        return findings
+
+
+def _written(path: Path | None, text: str) -> bool:
+    """Whether the file with the metrics is there, where one is wanted."""
+    try:
+        if path is not None:
+            write_metrics(path, text)
+    except OSError as error:  # a full disk; that the file gets old is what the alert sees
+        print(f"{path} was not written: {error.strerror}", file=sys.stderr, flush=True)
+        return False
+    return True
 
 
 def _watch(asked: CheckOptions, options: WatchOptions) -> int:
@@ -100,31 +122,17 @@ def _watch(asked: CheckOptions, options: WatchOptions) -> int:
         host, port = server.server_address[:2]
         print(f"metrics at http://{host!s}:{port}/metrics", file=sys.stderr, flush=True)
 
-    def guarded() -> CheckReport:
-        """A check that ends by a mistake of this program is one that could not be made: the watch goes on."""
-        try:
-            return check(asked)
-        except Exception as error:  # noqa: BLE001 - whatever a hostile answer brings about must not end the watch
-            asked.memory.forget_chain()
-            findings = CheckReport()
-            findings.add("checked", "the check", "an end", f"{type(error).__name__}: {error}")
-            return findings
-
-    def report(findings: CheckReport) -> None:
-        text = metrics(findings, time.time())
+    def report(findings: CheckReport, still_open: Collection[FoundDifference]) -> None:
+        text = metrics(findings, still_open, time.time())
         if server is not None:
             server.text = text
-        if options.metrics_file is not None:
-            try:
-                write_metrics(options.metrics_file, text)
-            except OSError as error:  # a full disk; that the file gets old is what the alert sees
-                print(f"{options.metrics_file} was not written: {error.strerror}", file=sys.stderr, flush=True)
+        _written(options.metrics_file, text)
         print(list(findings.lines())[-1], file=sys.stderr, flush=True)
 
     def say(event: WatchEvent) -> None:
         print(event.as_json(time.time()) if options.as_json else event.line(), flush=True)
 
-    watch(guarded, report, say, lambda: time.sleep(options.interval_seconds or 0))
+    watch(lambda: _checked(asked), report, say, lambda: time.sleep(options.interval_seconds or 0))
     return 0
 
 
@@ -202,8 +210,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="how long a bounty may wait for its settlement (600)",
     )  # fmt: skip
     limits.add_argument(
-        "--max-check-seconds", type=_seconds, default=3_600, metavar="N",
-        help="after which a check asks for nothing more (3600)",
+        "--max-check-seconds", type=_seconds, default=1_800, metavar="N",
+        help="after which a check asks for nothing more (1800)",
     )  # fmt: skip
     reported = parser.add_argument_group("how it is reported")
     reported.add_argument(

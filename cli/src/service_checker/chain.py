@@ -13,6 +13,8 @@ from service_checker.hub_log import TRANSFER, HubLog, decode, place_of, plain
 FIRST_RANGE: Final = 2_000
 """Blocks of one query of logs: halved when a node refuses, doubled when it answers."""
 MAX_RANGE: Final = 100_000
+MAX_LOGS: Final = 1_000_000
+"""Of one reading: a node that invents more ends the check, and not the machine's memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,5 +129,7 @@ class Chain:
                 size = max(1, size // 2)
                 continue
             found += part
+            if len(found) > MAX_LOGS:
+                raise Unread(f"the node shows more than {MAX_LOGS:,} logs")
             begin, size = last + 1, min(size * 2, MAX_RANGE)
         return found

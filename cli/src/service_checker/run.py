@@ -126,8 +126,9 @@ def of_the_answers(
         reading = AnswerCheck(api, chain, found, asked.max_lag_blocks, shown_before=asked.memory.shown_before)
         differing = set[int | str]()
         try:
-            _AnswerParts(reading, pages, sample, differing).run()
-            chain.refresh()
+            with found.reading("checked", "the chain"):
+                _AnswerParts(reading, pages, sample, differing).run()
+                chain.refresh()
         except Unread as error:
             found.add("checked", "the chain", "its newest blocks", str(error))
         if [log.place for log in chain.logs][: len(before)] == before:

@@ -5,7 +5,7 @@ import signal
 import socketserver
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -42,7 +42,7 @@ class WatchEvent:
 
 def watch(
     check: Callable[[], CheckReport],
-    report: Callable[[CheckReport], None],
+    report: Callable[[CheckReport, Collection[FoundDifference]], None],
     say: Callable[[WatchEvent], None],
     wait: Callable[[], None],
 ) -> None:
@@ -60,7 +60,7 @@ def watch(
         for place in sorted(before.keys() - now.keys()):
             say(WatchEvent("over", before[place]))
         before = now
-        report(findings)
+        report(findings, now.values())
         wait()
 
 
@@ -80,15 +80,18 @@ def stop_on_signals() -> None:
         signal.signal(each, stop)
 
 
-def metrics(findings: CheckReport, time: float) -> str:
-    """The result as Prometheus reads it, one series for each requirement; ``time`` is now, in seconds since 1970."""
+def metrics(findings: CheckReport, still_open: Collection[FoundDifference], time: float) -> str:
+    """The result as Prometheus reads it, one series for each requirement; ``time`` is now, in seconds since 1970.
+
+    Counted is what is still open: a difference that could not be looked at ends no alert.
+    """
     counts = dict.fromkeys(REQUIREMENTS, 0)
-    for found in findings.found:
+    for found in still_open:
         counts[found.requirement] += 1
     for name, count in findings.more.items():
         counts[name] += count
     lines = [
-        "# HELP checker_differences Differences between the deployment and its chain in the last check.",
+        "# HELP checker_differences Differences between the deployment and its chain that are not over.",
         "# TYPE checker_differences gauge",
         *(f'checker_differences{{requirement="{name}"}} {count}' for name, count in sorted(counts.items())),
         "# HELP checker_comparisons Values that the last check compared.",
