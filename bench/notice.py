@@ -23,7 +23,7 @@ from typing import Final
 import urllib3
 from demo.bounty import Cast, Funded
 from hexbytes import HexBytes
-from local_stack.contract import Wallet
+from local_stack.contract import Wallet, wait_for
 from local_stack.stack import Stack, running_stack
 from mcp import Client, StdioServerParameters
 
@@ -95,7 +95,8 @@ def _facts(stack: Stack, bounty: Funded, seen: _Seen) -> list[dict[str, float]]:
                 stack.anvil.mine()
                 stack.anvil.rpc.call("anvil_reorg", 1, [])
         seen.awaited = found.address.lower()
-        block = _mined(stack, _submit(stack, bounty, found))
+        wait_for(stack.anvil.w3, _submit(stack, bounty, found), abi=stack.hub.hub.abi)
+        block = time.monotonic()
         wait_until(lambda account=seen.awaited: len(seen.of(account)) == len(READERS), LATE_SECONDS)  # type: ignore[misc]
         taken.append({reader: max(0.0, at - block) for reader, at in seen.of(seen.awaited).items()})
     return taken
@@ -104,15 +105,6 @@ def _facts(stack: Stack, bounty: Funded, seen: _Seen) -> list[dict[str, float]]:
 def _submit(stack: Stack, bounty: Funded, wallet: Wallet) -> HexBytes:
     roster = bytes.fromhex(stack.hub.roster_hash.removeprefix("0x"))
     return stack.hub.hub.send(wallet, "submit", int(bounty.bounty_id), secrets.token_bytes(32), roster)
-
-
-def _mined(stack: Stack, transaction: HexBytes) -> float:
-    """The moment at which it was in a block."""
-    while (receipt := stack.anvil.rpc.call("eth_getTransactionReceipt", transaction.to_0x_hex())) is None:
-        time.sleep(0.005)
-    if receipt["status"] != "0x1":  # type: ignore[index]
-        raise RuntimeError("a Submission was refused by the Hub")
-    return time.monotonic()
 
 
 @contextmanager
