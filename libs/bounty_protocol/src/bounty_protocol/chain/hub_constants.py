@@ -5,15 +5,17 @@ Values are the contracts' own, checked for the chain id that the deployment name
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bounty_protocol.chain.abi import Function, Parameter
 from bounty_protocol.chain.hub import Hub
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
-from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, ChainId, TokenAmount, UnixSeconds
+
+if TYPE_CHECKING:
+    from bounty_protocol.domain.challenge import ChallengePage  # with a YAML parser, which few commands need
 
 _TEXT: Final = Function("text", (), (Parameter("", "string"),))
 """The encoding of each of a token's texts."""
@@ -48,7 +50,9 @@ class HubConstants:
     publication_delay: int
 
 
-def term_issues(page: ChallengePage, hub: HubConstants, now: UnixSeconds, moment: Callable[[int], str]) -> list[Issue]:
+def term_issues(
+    page: "ChallengePage", hub: HubConstants, now: UnixSeconds, moment: Callable[[int], str]
+) -> list[Issue]:
     """Where a page's terms are outside of what this Hub takes, all at once; ``moment`` shows a time to people."""
     issues = []
     if page.escrow_amount < hub.min_escrow:
