@@ -4,10 +4,11 @@ It answers what the client needs, in the interface's shapes, from the chain and 
 one route's answer; ``scripts`` answer in a route's place. End-to-end tests run the client against the real service.
 """
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 from urllib.parse import parse_qs
 
 from bounty_protocol.chain.abi import hub_abi
@@ -77,6 +78,7 @@ ROUTES = {
     "download": ("GET", r"/objects/(.+)"),
     "prepare": ("POST", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{40})/prepare"),
     "content": ("GET", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{64})/content"),
+    "contents": ("POST", r"/api/bounties/(\d+)/submissions/contents"),
     "verdict_write": ("POST", r"/api/written-verdicts/(0x[0-9a-f]{64})"),
     "verdict_read": ("GET", r"/api/written-verdicts/(0x[0-9a-f]{64})"),
     "document": ("GET", r"/api/written-verdicts/(0x[0-9a-f]{64})/document"),
@@ -350,6 +352,18 @@ class ApiTwin:
             "download_url": f"{self.url}/objects/{envelope.ciphertext.storage_locator}",
             "expires_at": "2030-01-01T00:00:00Z",
         }
+
+    def _contents(self, request: Request, bounty_id: str) -> Json:
+        """What reading each alone would answer."""
+        wanted = cast("list[str]", request.json()["submission_commitments"])
+        return {"items": [self._content_or_error(request, bounty_id, commitment) for commitment in wanted]}
+
+    def _content_or_error(self, request: Request, bounty_id: str, commitment: str) -> Json:
+        path = f"/api/bounties/{bounty_id}/submissions/{commitment}/content"
+        status, body, _ = self._answer(replace(request, method="GET", path=path))
+        answer = json.loads(body)
+        content, error = (answer, None) if status == 200 else (None, answer["error"])
+        return {"submission_commitment": commitment, "content": content, "error": error, "retry_after": None}
 
     def _verdict_write(self, request: Request, commitment: str) -> Json:
         assert report_commitment(request.body) == commitment

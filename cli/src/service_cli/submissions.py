@@ -5,10 +5,12 @@ ciphertext must have the committed length and digest. The API is only one place 
 only below the given directory, and only when everything was authentic and nothing in it names another bounty or Solver.
 """
 
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
@@ -25,9 +27,11 @@ from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import submission_commitment
 from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope, parse_envelope
 from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import ServiceError
+from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, Bytes32
-from bounty_protocol.wire.submissions import SubmissionContent
+from bounty_protocol.wire.submissions import ContentOrError, ContentsRequest, SubmissionContent, SubmissionContents
 
 from service_cli.api import ApiClient
 from service_cli.chain.session import ChainClient
@@ -39,6 +43,7 @@ from service_cli.downloads import Download, download_file
 from service_cli.errors import CommandRefused
 from service_cli.events import OpenedFiles
 from service_cli.shell.output import Progress, emit, remark, say, warn
+from service_cli.shell.phrases import counted
 from service_cli.shell.text import DATE_SECONDS, clock_off, duration, moment, printable
 from service_cli.storage import download, storage_url
 
@@ -104,6 +109,7 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
     return found
 
 
+_NOT_SERVED: Final = "submission_not_found"
 _MALFORMED = "The Submission itself is malformed; say so in the Verdict."
 
 
@@ -134,16 +140,59 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
             summary=f"read Submission {commitment} of bounty {bounty_id}",
         ).read(SubmissionContent)
     except CommandRefused as refusal:
-        if refusal.code != "submission_not_found":
+        if refusal.code != _NOT_SERVED:
             raise
-        message = (
-            "The chain records this Submission, but the service serves no bytes for it: none were uploaded, or its "
-            "commitment is a copy of another Solver's."
-        )
-        next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
-        raise CommandRefused(refusal.code, message, next_action=next_action) from refusal
-    content = answer.envelope.encode()
-    return checked_submission(content, bounty_id, pair, lambda: storage_url(answer.download_url, api.base_url))
+        raise _not_served() from refusal
+    return _served(api, bounty_id, pair, answer)
+
+
+def fetch_contents(
+    api: ApiClient, signer: Signer, bounty_id: BountyId, commitments: Iterable[Bytes32]
+) -> dict[Bytes32, ContentOrError]:
+    """What the API has of several Submissions of a bounty, at most ``MAX_CONTENTS``, by one signed request.
+
+    ``submission_of`` makes each the Submission that it is.
+    """
+    wanted = tuple(dict.fromkeys(commitments))  # a copied commitment is asked for once
+    answer = api.signed(
+        signer,
+        "POST",
+        f"/api/bounties/{bounty_id}/submissions/contents",
+        body=json.dumps(to_json(ContentsRequest(wanted))).encode(),
+        media_type="application/json",
+        summary=f"read {counted(len(wanted), 'Submission')} of bounty {bounty_id}",
+        retry=(429, 503),  # each counts as one request: of many, the last ones wait for the budget
+    ).read(SubmissionContents)
+    if tuple(item.submission_commitment for item in answer.items) != wanted:
+        raise api.peer.malformed(" does not answer about the Submissions that were asked for.")
+    return {item.submission_commitment: item for item in answer.items}
+
+
+def submission_of(
+    api: ApiClient, signer: Signer, bounty_id: BountyId, pair: tuple[Address, Bytes32], item: ContentOrError
+) -> Submission:
+    """One of ``fetch_contents``; what the API could not give beside the others is asked for alone, with patience."""
+    if item.content is not None:
+        return _served(api, bounty_id, pair, item.content)
+    if item.error is not None and item.error.code == _NOT_SERVED:
+        raise _not_served()
+    return fetch_submission(api, signer, bounty_id, pair)
+
+
+def _served(
+    api: ApiClient, bounty_id: BountyId, pair: tuple[Address, Bytes32], content: SubmissionContent
+) -> Submission:
+    source = partial(storage_url, content.download_url, api.base_url)
+    return checked_submission(content.envelope.encode(), bounty_id, pair, source)
+
+
+def _not_served() -> CommandRefused:
+    message = (
+        "The chain records this Submission, but the service serves no bytes for it: none were uploaded, or its "
+        "commitment is a copy of another Solver's."
+    )
+    next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
+    return CommandRefused(_NOT_SERVED, message, next_action=next_action)
 
 
 def checked_submission(
@@ -165,15 +214,17 @@ def checked_submission(
     return Submission(bounty_id, solver, commitment, envelope, source())
 
 
-def check_envelope(chain: ChainClient, submission: Submission, bounty: BountyView, info: BeaconInfo) -> None:
-    """Refuse an envelope that does not belong to this bounty, Solver, roster and reveal point."""
+def check_envelope(
+    chain: ChainClient, submission: Submission, bounty: BountyView, roster: Roster, info: BeaconInfo
+) -> None:
+    """Refuse an envelope that does not belong to this bounty, Solver, pinned roster and reveal point."""
     expected = ExpectedEnvelope(
         chain_id=chain.chain_id,
         hub_address=chain.hub.address,
         bounty_id=submission.bounty_id,
         solver_address=submission.solver,
         spec_commitment=bounty.spec_commitment,
-        roster=chain.pinned_roster(bounty),
+        roster=roster,
         reveal_policy=info.reveal_policy(bounty.reveal_at),
     )
     if issues := envelope_differences(submission.envelope, expected):

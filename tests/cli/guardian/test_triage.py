@@ -1,6 +1,7 @@
 """Looking at many Submissions before any work is downloaded, and opening only some of them."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 from bounty_protocol.types import bytes32
@@ -62,6 +63,25 @@ def test_look__of_a_crowded_bounty__says_which_would_open_and_downloads_no_work(
     assert read
     assert max(read) <= 17_000
     assert not (guardian.home / "submissions").exists()
+    assert [path.rpartition("/")[2] for path in api.paths() if "/submissions/0x" not in path].count("contents") == 1
+    assert not [path for path in api.paths() if path.endswith("/content")]
+
+
+def test_look__past_the_accounts_budget__waits_for_it(api: ApiTwin, guardian: Terminal, crowded: str) -> None:
+    headers = {"Retry-After": "1"}
+    refusals = [refusal(429, "rate_limit_reached", "The budget 'account' is used up.", **headers)]
+    api.scripts["contents"] = lambda _: refusals.pop() if refusals else None
+    ran = guardian.run("guardian:open", crowded, "--look")
+    assert ran.last["submissions"] == 4
+    assert not refusals
+
+
+@pytest.mark.attack
+def test_look__where_the_api_answers_about_others__refuses_the_answer(
+    api: ApiTwin, guardian: Terminal, crowded: str
+) -> None:
+    api.lies["contents"] = lambda answer: {"items": cast("list[object]", answer["items"])[::-1]}
+    assert guardian.run("guardian:open", crowded, "--look", code=1).last["code"] == "answer_malformed"
 
 
 @pytest.mark.attack

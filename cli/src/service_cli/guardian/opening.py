@@ -13,12 +13,13 @@ import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.crypto import age
+from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.binding import ExpectedBinding, expected_binding
 from bounty_protocol.crypto.capsule import (
@@ -32,6 +33,7 @@ from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.output import new_file
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring
 from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
+from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 
@@ -239,10 +241,11 @@ def open_as_guardian(
     session: ApiSession[LocalSigner], keyring: tuple[Identity, ...], bounty_id: BountyId, pair: tuple[Address, Bytes32]
 ) -> tuple[Submission, Identity]:
     """The checked Submission and its content key, by this Guardian's encryption keys."""
-    opening = Opening.begin(session.chain, bounty_id, pair)
+    sealed = SealedBounty.read(session.chain, bounty_id)
+    sealed.require_recorded(*pair)
     submission = fetch_submission(session.api, session.signer, bounty_id, pair)
-    opening.check(submission)
-    return submission, opening.unlock(submission, keyring)
+    sealed.check(submission)
+    return submission, sealed.unlock(submission, keyring)
 
 
 def open_from_folder(
@@ -251,7 +254,7 @@ def open_from_folder(
     """The same with what a folder holds of it; only what is missing is read from the API, with a signed request."""
 
     def fetch() -> Submission:
-        api = api_of(settings, opening.chain, is_needed=False)
+        api = api_of(settings, sealed.chain, is_needed=False)
         return fetch_submission(api, local_signer(settings, ACCOUNT_KEY), bounty_id, pair)
 
     keyring = keyring_of(settings)
@@ -259,12 +262,13 @@ def open_from_folder(
         warn(
             "identity.txt is not read any more: ask for the key with --pass-to, sealed to you, and name it identity.age"
         )
-    opening = Opening.begin(ChainClient.checked(settings), bounty_id, pair)
+    sealed = SealedBounty.read(ChainClient.checked(settings), bounty_id)
+    sealed.require_recorded(*pair)
     submission = folder.submission(bounty_id, pair, fetch)
-    opening.check(submission)
+    sealed.check(submission)
     if folder.identity.exists():
         return submission, folder.content_key(submission.envelope, keyring)
-    return submission, opening.unlock(submission, keyring)
+    return submission, sealed.unlock(submission, keyring)
 
 
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:
@@ -279,44 +283,55 @@ def keyring_of(settings: Settings) -> tuple[Identity, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """A Submission that the contract records, with what its envelope is checked against."""
+class SealedBounty:
+    """A bounty, and what its sealed work is checked against and opened with: none of it changes any more."""
 
     chain: ChainClient
+    bounty_id: BountyId
     bounty: BountyView
+    roster: Roster
     info: BeaconInfo
+    _signatures: dict[int, Beacon] = field(default_factory=dict)
+    """The beacon's signatures that were read, by round: those of one bounty are sealed for the same."""
 
     @staticmethod
-    def begin(chain: ChainClient, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> "Opening":
-        bounty, (solver, commitment) = chain.bounty(bounty_id), pair
+    def read(chain: ChainClient, bounty_id: BountyId) -> "SealedBounty":
+        bounty = chain.bounty(bounty_id)
+        return SealedBounty(chain, bounty_id, bounty, chain.pinned_roster(bounty), beacon_of(chain.settings))
+
+    def require_recorded(self, solver: Address, commitment: Bytes32) -> None:
+        """Refuse what the contract does not record as the Solver's current Submission."""
         with chain_errors():
-            recorded = chain.hub.submission(bounty_id, solver)
+            recorded = self.chain.hub.submission(self.bounty_id, solver)
         if recorded != commitment:
             message = "The contract does not record this Submission as that Solver's current one."
             raise CommandRefused(
                 "submission_not_recorded", message, next_action="guardian:judgeable lists the current ones."
             )
-        return Opening(chain, bounty, beacon_of(chain.settings))
 
     def check(self, submission: Submission) -> None:
-        check_envelope(self.chain, submission, self.bounty, self.info)
+        """Refuse an envelope that does not fit the bounty."""
+        check_envelope(self.chain, submission, self.bounty, self.roster, self.info)
 
     def unlock(self, submission: Submission, keyring: tuple[Identity, ...]) -> Identity:
         """The content key, from both locks of the capsule."""
         envelope = submission.envelope
-        roster_size = len(self.chain.pinned_roster(self.bounty).members)
-        now, number = self.chain.latest().time, envelope.reveal_policy.round
-        signature = round_signature(self.chain.settings, self.info, number, now)
         with sealed_data_errors():
             return open_capsule(
                 envelope.key_capsule,
-                beacon=signature,
+                beacon=self._signature(envelope.reveal_policy.round),
                 info=self.info,
                 keyring=keyring,
-                roster_size=roster_size,
+                roster_size=len(self.roster.members),
                 content_public_key=envelope.content_public_key,
                 expected=expected_binding(envelope),
             )
+
+    def _signature(self, number: int) -> Beacon:
+        if number not in self._signatures:
+            now = self.chain.latest().time
+            self._signatures[number] = round_signature(self.chain.settings, self.info, number, now)
+        return self._signatures[number]
 
 
 def _pass_on(

@@ -6,10 +6,11 @@ work is downloaded.
 """
 
 import io
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
-from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.crypto import age
 from bounty_protocol.crypto.age_header import MAX_HEADER_BYTES
 from bounty_protocol.crypto.failures import SealedDataError
@@ -25,13 +26,15 @@ from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import OF_ONE, CommandFailed, CommandRefused
 from service_cli.guardian.events import LookedAtBounty, SeenSubmission
-from service_cli.guardian.opening import ACCOUNT_KEY, ListedSubmissions, Opening, keyring_of
+from service_cli.guardian.opening import ACCOUNT_KEY, ListedSubmissions, SealedBounty, keyring_of
 from service_cli.shell.output import emit
 from service_cli.storage import first_bytes
-from service_cli.submissions import Submission, fetch_submission
+from service_cli.submissions import Submission, fetch_contents, submission_of
 
 _HEAD_BYTES: Final = MAX_HEADER_BYTES + 64
 """The longest header, and the nonce after it."""
+_AT_ONCE: Final = 20
+"""Submissions asked for by one request: the addresses of their ciphertexts are good for two minutes at least."""
 _OF_ONE: Final = OF_ONE | {"storage_refused", "storage_mismatch"}
 """Failures that say nothing of the other Submissions."""
 
@@ -40,8 +43,8 @@ def look_at_submissions(settings: Settings, bounty_id: BountyId) -> LookedAtBoun
     """One event for each Submission of the bounty, then how many would open."""
     session = ApiSession.open(settings, local_signer(settings, ACCOUNT_KEY))
     listed = ListedSubmissions.read(settings, bounty_id, with_api=True)
-    look = _Look(session, keyring_of(settings), bounty_id, session.chain.bounty(bounty_id))
-    seen = [look.at(one, len(listed.submissions)) for one in listed.submissions]
+    look = _Look(session, keyring_of(settings), bounty_id, SealedBounty.read(session.chain, bounty_id))
+    seen = list(look.at_all(listed.submissions))
     openable = [each for each in seen if each.code is None]
     sizes = [each.byte_length or 0 for each in openable]
     return emit(LookedAtBounty(bounty_id, len(seen), len(openable), len(seen) - len(openable), sum(sizes)))
@@ -54,19 +57,26 @@ class _Look:
     session: ApiSession[LocalSigner]
     keyring: tuple[Identity, ...]
     bounty_id: BountyId
-    bounty: BountyView
+    sealed: SealedBounty
     first_with: dict[Bytes32, int] = field(default_factory=dict)
     """The number of the first Submission with a ciphertext, or with a commitment."""
     records: dict[Address, AccountRecord | None] = field(default_factory=dict)
 
-    def at(self, one: RecordedSubmission, count: int) -> SeenSubmission:
-        """One Submission; an API or storage that does not answer ends the run."""
+    def at_all(self, submissions: Sequence[RecordedSubmission]) -> Iterator[SeenSubmission]:
+        """Each Submission in turn; an API or storage that does not answer ends the run."""
+        asked = self.session.api, self.session.signer, self.bounty_id
+        for start in range(0, len(submissions), _AT_ONCE):
+            some = submissions[start : start + _AT_ONCE]
+            contents = fetch_contents(*asked, (one.commitment for one in some))
+            for one in some:
+                fetch = partial(submission_of, *asked, (one.solver, one.commitment), contents[one.commitment])
+                yield self._at(one, len(submissions), fetch)
+
+    def _at(self, one: RecordedSubmission, count: int, fetch: Callable[[], Submission]) -> SeenSubmission:
         envelope: Envelope | None = None
         code = message = None
         try:
-            submission = fetch_submission(
-                self.session.api, self.session.signer, self.bounty_id, (one.solver, one.commitment)
-            )
+            submission = fetch()
             envelope = submission.envelope
             self._try_to_open(submission)
         except ServiceError as error:
@@ -93,9 +103,9 @@ class _Look:
 
     def _try_to_open(self, submission: Submission) -> None:
         """Everything that opening does before the work itself is read."""
-        opening = Opening.begin(self.session.chain, self.bounty_id, (submission.solver, submission.commitment))
-        opening.check(submission)
-        identity = opening.unlock(submission, self.keyring)
+        self.sealed.require_recorded(submission.solver, submission.commitment)
+        self.sealed.check(submission)
+        identity = self.sealed.unlock(submission, self.keyring)
         byte_length = submission.envelope.ciphertext.byte_length
         head = first_bytes(str(submission.source), min(_HEAD_BYTES, byte_length), byte_length)
         try:

@@ -56,7 +56,7 @@ def open_winning_submission(
     except CommandRefused as refused:
         raise _with_guardians(chain, bounty, bounty_id, refused) from None
     submission = fetch_submission(session.api, session.signer, bounty_id, winner)
-    check_envelope(chain, submission, bounty, beacon_of(settings))
+    check_envelope(chain, submission, bounty, chain.pinned_roster(bounty), beacon_of(settings))
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     emit(FittingKey(*submission.names()))
     done = write_artifact(submission, identity, target, OpenedWinningWork, original_names=original_names)
