@@ -67,7 +67,10 @@ from service_cli.witnesses.notices import notices_of, require_fundable, said
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
 
-_DISAGREES: Final = "Do not fund: the API and this client disagree. Check the configuration, then report it."
+_DISAGREES: Final = (
+    "Run it again in a minute: the Hub's fees or roster may have changed just now, or the API's index is behind "
+    "(service-cli status). If they still disagree, do not fund: check the configuration, then report it."
+)
 
 
 def publish_and_fund(
