@@ -7,7 +7,7 @@ from typing import Any, Final
 import eth_abi
 from eth_utils.crypto import keccak
 
-from service_checker.asking import Node, Unread
+from service_checker.asking import MAX_PART_BYTES, Node, Unread, host_of
 from service_checker.hub_log import TRANSFER, HubLog, decode, place_of, plain
 
 FIRST_RANGE: Final = 2_000
@@ -117,7 +117,8 @@ class Chain:
         return decode(log, block.time) if block.hash == place.block_hash else None
 
     def _logs(self, begin: int, end: int, wanted: Mapping[str, object]) -> list[Mapping[str, Any]]:
-        found, size = list[Mapping[str, Any]](), FIRST_RANGE
+        """What a node shows of the wanted logs; raises ``Unread`` where it is more than can be held."""
+        found, size, received = list[Mapping[str, Any]](), FIRST_RANGE, self.node.received
         while begin <= end:
             last = min(begin + size - 1, end)
             asked = {**wanted, "fromBlock": hex(begin), "toBlock": hex(last)}
@@ -129,7 +130,10 @@ class Chain:
                 size = max(1, size // 2)
                 continue
             found += part
-            if len(found) > MAX_LOGS:
-                raise Unread(f"the node shows more than {MAX_LOGS:,} logs")
+            if len(found) > MAX_LOGS or self.node.received - received > MAX_PART_BYTES:
+                raise Unread(
+                    f"{host_of(self.node.url)} sent more than {MAX_LOGS:,} logs or {MAX_PART_BYTES >> 20} MiB of them: "
+                    "check with another endpoint in --rpc"
+                )
             begin, size = last + 1, min(size * 2, MAX_RANGE)
         return found
