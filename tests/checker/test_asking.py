@@ -24,7 +24,6 @@ from service_checker.asking import (
     PublicApi,
     Unread,
 )
-from service_checker.chain import Chain
 from service_checker.report import MAX_FOUND, MAX_SHOWN, CheckReport, alike
 from service_checker.run import CheckOptions, check
 
@@ -161,13 +160,16 @@ class LongLogs:
     """A node of one block whose every range has as many bytes of logs as one answer may have."""
 
     def __init__(self, each: int) -> None:
-        self.log = {"data": "0x" + "00" * (each // 2), "topics": []}
+        self.log = {"address": "0x" + "ab" * 20, "logIndex": "0x0", "data": "0x" + "00" * (each // 2), "topics": []}
         self.sent = 0
 
     def __call__(self, _method: str, url: str, body: bytes | None, _headers: Mapping[str, str]) -> HttpReply:
-        asked = json.loads(body or b"")["method"]
-        block = {"number": hex(10**9), "hash": "0x" + "1" * 64, "timestamp": "0x3"}
-        found = {"eth_getLogs": [self.log], "eth_chainId": "0x1"}.get(asked, block)
+        asked = json.loads(body or b"")
+        found: object = {"number": hex(10**9), "hash": "0x" + "1" * 64, "timestamp": "0x3"}
+        if asked["method"] == "eth_chainId":
+            found = "0x1"
+        elif asked["method"] == "eth_getLogs":
+            found = [{**self.log, "blockNumber": asked["params"][0]["fromBlock"]}]
         answer = json.dumps({"result": found}).encode()
         self.sent += len(answer)
         return HttpReply(200, {}, answer)
@@ -252,21 +254,6 @@ def test_node__that_does_not_answer__ends_the_check_with_code_2() -> None:
 
     findings = check(CheckOptions("http://node", "0x" + "ab" * 20, "http://api", exchange=silent))
     assert (findings.exit_code(), [found.requirement for found in findings.found]) == (2, ["checked"])
-
-
-def test_balance__that_is_not_given__ends_no_other_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_asked: CheckOptions, _chain: Chain, findings: CheckReport, _say: object) -> None:
-        findings.add("checked", "the Hub's balance", "the one after the newest finalized block", "nothing")
-
-    def silent(*_: object) -> HttpReply:
-        raise Unread("it did not answer")
-
-    monkeypatch.setattr("service_checker.run.of_the_chain", refused)
-    monkeypatch.setattr(Chain, "refresh", lambda _: None)
-    findings = check(CheckOptions("http://node", "0x" + "ab" * 20, "http://api", exchange=silent))
-    wheres = {found.where for found in findings.found}
-    assert {"the Hub's balance", "/api/status", "the chain"} <= wheres, "a node that is gone meanwhile is reported, too"
-    assert findings.exit_code() == 2
 
 
 def test_node__that_answers_nonsense__ends_the_check_with_code_2() -> None:

@@ -14,6 +14,7 @@ import pytest
 import urllib3
 from service_checker import watching
 from service_checker.__main__ import main
+from service_checker.chain import Chain
 from service_checker.report import FoundDifference
 from service_checker.watching import MetricsServer
 
@@ -118,12 +119,12 @@ def test_check__by_a_mistake_of_its_own__is_no_difference(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object) -> None:
-        raise KeyError("what nobody thought of")
+        raise RuntimeError("what nobody thought of")
 
-    monkeypatch.setattr("service_checker.__main__.check", broken)
+    monkeypatch.setattr(Chain, "refresh", broken)
     monkeypatch.setattr("service_checker.__main__.stop_on_signals", lambda: None)
     assert main(["--once", "--rpc", NOWHERE, "--hub", HUB]) == 2
-    assert "checked  the check: expected an end, seen KeyError" in capsys.readouterr().out
+    assert "checked  the check: expected an end, seen RuntimeError" in capsys.readouterr().out
 
 
 def test_check__whose_metrics_cannot_be_written__prints_what_it_found(tmp_path: Path) -> None:
@@ -134,13 +135,13 @@ def test_check__whose_metrics_cannot_be_written__prints_what_it_found(tmp_path: 
 def test_watch__by_a_mistake_of_its_own__goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     checks = list[object]()
 
-    def broken(asked: object, *_: object) -> None:
-        checks.append(asked)
+    def broken(chain: object) -> None:
+        checks.append(chain)
         if len(checks) == 3:
             raise watching.Stopped
-        raise KeyError("what nobody thought of")
+        raise RuntimeError("what nobody thought of")
 
-    monkeypatch.setattr("service_checker.__main__.check", broken)
+    monkeypatch.setattr(Chain, "refresh", broken)
     monkeypatch.setattr("service_checker.__main__.stop_on_signals", lambda: None)
     monkeypatch.setattr("time.sleep", lambda _: None)
     file = tmp_path / "checker.prom"

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -81,22 +81,11 @@ def main(words: Sequence[str] | None = None, program: str = "checker") -> int:
 
 
 def _once(asked: CheckOptions, options: WatchOptions) -> int:
-    findings = _checked(asked, lambda line: print(line, file=sys.stderr))
+    findings = check(asked, lambda line: print(line, file=sys.stderr))
     print(findings.as_json() if options.as_json else "\n".join(findings.lines()), flush=True)
     if not _written(options.metrics_file, metrics(findings, findings.found, time.time())):
         return 2
     return findings.exit_code()
-
-
-def _checked(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> CheckReport:
-    """A check that ends by a mistake of this program is one that could not be made."""
-    try:
-        return check(asked, say)
-    except Exception as error:  # noqa: BLE001 - whatever a hostile answer brings about must not look like a difference
-        asked.memory.forget_chain()
-        findings = CheckReport()
-        findings.add("checked", "the check", "an end", f"{type(error).__name__}: {error}")
-        return findings
 
 
 def _written(path: Path | None, text: str) -> bool:
@@ -132,7 +121,7 @@ def _watch(asked: CheckOptions, options: WatchOptions) -> int:
     def say(event: WatchEvent) -> None:
         print(event.as_json(time.time()) if options.as_json else event.line(), flush=True)
 
-    watch(lambda: _checked(asked), report, say, lambda: time.sleep(options.interval_seconds or 0))
+    watch(lambda: check(asked), report, say, lambda: time.sleep(options.interval_seconds or 0))
     return 0
 
 

@@ -7,8 +7,8 @@ import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -35,12 +35,20 @@ MAX_SILENT: Final = 5
 """Requests in a row without an answer, after which nothing more is asked: a deployment that hangs costs minutes."""
 
 
+MALFORMED: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+"""What reading a value of another shape than documented raises."""
+
+
 class Unread(Exception):
     """Something did not answer, or not in a form that can be read; ``received`` is how many bytes it sent meanwhile."""
 
     def __init__(self, text: str, received: int = 0) -> None:
         super().__init__(text)
         self.received = received
+
+
+class NodeRefusal(Unread):
+    """The node answers with an error: what it does not keep, or does not give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +62,21 @@ class HttpReply:
     def json(self) -> Any:
         """The value, of which nothing is known yet."""
         try:
-            return json.loads(self.body)
+            return json.loads(self.body, object_pairs_hook=_once_each, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
             raise Unread(f"an answer that is no JSON: {error}") from None
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object: of two values with one name, each reader would take the one it likes."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object with a name twice")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} in the place of a number")
 
 
 Exchange = Callable[[str, str, bytes | None, Mapping[str, str]], HttpReply]
@@ -164,7 +184,7 @@ class Http:
 
 @dataclass(slots=True)
 class BoundedExchange:
-    """An exchange for one check, after whose time nothing more is asked, and no host that has sent too much."""
+    """An exchange for one check: after its time nothing more is asked, and no host that is silent or sends too much."""
 
     exchange: Exchange
     seconds: float
@@ -172,6 +192,8 @@ class BoundedExchange:
     ends: float = field(init=False)
     received: Counter[str] = field(default_factory=Counter)
     """Bytes of the answers so far, by host."""
+    silent: Counter[str] = field(default_factory=Counter)
+    """Requests in a row without an answer, by host and port."""
 
     def __post_init__(self) -> None:
         self.ends = self.clock() + self.seconds
@@ -182,11 +204,16 @@ class BoundedExchange:
         host = host_of(url)
         if self.received[host] >= MAX_CHECK_BYTES:
             raise Unread(f"not asked: {host} has sent more than {MAX_CHECK_BYTES >> 20} MiB in this check")
+        place = _place_of(url)
+        if self.silent[place] >= MAX_SILENT:
+            raise Unread(f"not asked: {host} did not answer {MAX_SILENT} requests in a row")
         try:
             found = self.exchange(method, url, body, headers)
         except Unread as error:
             self.received[host] += error.received
+            self.silent[place] += 1
             raise
+        self.silent[place] = 0
         self.received[host] += len(found.body)
         return found
 
@@ -198,6 +225,13 @@ def host_of(url: str) -> str:
     except ValueError:
         return "the address"
     return f"{parts.scheme}://{parts.hostname}" if parts.hostname else "the address"
+
+
+def _place_of(url: str) -> str:
+    """Host and port, apart from which nothing is reached: one machine may have both the node and the API."""
+    with suppress(ValueError):
+        return urlsplit(url).netloc
+    return url
 
 
 def without_key(text: str, url: str) -> str:
@@ -221,6 +255,37 @@ def _read(answer: urllib3.BaseHTTPResponse, clock: Callable[[], float]) -> bytes
     return b"".join(parts)
 
 
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """``Unread`` where it is of another shape than documented."""
+    try:
+        yield
+    except MALFORMED as error:
+        raise Unread(f"{what} cannot be read: {type(error).__name__}") from None
+
+
+def quantity(value: object) -> int:
+    """A number as JSON-RPC writes it; ``ValueError`` for anything else."""
+    if not isinstance(value, str) or not re.fullmatch("0x[0-9a-fA-F]{1,64}", value):
+        raise ValueError("no number")
+    return int(value, 16)
+
+
+def octets(value: object, length: int | None = None) -> bytes:
+    """Bytes as JSON-RPC writes them, so many of them where that is known; ``ValueError`` for anything else."""
+    if not isinstance(value, str) or not re.fullmatch("0x[0-9a-fA-F]*", value):
+        raise ValueError("no bytes")
+    found = bytes.fromhex(value[2:])
+    if length is not None and len(found) != length:
+        raise ValueError(f"{len(found)} bytes in the place of {length}")
+    return found
+
+
+def hexadecimal(value: object, length: int) -> str:
+    """So many bytes in lower case; ``ValueError`` for anything else."""
+    return "0x" + octets(value, length).hex()
+
+
 @dataclass(slots=True)
 class Node:
     """JSON-RPC of the chain."""
@@ -236,9 +301,11 @@ class Node:
         answer = self.exchange("POST", self.url, body, {"content-type": "application/json"})
         self.received += len(answer.body)
         found = answer.json()
-        if not isinstance(found, dict) or "result" not in found:
-            raise Unread(f"the node answers {method} with {without_key(str(found), self.url)[:200]}")
-        return found["result"]
+        if isinstance(found, dict) and found.get("error") is None and "result" in found:
+            return found["result"]
+        with readable(f"the node's answer to {method}"):
+            text = f"the node answers {method} with {without_key(str(found), self.url)[:200]}"
+        raise NodeRefusal(text) if isinstance(found, dict) and found.get("error") is not None else Unread(text)
 
 
 @dataclass(slots=True)

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
+from service_checker.asking import MALFORMED, Unread
+
 REQUIREMENTS: Final = {
     "chain.events": "Each event of the Hub is one that docs/hub.md names, and is possible where it happened",
     "chain.terms": "A bounty pins the roster, fees and times that its Hub had at its creation",
@@ -142,10 +144,15 @@ class CheckReport:
 
     @contextmanager
     def reading(self, requirement: str, where: str) -> Iterator[None]:
-        """An answer that is of another shape than documented is a difference, and ends this part alone."""
+        """An answer that is of another shape than documented is a difference, and ends this part alone.
+
+        So does one that could not be had, or not be held against the chain: then nothing is known of this part.
+        """
         try:
             yield
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        except Unread as error:
+            self.add("checked", where, "an answer", str(error))
+        except MALFORMED as error:
             self.add(requirement, where, "an answer of the documented shape", f"{type(error).__name__}: {error}")
 
     @property
