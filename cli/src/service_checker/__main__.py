@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 from service_checker.report import CheckReport, FoundDifference
 from service_checker.run import CheckOptions, check
 from service_checker.watching import (
-    MetricsServer,
     Stopped,
     WatchEvent,
     metrics,
@@ -102,14 +101,15 @@ def _written(path: Path | None, text: str) -> bool:
 def _watch(asked: CheckOptions, options: WatchOptions) -> int:
     server = None
     if options.metrics_port is not None:
+        from service_checker.metrics_server import MetricsServer
+
         try:
             server = MetricsServer(options.metrics_address, options.metrics_port)
         except OSError as error:
             place = f"{options.metrics_address}:{options.metrics_port}"
             print(f"The metrics cannot be at {place}: {error.strerror}.", file=sys.stderr)
             return 2
-        host, port = server.server_address[:2]
-        print(f"metrics at http://{host!s}:{port}/metrics", file=sys.stderr, flush=True)
+        print(f"metrics at {server.url}", file=sys.stderr, flush=True)
 
     def report(findings: CheckReport, still_open: Collection[FoundDifference]) -> None:
         text = metrics(findings, still_open, time.time())

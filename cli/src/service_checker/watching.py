@@ -2,11 +2,7 @@
 
 import json
 import signal
-import socketserver
-import threading
-import time
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -109,46 +105,3 @@ def write_metrics(path: Path, text: str) -> None:
     beside = path.with_name(f".{path.name}.new")
     beside.write_text(text)
     beside.replace(path)
-
-
-SCRAPE_SECONDS: Final = 5.0
-"""For one scrape, its request and its answer."""
-MAX_REQUEST: Final = 8_192
-
-
-class MetricsServer(socketserver.TCPServer):
-    """The last result by HTTP, for Prometheus: one connection at a time, each of a bounded time and length."""
-
-    allow_reuse_address = True
-    text = ""
-    """Nothing, and 503, before the first check has ended."""
-
-    def __init__(self, host: str, port: int) -> None:
-        """Raises ``OSError`` where the port cannot be had; 0 takes a free one."""
-        super().__init__((host, port), _Scrape)
-        threading.Thread(target=self.serve_forever, name="metrics", daemon=True).start()
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A scrape that failed is the business of who scrapes."""
-
-
-class _Scrape(socketserver.BaseRequestHandler):
-    def handle(self) -> None:
-        ends, asked = time.monotonic() + SCRAPE_SECONDS, b""
-        while b"\r\n\r\n" not in asked and len(asked) < MAX_REQUEST:
-            self.request.settimeout(max(ends - time.monotonic(), 0.001))
-            part = self.request.recv(MAX_REQUEST)
-            if not part:
-                return
-            asked += part
-        server = self.server
-        text = server.text if isinstance(server, MetricsServer) else ""
-        if asked.split(b" ")[:2] != [b"GET", b"/metrics"]:
-            status, text = "404 Not Found", "The metrics are at /metrics.\n"
-        else:
-            status = "200 OK" if text else "503 Service Unavailable"
-        body = text.encode()
-        head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {len(body)}\r\n"
-        self.request.settimeout(max(ends - time.monotonic(), 0.001))
-        with suppress(OSError):
-            self.request.sendall(head.encode() + b"Connection: close\r\n\r\n" + body)
