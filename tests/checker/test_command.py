@@ -245,7 +245,7 @@ def test_port__that_is_taken__ends_with_code_2(server: MetricsServer, tmp_path: 
 def test_line__of_an_event__is_the_same_for_people_and_programs() -> None:
     found = FoundDifference("money.split", "bounty 7", "1", "2")
     begins, over = (watching.WatchEvent(event, found) for event in ("begins", "over"))
-    assert begins.line() == "begins  money.split  bounty 7: expected 1, seen 2"
-    assert over.line() == "over    money.split  bounty 7"
+    assert list(watching.lines_of([begins])) == ["begins  money.split  bounty 7: expected 1, seen 2"]
+    assert list(watching.lines_of([over])) == ["over    money.split  bounty 7"]
     value: dict[str, Any] = json.loads(over.as_json(1_700_000_000.9))
     assert (value["event"], value["time"], value["where"]) == ("over", 1_700_000_000, "bounty 7")

@@ -1,11 +1,12 @@
 """A watch reports what begins and what ends, and an outage ends nothing."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
-from service_checker.report import REQUIREMENTS, CheckReport
-from service_checker.watching import SERIES, metrics, watch, write_metrics
+from service_checker.report import MAX_CAUSES, MAX_FOUND, REQUIREMENTS, CheckReport
+from service_checker.watching import SERIES, lines_of, metrics, watch, write_metrics
 
 
 def with_differences(*wheres: str, unread: bool = False) -> CheckReport:
@@ -32,7 +33,7 @@ def watched(*checks: CheckReport) -> list[str]:
         watch(
             lambda: waiting.pop(0),
             lambda report, _open: reported.append(report),
-            lambda event: said.append(event.line()),
+            lambda events: said.extend(lines_of(events)),
             wait,
         )
     assert len(reported) == len(checks)
@@ -79,6 +80,42 @@ def test_outage__of_other_words_each_time__is_one_at_a_time() -> None:
     first.add("checked", "the chain", "an answer", "nothing")
     second.add("checked", "the API", "an answer", "nothing")
     assert watched(first, second) == ["begins checked the chain", "begins checked the API", "over checked the chain"]
+
+
+def not_asked(count: int, cause: str) -> CheckReport:
+    findings = CheckReport()
+    for number in range(count):
+        findings.add("checked", f"/api/bounties/{number}", "an answer", cause)
+    return findings
+
+
+def test_outage__of_many_parts__is_one_line_for_each_cause() -> None:
+    away = not_asked(60, "not asked")
+    away.add("checked", "/api/status", "an answer", "did not answer")
+    away.add("bounty.facts", "a", 1, 2)
+    parts = "60 parts: /api/bounties/0, /api/bounties/1, /api/bounties/2, and 57 more"
+    assert list(away.lines()) == [
+        "bounty.facts  a: expected 1, seen 2",
+        f"checked  {parts}: expected an answer, seen not asked",
+        "checked  /api/status: expected an answer, seen did not answer",
+        "1 differences in 0 comparisons of 0 requirements; 61 parts could not be read",
+    ]
+    assert len(json.loads(away.as_json())["differences"]) == 62
+    lines = watched(away, with_differences("a"))
+    assert [line.split()[:3] for line in lines] == [
+        ["begins", "bounty.facts", "a"], ["begins", "checked", "60"], ["begins", "checked", "/api/status"],
+        ["over", "checked", "61"],
+    ]  # fmt: skip
+
+
+@pytest.mark.attack
+def test_outage__of_another_cause_for_each_part__is_a_bounded_number_of_lines() -> None:
+    findings = CheckReport()
+    for number in range(3 * MAX_FOUND):
+        findings.add("checked", f"/api/bounties/{number}", "an answer", f"it answers {number}")
+    assert len(list(findings.lines())) == MAX_CAUSES + 3
+    assert f"checked  {MAX_FOUND - MAX_CAUSES} further parts" in "\n".join(findings.lines())
+    assert list(findings.lines())[-1].endswith(f"; {3 * MAX_FOUND} parts could not be read")
 
 
 def test_place__that_a_check_passes_over__keeps_its_difference() -> None:

@@ -20,6 +20,7 @@ from service_checker.run import CheckOptions, check
 from service_checker.watching import (
     Stopped,
     WatchEvent,
+    lines_of,
     metrics,
     stop_on_signals,
     watch,
@@ -118,8 +119,10 @@ def _watch(asked: CheckOptions, options: WatchOptions) -> int:
         _written(options.metrics_file, text)
         print(list(findings.lines())[-1], file=sys.stderr, flush=True)
 
-    def say(event: WatchEvent) -> None:
-        print(event.as_json(time.time()) if options.as_json else event.line(), flush=True)
+    def say(events: Collection[WatchEvent]) -> None:
+        now = time.time()
+        for line in (each.as_json(now) for each in events) if options.as_json else lines_of(events):
+            print(line, flush=True)
 
     watch(lambda: check(asked), report, say, lambda: time.sleep(options.interval_seconds or 0))
     return 0

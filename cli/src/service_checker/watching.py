@@ -2,12 +2,12 @@
 
 import json
 import signal
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from service_checker.report import REQUIREMENTS, CheckReport, FoundDifference
+from service_checker.report import REQUIREMENTS, CheckReport, FoundDifference, named, unread_lines
 
 SERIES: Final[dict[str, tuple[str, ...]]] = {
     "checker_differences": ("requirement",),
@@ -24,25 +24,34 @@ class WatchEvent:
     event: str
     found: FoundDifference
 
-    def line(self) -> str:
-        """For people."""
-        found = self.found
-        if self.event == "over":
-            return f"over    {found.requirement}  {found.where}"
-        return f"begins  {found.requirement}  {found.where}: expected {found.expected}, seen {found.seen}"
-
     def as_json(self, time: float) -> str:
         """For programs; ``time`` is now, in seconds since 1970."""
         return json.dumps({"event": self.event, "time": int(time), **asdict(self.found)})
 
 
+def lines_of(events: Collection[WatchEvent]) -> Iterator[str]:
+    """The events of one check for people: of what could not be read a line for each cause, as in a report."""
+    begins = [each.found for each in events if each.event == "begins"]
+    over = [each.found for each in events if each.event == "over"]
+    for found in begins:
+        if found.requirement != "checked":
+            yield f"begins  {found.requirement}  {found.where}: expected {found.expected}, seen {found.seen}"
+    for line in unread_lines(begins):
+        yield f"begins  checked  {line}"
+    for found in over:
+        if found.requirement != "checked":
+            yield f"over    {found.requirement}  {found.where}"
+    if places := [found.where for found in over if found.requirement == "checked"]:
+        yield f"over    checked  {named(places)}"
+
+
 def watch(
     check: Callable[[], CheckReport],
     report: Callable[[CheckReport, Collection[FoundDifference]], None],
-    say: Callable[[WatchEvent], None],
+    say: Callable[[Collection[WatchEvent]], None],
     wait: Callable[[], None],
 ) -> None:
-    """Check until something raises ``Stopped``. A difference is reported when it begins and when it is over.
+    """Check until something raises ``Stopped``. ``say`` gets the differences that begin and are over in each check.
 
     What differed before and was not looked at this time counts as still differing: an outage clears nothing.
     """
@@ -51,10 +60,10 @@ def watch(
         findings = check()
         now = {place: found for place, found in before.items() if place[0] != "checked" and findings.leaves_open(found)}
         now |= {(found.requirement, found.where): found for found in findings.found}
-        for place in sorted(now.keys() - before.keys()):
-            say(WatchEvent("begins", now[place]))
-        for place in sorted(before.keys() - now.keys()):
-            say(WatchEvent("over", before[place]))
+        say(
+            [WatchEvent("begins", now[place]) for place in sorted(now.keys() - before.keys())]
+            + [WatchEvent("over", before[place]) for place in sorted(before.keys() - now.keys())]
+        )
         before = now
         report(findings, now.values())
         wait()
