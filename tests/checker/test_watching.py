@@ -5,7 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
+from service_checker.__main__ import INTERVAL_SECONDS, parsed
 from service_checker.report import MAX_CAUSES, MAX_FOUND, REQUIREMENTS, CheckReport
+from service_checker.run import MAX_CHECK_SECONDS, CheckOptions
 from service_checker.watching import SERIES, lines_of, metrics, watch, write_metrics
 
 
@@ -145,3 +148,26 @@ def test_metrics__have_a_series_for_each_requirement(tmp_path: Path) -> None:
     write_metrics(tmp_path / "checker.prom", text)
     assert [path.name for path in tmp_path.iterdir()] == ["checker.prom"]
     assert (tmp_path / "checker.prom").read_text() == text
+
+
+def rules() -> dict[str, str]:
+    """The expressions of the alerts that docs/watchtower.md gives to whoever runs a watch."""
+    page = (Path(__file__).parents[2] / "docs/watchtower.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"(?s)```yaml\n(groups:.*?)```", page)
+    (group,) = yaml.safe_load(text)["groups"]
+    return {rule["alert"]: rule["expr"] for rule in group["rules"]}
+
+
+def test_alerts__of_the_page__see_a_watch_that_stops() -> None:
+    found = rules()
+    used = set(re.findall(r"checker_\w+", " ".join(found.values())))
+    assert used <= set(SERIES)
+    assert found["WatchtowerAbsent"] == "absent(checker_ended_timestamp_seconds)"
+    silent = int(found["WatchtowerSilent"].rpartition(">")[2])
+    assert silent > MAX_CHECK_SECONDS + INTERVAL_SECONDS, "a check that takes its whole time is not silent"
+
+
+def test_limit__of_a_check__is_the_same_for_the_command_and_its_callers() -> None:
+    words = ["--rpc", "http://node", "--hub", "0x" + "ab" * 20]
+    asked, _ = parsed(words, "service-audit --watch", {})
+    assert asked.max_seconds == CheckOptions("http://node", asked.hub).max_seconds

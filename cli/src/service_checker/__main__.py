@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from service_checker.report import CheckReport, FoundDifference
-from service_checker.run import CheckOptions, check
+from service_checker.run import MAX_CHECK_SECONDS, CheckOptions, check
 from service_checker.watching import (
     Stopped,
     WatchEvent,
@@ -202,8 +202,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="how long a bounty may wait for its settlement (600)",
     )  # fmt: skip
     limits.add_argument(
-        "--max-check-seconds", type=_seconds, default=1_800, metavar="N",
-        help="after which a check asks for nothing more (1800)",
+        "--max-check-seconds", type=_seconds, default=MAX_CHECK_SECONDS, metavar="N",
+        help=f"after which a check asks for nothing more ({MAX_CHECK_SECONDS})",
     )  # fmt: skip
     reported = parser.add_argument_group("how it is reported")
     reported.add_argument(

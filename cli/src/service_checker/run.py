@@ -27,6 +27,8 @@ from service_checker.rest import (
     check_verdicts,
 )
 
+MAX_CHECK_SECONDS: Final = 1_800
+"""For one check: with the pause after it, one ends well within the hour after which nobody checks any more."""
 PASSES: Final = 5
 """How often the answers are read again because a reorg happened meanwhile."""
 
@@ -47,7 +49,7 @@ class CheckOptions:
     canaries: Sequence[bytes] = ()
     sample: int | None = None
     """The bounties that a check looks at, beside those that differed before; without it all, and every list."""
-    max_seconds: float = 3_600.0
+    max_seconds: float = MAX_CHECK_SECONDS
     """For one check, after which nothing more is asked."""
     exchange: Exchange = field(default_factory=Http)
     memory: CheckMemory = field(default_factory=CheckMemory)
