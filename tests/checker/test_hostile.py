@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 from service_checker.asking import HttpReply
+from service_checker.rest import MAX_SURPLUS
 from service_checker.run import CheckOptions, check
 
 from tests.checker.logs import CHAIN, HUB, Written
@@ -151,3 +152,52 @@ def test_answer__that_readers_take_differently__is_no_json(body: bytes) -> None:
     findings = check(CheckOptions(NODE, HUB, exchange=lambda *_: HttpReply(200, {}, body)))
     (found,) = findings.found
     assert "no JSON" in found.seen
+
+
+def endless(path: str, count: int, items: int) -> dict[str, object]:
+    """A page of a list that has no last one."""
+    found: list[dict[str, object]] = [{"bounty_id": "1", "number": count, "kind": "event", "event": {}}] * items
+    if path.startswith("/api/changes"):
+        return {"items": found, "has_more": True, "next_after": count}
+    return {"items": found, "next_cursor": str(count), "total_count": None}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("path", "items", "requirement"),
+    [("/api/bounties?", 0, "list.items"), ("/api/bounties?", 1, "list.items"), ("/api/changes?", 0, "changes.log")],
+)
+def test_list__without_a_last_page__costs_few_requests(path: str, items: int, requirement: str) -> None:
+    node, asked = HandMadeNode(HISTORY), list[str]()
+    place = HISTORY.logs[-1].place
+    named = {"x-index-block": str(place.block_number), "x-index-time": str(place.time)}
+
+    def exchange(method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
+        if url == NODE:
+            return node(method, url, body, headers)
+        if not url.startswith(API + path):
+            return no_api(url.removeprefix(API))
+        asked.append(url)
+        return HttpReply(200, named, json.dumps(endless(path, len(asked), items)).encode())
+
+    findings = check(CheckOptions(NODE, HUB, API, exchange=exchange))
+    assert 0 < len(asked) <= MAX_SURPLUS + 10
+    (found,) = [each for each in findings.found if each.where == path.rstrip("?")]
+    assert found.requirement == requirement
+
+
+@pytest.mark.parametrize("finalized", [6.0, True, "6"])
+def test_finalized_block__that_is_no_integer__differs(finalized: object) -> None:
+    node, place = HandMadeNode(HISTORY), HISTORY.logs[-1].place
+    position = {"block_number": place.block_number, "block_hash": place.block_hash, "block_time": place.time}
+    status = {"position": {**position, "finalized_block_number": finalized}}
+
+    def exchange(method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
+        if url == NODE:
+            return node(method, url, body, headers)
+        known = url == API + "/api/status"
+        return HttpReply(200, {}, json.dumps(status).encode()) if known else no_api(url.removeprefix(API))
+
+    findings = check(CheckOptions(NODE, HUB, API, exchange=exchange))
+    places = {each.where for each in findings.found if each.requirement == "status.position"}
+    assert places == {"/api/status finalized_block_number"}
