@@ -16,6 +16,7 @@ from service_checker.asking import (
     MAX_SECONDS,
     MAX_SILENT,
     PATIENCE_SECONDS,
+    BoundedExchange,
     BoundedStream,
     Http,
     HttpReply,
@@ -23,7 +24,6 @@ from service_checker.asking import (
     PublicApi,
     Unread,
 )
-from service_checker.chain import Chain
 from service_checker.report import MAX_FOUND, MAX_SHOWN, CheckReport, alike
 from service_checker.run import CheckOptions, check
 
@@ -156,6 +156,67 @@ def test_answer__as_it_is__is_read_and_its_connection_used_again(head: bytes) ->
         assert server.connections == 1
 
 
+class LongLogs:
+    """A node of one block whose every range has as many bytes of logs as one answer may have."""
+
+    def __init__(self, each: int) -> None:
+        self.log = {"address": "0x" + "ab" * 20, "logIndex": "0x0", "data": "0x" + "00" * (each // 2), "topics": []}
+        self.sent = 0
+
+    def __call__(self, _method: str, url: str, body: bytes | None, _headers: Mapping[str, str]) -> HttpReply:
+        asked = json.loads(body or b"")
+        found: object = {"number": hex(10**9), "hash": "0x" + "1" * 64, "timestamp": "0x3"}
+        if asked["method"] == "eth_chainId":
+            found = "0x1"
+        elif asked["method"] == "eth_getLogs":
+            found = [{**self.log, "blockNumber": asked["params"][0]["fromBlock"]}]
+        answer = json.dumps({"result": found}).encode()
+        self.sent += len(answer)
+        return HttpReply(200, {}, answer)
+
+
+@pytest.mark.attack
+def test_endpoint__that_sends_logs_without_end__is_named_and_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service_checker.chain.MAX_PART_BYTES", 1 << 20)
+    node = LongLogs(each=1 << 18)
+    findings = check(CheckOptions("http://node:8545/v1/a-key-of-mine", "0x" + "ab" * 20, exchange=node))
+    (found,) = findings.found
+    assert found.requirement == "checked"
+    assert found.seen.startswith("http://node sent more than")
+    assert found.seen.endswith("another endpoint in --rpc")
+    assert node.sent < (1 << 20) + (1 << 19)
+
+
+@pytest.mark.attack
+def test_host__that_sends_more_than_a_check_may_cost__is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "MAX_CHECK_BYTES", 100)
+
+    def sends(_method: str, url: str, *_: object) -> HttpReply:
+        if "broken" in url:
+            raise Unread("it ended in the middle", 60)
+        return HttpReply(200, {}, b"1" * 60)
+
+    bounded = BoundedExchange(sends, 60.0)
+    for url in ("http://whole/", "http://whole/"):
+        bounded("GET", url, None, {})
+    for _ in range(2):
+        with pytest.raises(Unread, match="in the middle"):
+            bounded("GET", "http://broken/", None, {})
+    for host in ("http://whole", "http://broken"):
+        with pytest.raises(Unread, match=f"not asked: {host} has sent more than"):
+            bounded("GET", host + "/a-key-of-mine", None, {})
+    assert bounded("GET", "http://another/", None, {}).status == 200
+
+
+@pytest.mark.attack
+def test_answer__that_is_given_up__counts_with_what_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "MAX_BYTES", 1 << 16)
+    endless = raw_server(lambda: chain((ENDLESS[:-2],), repeat(b"1000\r\n" + b"a" * 4_096 + b"\r\n")))
+    with endless as server, pytest.raises(Unread) as found:
+        Http()("GET", server.url, None, {})
+    assert found.value.received > 1 << 16
+
+
 def test_list__of_more_bytes_than_can_be_held__is_given_up() -> None:
     api = PublicApi("http://api", lambda *_: HttpReply(200, {}, b"[]"), received=MAX_PART_BYTES)
     api.bound_part(0)
@@ -193,21 +254,6 @@ def test_node__that_does_not_answer__ends_the_check_with_code_2() -> None:
 
     findings = check(CheckOptions("http://node", "0x" + "ab" * 20, "http://api", exchange=silent))
     assert (findings.exit_code(), [found.requirement for found in findings.found]) == (2, ["checked"])
-
-
-def test_balance__that_is_not_given__ends_no_other_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(_asked: CheckOptions, _chain: Chain, findings: CheckReport, _say: object) -> None:
-        findings.add("checked", "the Hub's balance", "the one after the newest finalized block", "nothing")
-
-    def silent(*_: object) -> HttpReply:
-        raise Unread("it did not answer")
-
-    monkeypatch.setattr("service_checker.run.of_the_chain", refused)
-    monkeypatch.setattr(Chain, "refresh", lambda _: None)
-    findings = check(CheckOptions("http://node", "0x" + "ab" * 20, "http://api", exchange=silent))
-    wheres = {found.where for found in findings.found}
-    assert {"the Hub's balance", "/api/status", "the chain"} <= wheres, "a node that is gone meanwhile is reported, too"
-    assert findings.exit_code() == 2
 
 
 def test_node__that_answers_nonsense__ends_the_check_with_code_2() -> None:

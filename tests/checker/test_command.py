@@ -6,16 +6,17 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import urllib3
-from service_checker import watching
+from service_checker import metrics_server, watching
 from service_checker.__main__ import main
+from service_checker.chain import Chain
+from service_checker.metrics_server import MetricsServer
 from service_checker.report import FoundDifference
-from service_checker.watching import MetricsServer
 
 from tests.waiting import wait_until
 
@@ -118,12 +119,12 @@ def test_check__by_a_mistake_of_its_own__is_no_difference(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object) -> None:
-        raise KeyError("what nobody thought of")
+        raise RuntimeError("what nobody thought of")
 
-    monkeypatch.setattr("service_checker.__main__.check", broken)
+    monkeypatch.setattr(Chain, "refresh", broken)
     monkeypatch.setattr("service_checker.__main__.stop_on_signals", lambda: None)
     assert main(["--once", "--rpc", NOWHERE, "--hub", HUB]) == 2
-    assert "checked  the check: expected an end, seen KeyError" in capsys.readouterr().out
+    assert "checked  the check: expected an end, seen RuntimeError" in capsys.readouterr().out
 
 
 def test_check__whose_metrics_cannot_be_written__prints_what_it_found(tmp_path: Path) -> None:
@@ -134,13 +135,13 @@ def test_check__whose_metrics_cannot_be_written__prints_what_it_found(tmp_path: 
 def test_watch__by_a_mistake_of_its_own__goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     checks = list[object]()
 
-    def broken(asked: object, *_: object) -> None:
-        checks.append(asked)
+    def broken(chain: object) -> None:
+        checks.append(chain)
         if len(checks) == 3:
             raise watching.Stopped
-        raise KeyError("what nobody thought of")
+        raise RuntimeError("what nobody thought of")
 
-    monkeypatch.setattr("service_checker.__main__.check", broken)
+    monkeypatch.setattr(Chain, "refresh", broken)
     monkeypatch.setattr("service_checker.__main__.stop_on_signals", lambda: None)
     monkeypatch.setattr("time.sleep", lambda _: None)
     file = tmp_path / "checker.prom"
@@ -153,39 +154,88 @@ def test_watch__by_a_mistake_of_its_own__goes_on(monkeypatch: pytest.MonkeyPatch
 def server() -> Iterator[MetricsServer]:
     made = MetricsServer("127.0.0.1", 0)
     yield made
-    made.shutdown()
-    made.server_close()
+    made.close()
 
 
-def get(server: MetricsServer, path: str) -> tuple[int, str]:
-    url = f"http://127.0.0.1:{server.server_address[1]}{path}"
+def get(url: str) -> tuple[int, str]:
     answer = urllib3.request("GET", url, timeout=20.0, retries=False)
     return answer.status, answer.data.decode()
 
 
-def test_metrics__by_http__are_those_of_the_last_check(server: MetricsServer) -> None:
-    assert get(server, "/metrics")[0] == 503, "no check has ended"
+def has_version_6() -> bool:
+    """Whether this machine has the address ``::1``."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", *(["::1"] if has_version_6() else [])])
+def test_metrics__by_http__are_those_of_the_last_check(address: str) -> None:
+    server = MetricsServer(address, 0)
+    assert get(server.url)[0] == 503, "no check has ended"
     server.text = "checker_comparisons 7\n"
-    assert get(server, "/metrics") == (200, "checker_comparisons 7\n")
-    assert get(server, "/")[0] == 404
+    assert get(server.url) == (200, "checker_comparisons 7\n")
+    assert get(server.url.removesuffix("metrics"))[0] == 404
+    server.close()
+    again = MetricsServer(*server.address)
+    again.close()
+
+
+@contextmanager
+def connections(server: MetricsServer, count: int) -> Iterator[list[socket.socket]]:
+    """So many connections, which have sent half a request."""
+    with ExitStack() as stack:
+        found = [stack.enter_context(socket.create_connection(server.address, 60.0)) for _ in range(count)]
+        for each in found:
+            each.sendall(b"GET /metrics")
+        yield found
 
 
 @pytest.mark.attack
-def test_metrics__while_somebody_sends_no_request__are_served(
+def test_metrics__while_others_send_no_request__are_served(
     server: MetricsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "SCRAPE_SECONDS", 2.0)  # for the silent one, and enough for another
+    monkeypatch.setattr(metrics_server, "SCRAPE_SECONDS", 100_000.0)  # no silent one is given up
     server.text = "checker_comparisons 7\n"
-    with socket.create_connection(("127.0.0.1", server.server_address[1])) as silent:
-        silent.sendall(b"GET /metrics")
-        assert get(server, "/metrics")[0] == 200
-    with socket.create_connection(("127.0.0.1", server.server_address[1])) as endless:
-        endless.sendall(b"GET /metrics HTTP/1.1\r\n".ljust(watching.MAX_REQUEST, b"a"))
-        assert b"200 OK" in endless.recv(100)
+    with connections(server, metrics_server.MAX_SCRAPES // 2) as silent:
+        assert get(server.url)[0] == 200
+        silent[0].sendall(b" HTTP/1.1\r\n\r\n")
+        assert silent[0].recv(1_000).startswith(b"HTTP/1.1 200 OK"), "none of them was ended"
+
+
+@pytest.mark.attack
+def test_metrics__while_very_many_send_no_request__are_served(
+    server: MetricsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics_server, "SCRAPE_SECONDS", 100_000.0)
+    server.text = "checker_comparisons 7\n"
+    with connections(server, 2 * metrics_server.MAX_SCRAPES) as silent:
+        assert get(server.url)[0] == 200
+        with suppress(ConnectionResetError):
+            assert silent[0].recv(1) == b"", "the oldest was ended"
+
+
+@pytest.mark.attack
+def test_scrape__that_never_ends__is_given_up(server: MetricsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_server, "SCRAPE_SECONDS", 0.05)
+    with connections(server, 1) as (silent,), suppress(ConnectionResetError):
+        assert silent.recv(1) == b""
+
+
+@pytest.mark.attack
+def test_request__that_is_too_long__gets_its_answer(server: MetricsServer) -> None:
+    with socket.create_connection(server.address, 60.0) as long:
+        long.sendall(b"GET /metrics HTTP/1.1\r\n".ljust(1 << 20, b"a"))
+        long.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: long.recv(1_000), b""))
+    assert answer.startswith(b"HTTP/1.1 431 ")
+    assert answer.endswith(b"too long.\n")
 
 
 def test_port__that_is_taken__ends_with_code_2(server: MetricsServer, tmp_path: Path) -> None:
-    port = str(server.server_address[1])
+    port = str(server.address[1])
     words = ("--rpc", NOWHERE, "--hub", HUB, "--metrics-port", port)
     code, _, refusal = run(tmp_path, *words)
     assert code == 2
@@ -195,7 +245,7 @@ def test_port__that_is_taken__ends_with_code_2(server: MetricsServer, tmp_path: 
 def test_line__of_an_event__is_the_same_for_people_and_programs() -> None:
     found = FoundDifference("money.split", "bounty 7", "1", "2")
     begins, over = (watching.WatchEvent(event, found) for event in ("begins", "over"))
-    assert begins.line() == "begins  money.split  bounty 7: expected 1, seen 2"
-    assert over.line() == "over    money.split  bounty 7"
+    assert list(watching.lines_of([begins])) == ["begins  money.split  bounty 7: expected 1, seen 2"]
+    assert list(watching.lines_of([over])) == ["over    money.split  bounty 7"]
     value: dict[str, Any] = json.loads(over.as_json(1_700_000_000.9))
     assert (value["event"], value["time"], value["where"]) == ("over", 1_700_000_000, "bounty 7")

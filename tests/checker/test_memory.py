@@ -39,7 +39,9 @@ def test_head__that_cannot_be_read_after_the_answers__costs_no_finding(monkeypat
     findings = CheckReport()
     findings.add("money.split", "bounty 7", 1, 2)
     of_the_answers(asked, "http://127.0.0.1:1", Chain(Node(asked.rpc_url, asked.exchange), HUB), findings)
-    assert [each.requirement for each in findings.found] == ["money.split", "checked"]
+    assert [(each.requirement, each.where) for each in findings.found] == [
+        ("money.split", "bounty 7"), ("checked", "the answers"), ("checked", "the chain"),
+    ]  # fmt: skip
 
 
 def test_samples__have_each_list_in_turn() -> None:

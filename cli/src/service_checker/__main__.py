@@ -9,18 +9,18 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from service_checker.report import CheckReport, FoundDifference
-from service_checker.run import CheckOptions, check
+from service_checker.run import MAX_CHECK_SECONDS, CheckOptions, check
 from service_checker.watching import (
-    MetricsServer,
     Stopped,
     WatchEvent,
+    lines_of,
     metrics,
     stop_on_signals,
     watch,
@@ -81,22 +81,11 @@ def main(words: Sequence[str] | None = None, program: str = "checker") -> int:
 
 
 def _once(asked: CheckOptions, options: WatchOptions) -> int:
-    findings = _checked(asked, lambda line: print(line, file=sys.stderr))
+    findings = check(asked, lambda line: print(line, file=sys.stderr))
     print(findings.as_json() if options.as_json else "\n".join(findings.lines()), flush=True)
     if not _written(options.metrics_file, metrics(findings, findings.found, time.time())):
         return 2
     return findings.exit_code()
-
-
-def _checked(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> CheckReport:
-    """A check that ends by a mistake of this program is one that could not be made."""
-    try:
-        return check(asked, say)
-    except Exception as error:  # noqa: BLE001 - whatever a hostile answer brings about must not look like a difference
-        asked.memory.forget_chain()
-        findings = CheckReport()
-        findings.add("checked", "the check", "an end", f"{type(error).__name__}: {error}")
-        return findings
 
 
 def _written(path: Path | None, text: str) -> bool:
@@ -113,14 +102,15 @@ def _written(path: Path | None, text: str) -> bool:
 def _watch(asked: CheckOptions, options: WatchOptions) -> int:
     server = None
     if options.metrics_port is not None:
+        from service_checker.metrics_server import MetricsServer
+
         try:
             server = MetricsServer(options.metrics_address, options.metrics_port)
         except OSError as error:
             place = f"{options.metrics_address}:{options.metrics_port}"
             print(f"The metrics cannot be at {place}: {error.strerror}.", file=sys.stderr)
             return 2
-        host, port = server.server_address[:2]
-        print(f"metrics at http://{host!s}:{port}/metrics", file=sys.stderr, flush=True)
+        print(f"metrics at {server.url}", file=sys.stderr, flush=True)
 
     def report(findings: CheckReport, still_open: Collection[FoundDifference]) -> None:
         text = metrics(findings, still_open, time.time())
@@ -129,10 +119,12 @@ def _watch(asked: CheckOptions, options: WatchOptions) -> int:
         _written(options.metrics_file, text)
         print(list(findings.lines())[-1], file=sys.stderr, flush=True)
 
-    def say(event: WatchEvent) -> None:
-        print(event.as_json(time.time()) if options.as_json else event.line(), flush=True)
+    def say(events: Collection[WatchEvent]) -> None:
+        now = time.time()
+        for line in (each.as_json(now) for each in events) if options.as_json else lines_of(events):
+            print(line, flush=True)
 
-    watch(lambda: _checked(asked), report, say, lambda: time.sleep(options.interval_seconds or 0))
+    watch(lambda: check(asked), report, say, lambda: time.sleep(options.interval_seconds or 0))
     return 0
 
 
@@ -210,8 +202,8 @@ def _parser(program: str) -> argparse.ArgumentParser:
         help="how long a bounty may wait for its settlement (600)",
     )  # fmt: skip
     limits.add_argument(
-        "--max-check-seconds", type=_seconds, default=1_800, metavar="N",
-        help="after which a check asks for nothing more (1800)",
+        "--max-check-seconds", type=_seconds, default=MAX_CHECK_SECONDS, metavar="N",
+        help=f"after which a check asks for nothing more ({MAX_CHECK_SECONDS})",
     )  # fmt: skip
     reported = parser.add_argument_group("how it is reported")
     reported.add_argument(

@@ -6,8 +6,9 @@ import json
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -24,6 +25,8 @@ MAX_SECONDS: Final = 60.0
 """For one answer, however slowly its bytes come."""
 MAX_PART_BYTES: Final = 128 << 20
 """Of all answers that make one list: what is held in memory at a time."""
+MAX_CHECK_BYTES: Final = 2 << 30
+"""Of all answers of one host in one check: what nobody holds costs its traffic."""
 PATIENCE_SECONDS: Final = 60.0
 """For how long an answer of 429 or 503 is asked again."""
 MIN_KEY: Final = 8
@@ -32,8 +35,20 @@ MAX_SILENT: Final = 5
 """Requests in a row without an answer, after which nothing more is asked: a deployment that hangs costs minutes."""
 
 
+MALFORMED: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+"""What reading a value of another shape than documented raises."""
+
+
 class Unread(Exception):
-    """Something did not answer, or not in a form that can be read."""
+    """Something did not answer, or not in a form that can be read; ``received`` is how many bytes it sent meanwhile."""
+
+    def __init__(self, text: str, received: int = 0) -> None:
+        super().__init__(text)
+        self.received = received
+
+
+class NodeRefusal(Unread):
+    """The node answers with an error: what it does not keep, or does not give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +62,21 @@ class HttpReply:
     def json(self) -> Any:
         """The value, of which nothing is known yet."""
         try:
-            return json.loads(self.body)
+            return json.loads(self.body, object_pairs_hook=_once_each, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
             raise Unread(f"an answer that is no JSON: {error}") from None
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object: of two values with one name, each reader would take the one it likes."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object with a name twice")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} in the place of a number")
 
 
 Exchange = Callable[[str, str, bytes | None, Mapping[str, str]], HttpReply]
@@ -63,9 +90,13 @@ class BoundedStream(io.RawIOBase):
     """
 
     def __init__(
-        self, connection: socket.socket, received: io.RawIOBase, clock: Callable[[], float] = time.monotonic
+        self,
+        connection: socket.socket,
+        received: io.RawIOBase,
+        clock: Callable[[], float] = time.monotonic,
+        count: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._connection, self._received, self._clock = connection, received, clock
+        self._connection, self._received, self._clock, self._count = connection, received, clock, count
         self._ends, self._left = clock() + MAX_SECONDS, MAX_BYTES + MAX_FRAMING
 
     def readable(self) -> bool:
@@ -80,6 +111,7 @@ class BoundedStream(io.RawIOBase):
         self._connection.settimeout(min(seconds, READ_SECONDS))
         count = self._received.readinto(memoryview(buffer)[: self._left])
         self._left -= count or 0
+        self._count(count or 0)
         return count
 
     def close(self) -> None:
@@ -87,44 +119,51 @@ class BoundedStream(io.RawIOBase):
         super().close()
 
 
-class _BoundedResponse(http.client.HTTPResponse):
-    def __init__(self, sock: socket.socket, *arguments: Any, **named: Any) -> None:
-        super().__init__(sock, *arguments, **named)
-        self.fp = io.BufferedReader(BoundedStream(sock, self.fp.detach()))
+def _bounded_pool(count: Callable[[int], None]) -> urllib3.PoolManager:
+    """Connections whose answers are bounded; ``count`` gets the number of bytes of each piece that comes."""
 
+    class _Response(http.client.HTTPResponse):
+        def __init__(self, sock: socket.socket, *arguments: Any, **named: Any) -> None:
+            super().__init__(sock, *arguments, **named)
+            self.fp = io.BufferedReader(BoundedStream(sock, self.fp.detach(), count=count))
 
-class _PlainConnection(urllib3.connection.HTTPConnection):
-    response_class = _BoundedResponse
+    class _PlainConnection(urllib3.connection.HTTPConnection):
+        response_class = _Response
 
+    class _SecureConnection(urllib3.connection.HTTPSConnection):
+        response_class = _Response
 
-class _SecureConnection(urllib3.connection.HTTPSConnection):
-    response_class = _BoundedResponse
+    class _PlainPool(urllib3.HTTPConnectionPool):
+        ConnectionCls = _PlainConnection
 
+    class _SecurePool(urllib3.HTTPSConnectionPool):
+        ConnectionCls = _SecureConnection
 
-class _PlainPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _PlainConnection
-
-
-class _SecurePool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _SecureConnection
-
-
-def _bounded_pool() -> urllib3.PoolManager:
     pool = urllib3.PoolManager(retries=False, timeout=TIMEOUT)
     pool.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
     return pool
 
 
-@dataclass(frozen=True, slots=True)
 class Http:
     """The real exchange."""
 
-    pool: urllib3.PoolManager = field(default_factory=_bounded_pool)
-    clock: Callable[[], float] = time.monotonic
+    def __init__(self, pool: urllib3.PoolManager | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._received = 0
+        self._pool, self._clock = pool or _bounded_pool(self._count), clock
+
+    def _count(self, received: int) -> None:
+        self._received += received
 
     def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
+        before = self._received
         try:
-            answer = self.pool.request(
+            return self._ask(method, url, body, headers)
+        except Unread as error:
+            raise Unread(str(error), self._received - before) from None
+
+    def _ask(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
+        try:
+            answer = self._pool.request(
                 method, url, body=body, headers=dict(headers), redirect=False, preload_content=False
             )
         except (urllib3.exceptions.HTTPError, ValueError) as error:
@@ -134,7 +173,7 @@ class Http:
                 # Nobody asked for it, and a few of its bytes can stand for very many.
                 raise Unread(f"{host_of(url)} answers in an encoding")
             return HttpReply(
-                answer.status, {key.lower(): value for key, value in answer.headers.items()}, _read(answer, self.clock)
+                answer.status, {key.lower(): value for key, value in answer.headers.items()}, _read(answer, self._clock)
             )
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise Unread(f"{host_of(url)} ended in the middle: {type(error).__name__}") from None
@@ -145,12 +184,16 @@ class Http:
 
 @dataclass(slots=True)
 class BoundedExchange:
-    """An exchange for one check, after whose time nothing more is asked."""
+    """An exchange for one check: after its time nothing more is asked, and no host that is silent or sends too much."""
 
     exchange: Exchange
     seconds: float
     clock: Callable[[], float] = time.monotonic
     ends: float = field(init=False)
+    received: Counter[str] = field(default_factory=Counter)
+    """Bytes of the answers so far, by host."""
+    silent: Counter[str] = field(default_factory=Counter)
+    """Requests in a row without an answer, by host and port."""
 
     def __post_init__(self) -> None:
         self.ends = self.clock() + self.seconds
@@ -158,7 +201,21 @@ class BoundedExchange:
     def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
         if self.clock() >= self.ends:
             raise Unread(f"not asked: this check has taken {self.seconds:.0f} seconds")
-        return self.exchange(method, url, body, headers)
+        host = host_of(url)
+        if self.received[host] >= MAX_CHECK_BYTES:
+            raise Unread(f"not asked: {host} has sent more than {MAX_CHECK_BYTES >> 20} MiB in this check")
+        place = _place_of(url)
+        if self.silent[place] >= MAX_SILENT:
+            raise Unread(f"not asked: {host} did not answer {MAX_SILENT} requests in a row")
+        try:
+            found = self.exchange(method, url, body, headers)
+        except Unread as error:
+            self.received[host] += error.received
+            self.silent[place] += 1
+            raise
+        self.silent[place] = 0
+        self.received[host] += len(found.body)
+        return found
 
 
 def host_of(url: str) -> str:
@@ -168,6 +225,13 @@ def host_of(url: str) -> str:
     except ValueError:
         return "the address"
     return f"{parts.scheme}://{parts.hostname}" if parts.hostname else "the address"
+
+
+def _place_of(url: str) -> str:
+    """Host and port, apart from which nothing is reached: one machine may have both the node and the API."""
+    with suppress(ValueError):
+        return urlsplit(url).netloc
+    return url
 
 
 def without_key(text: str, url: str) -> str:
@@ -191,20 +255,57 @@ def _read(answer: urllib3.BaseHTTPResponse, clock: Callable[[], float]) -> bytes
     return b"".join(parts)
 
 
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """``Unread`` where it is of another shape than documented."""
+    try:
+        yield
+    except MALFORMED as error:
+        raise Unread(f"{what} cannot be read: {type(error).__name__}") from None
+
+
+def quantity(value: object) -> int:
+    """A number as JSON-RPC writes it; ``ValueError`` for anything else."""
+    if not isinstance(value, str) or not re.fullmatch("0x[0-9a-fA-F]{1,64}", value):
+        raise ValueError("no number")
+    return int(value, 16)
+
+
+def octets(value: object, length: int | None = None) -> bytes:
+    """Bytes as JSON-RPC writes them, so many of them where that is known; ``ValueError`` for anything else."""
+    if not isinstance(value, str) or not re.fullmatch("0x[0-9a-fA-F]*", value):
+        raise ValueError("no bytes")
+    found = bytes.fromhex(value[2:])
+    if length is not None and len(found) != length:
+        raise ValueError(f"{len(found)} bytes in the place of {length}")
+    return found
+
+
+def hexadecimal(value: object, length: int) -> str:
+    """So many bytes in lower case; ``ValueError`` for anything else."""
+    return "0x" + octets(value, length).hex()
+
+
 @dataclass(slots=True)
 class Node:
     """JSON-RPC of the chain."""
 
     url: str
     exchange: Exchange = field(default_factory=Http)
+    received: int = 0
+    """Bytes of all answers so far."""
 
     def call(self, method: str, *params: object) -> Any:
         """One result; raises ``Unread`` for an error of the node."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-        found = self.exchange("POST", self.url, body, {"content-type": "application/json"}).json()
-        if not isinstance(found, dict) or "result" not in found:
-            raise Unread(f"the node answers {method} with {without_key(str(found), self.url)[:200]}")
-        return found["result"]
+        answer = self.exchange("POST", self.url, body, {"content-type": "application/json"})
+        self.received += len(answer.body)
+        found = answer.json()
+        if isinstance(found, dict) and found.get("error") is None and "result" in found:
+            return found["result"]
+        with readable(f"the node's answer to {method}"):
+            text = f"the node answers {method} with {without_key(str(found), self.url)[:200]}"
+        raise NodeRefusal(text) if isinstance(found, dict) and found.get("error") is not None else Unread(text)
 
 
 @dataclass(slots=True)

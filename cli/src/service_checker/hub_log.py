@@ -8,7 +8,7 @@ from typing import Any, Final
 import eth_abi
 from eth_utils.crypto import keccak
 
-from service_checker.asking import Unread
+from service_checker.asking import MALFORMED, Unread, hexadecimal, octets, quantity
 
 SIGNATURES: Final = """
 BountyCreated(uint256 indexed bountyId, address indexed poster, bytes32 indexed specCommitment,
@@ -123,33 +123,33 @@ def plain(value: Any) -> Any:
 def place_of(log: Mapping[str, Any], time: int = 0) -> LogPlace:
     """The place of a log as JSON-RPC has it."""
     return LogPlace(
-        int(log["blockNumber"], 16),
-        str(log["blockHash"]).lower(),
-        int(log["logIndex"], 16),
-        str(log["transactionHash"]).lower(),
+        quantity(log["blockNumber"]),
+        hexadecimal(log["blockHash"], 32),
+        quantity(log["logIndex"]),
+        hexadecimal(log["transactionHash"], 32),
         time,
     )
 
 
 def decode(log: Mapping[str, Any], time: int) -> HubLog:
-    """One log of the Hub; raises ``Unread`` for one that the documents do not name."""
-    topics = tuple(str(topic).lower() for topic in log["topics"])
+    """One log of the Hub; raises ``Unread`` for one that the documents do not name, ``MALFORMED`` for no log at all."""
+    topics = tuple(hexadecimal(topic, 32) for topic in log["topics"])
     signature = BY_TOPIC.get(topics[0]) if topics else None
     if signature is None:
-        raise Unread(f"a log that is no event of the Hub, in block {log['blockNumber']}: {topics}")
+        raise Unread(f"a log that is no event of the Hub, in block {quantity(log['blockNumber'])}: {topics[:4]}")
     indexed = [(name, kind) for name, kind, is_topic in signature.fields if is_topic]
     rest = [(name, kind) for name, kind, is_topic in signature.fields if not is_topic]
     if len(indexed) != len(topics) - 1:
         raise Unread(f"{signature.name} with {len(topics)} topics")
-    data = str(log["data"]).lower()
+    data = octets(log["data"])
     try:
         values = {
             name: plain(eth_abi.abi.decode([kind], bytes.fromhex(topic[2:]))[0])
             for (name, kind), topic in zip(indexed, topics[1:], strict=True)
         }
-        decoded = eth_abi.abi.decode([kind for _, kind in rest], bytes.fromhex(data[2:]))
-    except (ValueError, eth_abi.exceptions.DecodingError) as error:
-        raise Unread(f"{signature.name} that cannot be decoded: {error}") from None
+        decoded = eth_abi.abi.decode([kind for _, kind in rest], data)
+    except (*MALFORMED, eth_abi.exceptions.DecodingError) as error:
+        raise Unread(f"{signature.name} that cannot be decoded: {type(error).__name__}") from None
     values |= {name: plain(value) for (name, _), value in zip(rest, decoded, strict=True)}
     ordered = {name: values[name] for name, _, _ in signature.fields}
-    return HubLog(signature.name, ordered, place_of(log, time), topics, data)
+    return HubLog(signature.name, ordered, place_of(log, time), topics, "0x" + data.hex())

@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Collection
 from typing import Any, Final
 
-from service_checker.asking import Unread
+from service_checker.asking import NodeRefusal, Unread
 from service_checker.chain import Chain, Transfer
 from service_checker.hub_log import PAYMENTS, ZERO_ADDRESS, ZERO_BYTES32, HubLog
 from service_checker.replay import ReplayedBounty, World, part_of, replayed
@@ -41,7 +41,7 @@ def check_money(
         numbers = set(range(min(numbers), until + 1))
     growing, rest, moved = World(world.chain_id, world.hub, CheckReport()), deque(logs), deque(transfers)
     received = escrowed = unread = 0
-    refused: Unread | None = None
+    unknown: Unread | None = None
     for number in sorted(numbers):
         while rest and rest[0].place.block_number <= number:
             log = rest.popleft()
@@ -58,16 +58,17 @@ def check_money(
         try:
             (held,) = chain.call(world.token, "balanceOf(address)", [chain.hub], ["uint256"], number)
         except Unread as error:
-            unread, refused = unread + 1, error
+            unread += 1
             findings.skip("money.conservation", where)
-            known[number] = False
+            refused = isinstance(error, NodeRefusal)
+            known |= {number: False} if refused else {}
+            unknown = unknown if refused and number != until else error
             continue
-        refused = None
         unsolicited = received - escrowed
         if findings.same("money.conservation", where, growing.owed() + unsolicited, held):
             known[number] = True
-    if refused is not None:
-        counted = f"{unread} of {len(numbers)} balances were not given: {refused}"
+    if unknown is not None:
+        counted = f"{unread} of {len(numbers)} balances were not given: {unknown}"
         findings.add("checked", "the Hub's balance", "the one after the newest finalized block", counted)
 
 
@@ -96,7 +97,7 @@ def by_transaction(logs: list[HubLog], transfers: list[Transfer], hub: str, find
 def check_views(chain: Chain, findings: CheckReport, chosen: Collection[int] | None = None) -> set[int]:
     """Every view of the Hub at the finalized block; of its bounties those that are ``chosen``, without that all.
 
-    Returns the bounties of which a view differs.
+    Returns the bounties of which a view differs, or was not given.
     """
     at, differ = chain.finalized, set[int]()
     world = replayed_until(chain, at.number)
@@ -104,12 +105,9 @@ def check_views(chain: Chain, findings: CheckReport, chosen: Collection[int] | N
         if chosen is not None and bounty.id not in chosen:
             continue
         before = findings.count
-        kinds = [kind for _, kind in BOUNTY_VIEW]
-        words = chain.call(chain.hub, "getBounty(uint256)", [bounty.id], kinds, at.number)
-        shown = dict(zip((name for name, _ in BOUNTY_VIEW), words, strict=True))
-        for name, expected in view_of(bounty).items():
-            findings.same("hub.views", f"getBounty({bounty.id}).{name}", expected, shown[name])
-        _check_parties(chain, bounty, at.number, findings)
+        with findings.reading("hub.views", f"getBounty({bounty.id})"):
+            _check_terms(chain, bounty, at.number, findings)
+            _check_parties(chain, bounty, at.number, findings)
         if findings.count != before:
             differ.add(bounty.id)
     for roster in world.rosters.values():
@@ -117,8 +115,9 @@ def check_views(chain: Chain, findings: CheckReport, chosen: Collection[int] | N
         effective = 0 if world.replaced_early(roster) else roster.effective_from
         expected_roster = [roster.hash, roster.quorum, list(roster.accounts), list(roster.keys), active, effective]
         returns = ["(bytes32,uint256,address[],bytes32[],uint256[],uint256)"]
-        (seen,) = chain.call(chain.hub, "getRoster(uint256)", [roster.version], returns, at.number)
-        findings.same("hub.views", f"getRoster({roster.version})", expected_roster, seen)
+        with findings.reading("hub.views", f"getRoster({roster.version})"):
+            (seen,) = chain.call(chain.hub, "getRoster(uint256)", [roster.version], returns, at.number)
+            findings.same("hub.views", f"getRoster({roster.version})", expected_roster, seen)
     current = world.current_roster(at.time)
     views: tuple[tuple[str, list[str], list[Any]], ...] = (
         ("currentRosterVersion()", ["uint256"], [current.version if current else 0]),
@@ -132,15 +131,16 @@ def check_views(chain: Chain, findings: CheckReport, chosen: Collection[int] | N
         ("minEscrow()", ["uint256"], [world.config[7]]),
     )
     for function, returns, expected in views:
-        seen = chain.call(chain.hub, function, [], returns, at.number)
-        findings.same("hub.views", f"{function}", expected, seen)
+        with findings.reading("hub.views", function):
+            seen = chain.call(chain.hub, function, [], returns, at.number)
+            findings.same("hub.views", function, expected, seen)
     return differ
 
 
 def replayed_until(chain: Chain, number: int, findings: CheckReport | None = None) -> World:
     """The world after a block."""
-    chain_id = int(chain.node.call("eth_chainId"), 16)
-    return replayed(chain_id, chain.hub, (log for log in chain.logs if log.place.block_number <= number), findings)
+    logs = (log for log in chain.logs if log.place.block_number <= number)
+    return replayed(chain.chain_id, chain.hub, logs, findings)
 
 
 def view_of(bounty: ReplayedBounty) -> dict[str, object]:
@@ -169,6 +169,14 @@ def view_of(bounty: ReplayedBounty) -> dict[str, object]:
         "refund_claimed": ("refund", bounty.poster) in paid,
         "protocol_fee_claimed": ("protocol_fee", bounty.recipient) in paid,
     }
+
+
+def _check_terms(chain: Chain, bounty: ReplayedBounty, at: int, findings: CheckReport) -> None:
+    kinds = [kind for _, kind in BOUNTY_VIEW]
+    words = chain.call(chain.hub, "getBounty(uint256)", [bounty.id], kinds, at)
+    shown = dict(zip((name for name, _ in BOUNTY_VIEW), words, strict=True))
+    for name, expected in view_of(bounty).items():
+        findings.same("hub.views", f"getBounty({bounty.id}).{name}", expected, shown[name])
 
 
 def _check_parties(chain: Chain, bounty: ReplayedBounty, at: int, findings: CheckReport) -> None:

@@ -16,6 +16,10 @@ MAX_MOMENTS: Final = 8
 KEPT_MOMENTS: Final = 64
 
 
+class BlockAhead(Unread):
+    """An answer is of a block that the node does not have."""
+
+
 @dataclass(slots=True)
 class AnswerCheck:
     """One pass over the answers of a deployment."""
@@ -38,7 +42,7 @@ class AnswerCheck:
             self.chain.refresh()
             self._moments.clear()
             if number > self.chain.head.number:
-                raise Unread(f"the node does not have block {number}, which an answer is of")
+                raise BlockAhead(f"the node does not have block {number}, which an answer is of")
         if number not in self._moments:
             if len(self._moments) >= KEPT_MOMENTS:
                 self._moments.clear()
@@ -66,7 +70,7 @@ class AnswerCheck:
         self.is_recent(int(number), where)
         try:
             found = self.moments(int(number))
-        except Unread as error:
+        except BlockAhead as error:
             self.findings.add("api.index", where, "a block of the chain", str(error))
             return []
         self.findings.same("api.index", f"{where} X-Index-Time", str(found[0].block.time), time)

@@ -1,10 +1,12 @@
 """What the checker found: one difference is one requirement that does not hold in one place."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Final
+
+from service_checker.asking import MALFORMED, Unread
 
 REQUIREMENTS: Final = {
     "chain.events": "Each event of the Hub is one that docs/hub.md names, and is possible where it happened",
@@ -57,6 +59,10 @@ SKIPPED: Final = {
 """Why a place of a requirement may be passed over; it is counted."""
 MAX_FOUND: Final = 100
 """Differences of one requirement that are listed; the others are counted."""
+MAX_CAUSES: Final = 10
+"""Lines of what was not asked in one check; further ones are counted."""
+MAX_NAMED: Final = 3
+"""Parts that such a line names."""
 MAX_SHOWN: Final = 300
 """Characters of a value that a line shows: an answer of anyone may be long."""
 
@@ -117,7 +123,7 @@ class CheckReport:
 
     @property
     def count(self) -> int:
-        """How many differences there are, listed or not."""
+        """How many differences and parts that could not be read there are, listed or not."""
         return len(self.found) + sum(self.more.values())
 
     def _append(self, found: FoundDifference) -> None:
@@ -142,16 +148,26 @@ class CheckReport:
 
     @contextmanager
     def reading(self, requirement: str, where: str) -> Iterator[None]:
-        """An answer that is of another shape than documented is a difference, and ends this part alone."""
+        """An answer that is of another shape than documented is a difference, and ends this part alone.
+
+        So does one that could not be had, or not be held against the chain: then nothing is known of this part.
+        """
         try:
             yield
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        except Unread as error:
+            self.add("checked", where, "an answer", str(error))
+        except MALFORMED as error:
             self.add(requirement, where, "an answer of the documented shape", f"{type(error).__name__}: {error}")
 
     @property
     def unread(self) -> bool:
         """Whether something could not be checked."""
-        return any(found.requirement == "checked" for found in self.found)
+        return self.unread_count > 0
+
+    @property
+    def unread_count(self) -> int:
+        """How many parts could not be checked, listed or not."""
+        return sum(found.requirement == "checked" for found in self.found) + self.more.get("checked", 0)
 
     def exit_code(self) -> int:
         """0: no difference; 1: a difference; 2: something could not be read, and nothing else differs."""
@@ -162,13 +178,17 @@ class CheckReport:
     def lines(self) -> Iterator[str]:
         """The report for people."""
         for found in self.found:
-            yield f"{found.requirement}  {found.where}: expected {found.expected}, seen {found.seen}"
+            if found.requirement != "checked":
+                yield f"{found.requirement}  {found.where}: expected {found.expected}, seen {found.seen}"
+        for line in unread_lines(self.found):
+            yield f"checked  {line}"
         for name, count in sorted(self.more.items()):
             yield f"{name}  {count} further differences"
         for name, places in sorted(self.skipped.items()):
             yield f"{name}  {len(places)} not compared: {SKIPPED[name]}"
-        total = sum(self.compared.values())
-        yield f"{self.count} differences in {total} comparisons of {len(self.compared)} requirements"
+        total, unread = sum(self.compared.values()), self.unread_count
+        text = f"{self.count - unread} differences in {total} comparisons of {len(self.compared)} requirements"
+        yield f"{text}; {unread} parts could not be read" if unread else text
 
     def as_json(self) -> str:
         """The report for programs."""
@@ -180,6 +200,26 @@ class CheckReport:
             "exit_code": self.exit_code(),
         }
         return json.dumps(value, indent=2)
+
+
+def unread_lines(found: Iterable[FoundDifference]) -> Iterator[str]:
+    """What could not be read: a line for each cause, with how many parts it cost and the first of them."""
+    causes = dict[tuple[str, str], list[str]]()
+    for each in found:
+        if each.requirement == "checked":
+            causes.setdefault((each.expected, each.seen), []).append(each.where)
+    most = sorted(causes.items(), key=lambda item: -len(item[1]))  # of equal ones the first
+    for (expected, seen), places in most[:MAX_CAUSES]:
+        yield f"{named(places)}: expected {expected}, seen {seen}"
+    if rest := sum(len(places) for _, places in most[MAX_CAUSES:]):
+        yield f"{rest} further parts, each for a reason of its own: --json has them"
+
+
+def named(places: Sequence[str]) -> str:
+    """Many places on one line: how many, and the first of them."""
+    if len(places) <= MAX_NAMED:
+        return ", ".join(places)
+    return f"{len(places)} parts: {', '.join(places[:MAX_NAMED])}, and {len(places) - MAX_NAMED} more"
 
 
 def shown(value: object) -> str:

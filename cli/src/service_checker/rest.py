@@ -35,6 +35,8 @@ MAX_FRONTMATTER: Final = 1 << 18
 MAX_ACTIVE: Final = 1_000
 MAX_COUNTED: Final = 1_000
 """Matches of a filter that the list counts."""
+MAX_SURPLUS: Final = 100
+"""Items beyond twice the bounties of the chain after which a list is read no further: each page is a request."""
 Wanted = Callable[[ReplayedBounty, int], bool]
 
 
@@ -53,9 +55,8 @@ def check_status(reading: AnswerCheck) -> None:
     reading.is_recent(number, "/api/status position")
     finalized = position["finalized_block_number"]
     latest = reading.chain.block("finalized").number
-    findings.holds(
-        "status.position", "/api/status finalized_block_number", f"at most {latest}", finalized <= latest, finalized
-    )
+    sound = type(finalized) is int and finalized <= latest
+    findings.holds("status.position", "/api/status finalized_block_number", f"at most {latest}", sound, finalized)
     behind = finalized >= reading.chain.finalized.number - reading.max_lag_blocks
     findings.holds("liveness.index", "/api/status finalized_block_number", "no long way behind", behind, finalized)
     reading.final_for_sure = finalized
@@ -305,6 +306,10 @@ def _pages(reading: AnswerCheck, query: Json) -> tuple[list[tuple[Any, list[Mome
             return found, value["total_count"]
         if cursor in cursors:
             raise ValueError("a cursor that leads back to itself")
+        if not value["items"]:
+            raise ValueError("a page without items that is not the last one")
+        if len(found) > MAX_SURPLUS + 2 * max((len(moment.world.bounties) for moment in moments), default=0):
+            raise ValueError("a list of more than twice the bounties of the chain")
         cursors.add(cursor)
     raise Unread("a list of bounties that does not end")
 
@@ -446,4 +451,6 @@ def _changes(reading: AnswerCheck) -> tuple[list[Any], list[Moment]]:
         findings.same("changes.order", "/api/changes next_after", after, found["next_after"])
         if not found["has_more"]:
             return kept, moments
+        if not found["items"]:
+            raise ValueError("a page without changes that is not the last one")
     raise Unread("changes that do not end")

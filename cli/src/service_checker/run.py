@@ -14,7 +14,7 @@ from service_checker.money import check_money, check_views, replayed_until
 from service_checker.pages import check_calendar, check_feed_of_account, check_feeds, check_texts
 from service_checker.privacy import search_paths, searching_answers
 from service_checker.reading import AnswerCheck
-from service_checker.replay import World
+from service_checker.replay import ReplayedBounty, World
 from service_checker.report import CheckReport
 from service_checker.rest import (
     check_account,
@@ -27,6 +27,8 @@ from service_checker.rest import (
     check_verdicts,
 )
 
+MAX_CHECK_SECONDS: Final = 1_800
+"""For one check: with the pause after it, one ends well within the hour after which nobody checks any more."""
 PASSES: Final = 5
 """How often the answers are read again because a reorg happened meanwhile."""
 
@@ -47,7 +49,7 @@ class CheckOptions:
     canaries: Sequence[bytes] = ()
     sample: int | None = None
     """The bounties that a check looks at, beside those that differed before; without it all, and every list."""
-    max_seconds: float = 3_600.0
+    max_seconds: float = MAX_CHECK_SECONDS
     """For one check, after which nothing more is asked."""
     exchange: Exchange = field(default_factory=Http)
     memory: CheckMemory = field(default_factory=CheckMemory)
@@ -62,43 +64,43 @@ def check(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> C
         memory.forget_chain()
         memory.chain = Chain(Node(asked.rpc_url, asked.exchange), asked.hub.lower(), asked.from_block)
     memory.chain.node.exchange = asked.exchange
-    _checked(asked, memory.chain, findings, say)
+    try:
+        _checked(asked, memory.chain, findings, say)
+    except Exception as error:  # noqa: BLE001 - what a hostile answer brings about neither ends a watch nor hides a finding
+        findings.add("checked", "the check", "an end", f"{type(error).__name__}: {error}")
     if findings.count:
         memory.forget_chain()
     return findings
 
 
 def _checked(asked: CheckOptions, chain: Chain, findings: CheckReport, say: Callable[[str], None]) -> None:
-    read, sample = False, None
-    try:
-        with findings.reading("checked", "the chain"):
-            chain.refresh()
-            sample = of_the_chain(asked, chain, findings, say)
-            read = True
-    except Unread as error:
-        findings.add("checked", "the chain", "logs, blocks and views", str(error))
-    if not read:
-        return
-    if asked.api_url is not None:
-        of_the_answers(asked, asked.api_url, chain, findings, sample)
+    known = False
+    with findings.reading("checked", "the chain"):
+        chain.refresh()
+        world = replayed_until(chain, chain.head.number, findings)
+        say(f"{len(world.logs)} events of {len(world.bounties)} bounties up to block {chain.head.number}")
+        if not world.config:
+            raise Unread(
+                "no Hub was deployed here: another chain, another address, or --from-block is after its first block"
+            )
+        known = True
+    if known:
+        sample = of_the_chain(asked, chain, world, findings)
+        if asked.api_url is not None:
+            of_the_answers(asked, asked.api_url, chain, findings, sample)
     if asked.canaries:
         say(f"{search_paths(asked.searched, asked.canaries, findings)} files searched for canaries")
 
 
-def of_the_chain(
-    asked: CheckOptions, chain: Chain, findings: CheckReport, say: Callable[[str], None]
-) -> CheckSample | None:
+def of_the_chain(asked: CheckOptions, chain: Chain, world: World, findings: CheckReport) -> CheckSample | None:
     """Rules, money, views, and what should have been settled: of the chain alone. Returns the sample of this check."""
-    world = replayed_until(chain, chain.head.number, findings)
-    say(f"{len(world.logs)} events of {len(world.bounties)} bounties up to block {chain.head.number}")
-    if not world.config:
-        raise Unread(
-            "no Hub was deployed here: another chain, another address, or --from-block is after its first block"
-        )
     world.undecided()
-    sample = None if asked.sample is None else asked.memory.sample(world.bounties.keys(), asked.sample)
-    check_money(chain, world, findings, every_block=asked.every_block, known=asked.memory.balances)
-    asked.memory.differing = check_views(chain, findings, None if sample is None else sample.bounties)
+    memory = asked.memory
+    sample = None if asked.sample is None else memory.sample(world.bounties.keys(), asked.sample)
+    with findings.reading("checked", "the Hub's money"):
+        check_money(chain, world, findings, every_block=asked.every_block, known=memory.balances)
+    with findings.reading("checked", "the Hub's views"):
+        memory.differing = check_views(chain, findings, None if sample is None else sample.bounties)
     check_settled(world, chain.head.time, asked.max_unsettled_seconds, findings)
     return sample
 
@@ -125,12 +127,10 @@ def of_the_answers(
         before = [log.place for log in chain.logs]
         reading = AnswerCheck(api, chain, found, asked.max_lag_blocks, shown_before=asked.memory.shown_before)
         differing = set[int | str]()
-        try:
-            with found.reading("checked", "the chain"):
-                _AnswerParts(reading, pages, sample, differing).run()
-                chain.refresh()
-        except Unread as error:
-            found.add("checked", "the chain", "its newest blocks", str(error))
+        with found.reading("checked", "the answers"):
+            _AnswerParts(reading, pages, sample, differing).run()
+        with found.reading("checked", "the chain"):
+            chain.refresh()
         if [log.place for log in chain.logs][: len(before)] == before:
             break
     asked.memory.differing |= {each for each in differing if isinstance(each, int)}
@@ -150,11 +150,8 @@ class _AnswerParts:
     def _part(self, requirement: str, where: str, of: Iterable[int | str], run: Callable[[], None]) -> None:
         findings = self.reading.findings
         before = findings.count
-        try:
-            with findings.reading(requirement, where):
-                run()
-        except Unread as error:
-            findings.add("checked", where, "an answer", str(error))
+        with findings.reading(requirement, where):
+            run()
         if findings.count != before:
             self.differing.update(of)
 
@@ -164,7 +161,9 @@ class _AnswerParts:
         self._part("api.deployment", "/api/deployment", (), partial(check_deployment, reading))
         self._lists("changes.log", LISTS[0], check_changes)
         self._lists("list.items", LISTS[1], check_list)
-        every = replayed_until(reading.chain, reading.chain.head.number).bounties
+        every = dict[int, ReplayedBounty]()
+        with reading.findings.reading("checked", "the chain"):
+            every = replayed_until(reading.chain, reading.chain.head.number).bounties
         looked_at = {n: bounty for n, bounty in every.items() if self.sample is None or n in self.sample.bounties}
         accounts, solvers = dict[str, set[int]](), set[str]()
         for number, bounty in looked_at.items():

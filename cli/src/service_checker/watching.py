@@ -2,16 +2,12 @@
 
 import json
 import signal
-import socketserver
-import threading
-import time
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from service_checker.report import REQUIREMENTS, CheckReport, FoundDifference
+from service_checker.report import REQUIREMENTS, CheckReport, FoundDifference, named, unread_lines
 
 SERIES: Final[dict[str, tuple[str, ...]]] = {
     "checker_differences": ("requirement",),
@@ -28,25 +24,34 @@ class WatchEvent:
     event: str
     found: FoundDifference
 
-    def line(self) -> str:
-        """For people."""
-        found = self.found
-        if self.event == "over":
-            return f"over    {found.requirement}  {found.where}"
-        return f"begins  {found.requirement}  {found.where}: expected {found.expected}, seen {found.seen}"
-
     def as_json(self, time: float) -> str:
         """For programs; ``time`` is now, in seconds since 1970."""
         return json.dumps({"event": self.event, "time": int(time), **asdict(self.found)})
 
 
+def lines_of(events: Collection[WatchEvent]) -> Iterator[str]:
+    """The events of one check for people: of what could not be read a line for each cause, as in a report."""
+    begins = [each.found for each in events if each.event == "begins"]
+    over = [each.found for each in events if each.event == "over"]
+    for found in begins:
+        if found.requirement != "checked":
+            yield f"begins  {found.requirement}  {found.where}: expected {found.expected}, seen {found.seen}"
+    for line in unread_lines(begins):
+        yield f"begins  checked  {line}"
+    for found in over:
+        if found.requirement != "checked":
+            yield f"over    {found.requirement}  {found.where}"
+    if places := [found.where for found in over if found.requirement == "checked"]:
+        yield f"over    checked  {named(places)}"
+
+
 def watch(
     check: Callable[[], CheckReport],
     report: Callable[[CheckReport, Collection[FoundDifference]], None],
-    say: Callable[[WatchEvent], None],
+    say: Callable[[Collection[WatchEvent]], None],
     wait: Callable[[], None],
 ) -> None:
-    """Check until something raises ``Stopped``. A difference is reported when it begins and when it is over.
+    """Check until something raises ``Stopped``. ``say`` gets the differences that begin and are over in each check.
 
     What differed before and was not looked at this time counts as still differing: an outage clears nothing.
     """
@@ -55,10 +60,10 @@ def watch(
         findings = check()
         now = {place: found for place, found in before.items() if place[0] != "checked" and findings.leaves_open(found)}
         now |= {(found.requirement, found.where): found for found in findings.found}
-        for place in sorted(now.keys() - before.keys()):
-            say(WatchEvent("begins", now[place]))
-        for place in sorted(before.keys() - now.keys()):
-            say(WatchEvent("over", before[place]))
+        say(
+            [WatchEvent("begins", now[place]) for place in sorted(now.keys() - before.keys())]
+            + [WatchEvent("over", before[place]) for place in sorted(before.keys() - now.keys())]
+        )
         before = now
         report(findings, now.values())
         wait()
@@ -109,46 +114,3 @@ def write_metrics(path: Path, text: str) -> None:
     beside = path.with_name(f".{path.name}.new")
     beside.write_text(text)
     beside.replace(path)
-
-
-SCRAPE_SECONDS: Final = 5.0
-"""For one scrape, its request and its answer."""
-MAX_REQUEST: Final = 8_192
-
-
-class MetricsServer(socketserver.TCPServer):
-    """The last result by HTTP, for Prometheus: one connection at a time, each of a bounded time and length."""
-
-    allow_reuse_address = True
-    text = ""
-    """Nothing, and 503, before the first check has ended."""
-
-    def __init__(self, host: str, port: int) -> None:
-        """Raises ``OSError`` where the port cannot be had; 0 takes a free one."""
-        super().__init__((host, port), _Scrape)
-        threading.Thread(target=self.serve_forever, name="metrics", daemon=True).start()
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A scrape that failed is the business of who scrapes."""
-
-
-class _Scrape(socketserver.BaseRequestHandler):
-    def handle(self) -> None:
-        ends, asked = time.monotonic() + SCRAPE_SECONDS, b""
-        while b"\r\n\r\n" not in asked and len(asked) < MAX_REQUEST:
-            self.request.settimeout(max(ends - time.monotonic(), 0.001))
-            part = self.request.recv(MAX_REQUEST)
-            if not part:
-                return
-            asked += part
-        server = self.server
-        text = server.text if isinstance(server, MetricsServer) else ""
-        if asked.split(b" ")[:2] != [b"GET", b"/metrics"]:
-            status, text = "404 Not Found", "The metrics are at /metrics.\n"
-        else:
-            status = "200 OK" if text else "503 Service Unavailable"
-        body = text.encode()
-        head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {len(body)}\r\n"
-        self.request.settimeout(max(ends - time.monotonic(), 0.001))
-        with suppress(OSError):
-            self.request.sendall(head.encode() + b"Connection: close\r\n\r\n" + body)
