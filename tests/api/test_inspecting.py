@@ -14,7 +14,7 @@ from service_api.storage.port import ObjectInfo
 from service_api.usecases import inspecting
 from service_api.usecases.ciphertexts import verify
 from service_api.usecases.defects import Walk, list_defects
-from service_api.usecases.inspecting import inspect_kept
+from service_api.usecases.inspecting import inspect_kept, look_again
 from service_common.db import app as t
 from service_common.recent import Recent
 from sqlalchemy import delete, func, insert, select, update
@@ -338,6 +338,70 @@ def test_record__that_its_facts_contradict__is_found_and_names_its_bounty(servic
     with deps.engine.begin() as connection:
         connection.execute(delete(r).where(r.c.bounty_id == damaged))
     assert damaged not in walk(replace(deps), Walk.RECORDS)  # what is gone is no defect
+
+
+def test_defects__looked_at_again__are_gone_where_they_were_repaired_and_no_walk_is_waited_for(
+    service: Service, tmp_path: Path
+) -> None:
+    deps = service.dependencies
+    put_back, still_lost, rotten, altered = (
+        recorded(service, tmp_path, name) for name in ("back", "lost", "rot", "altered")
+    )
+    content = altered.envelope.canonical_bytes()
+    walk(deps, Walk.OBJECTS)
+    lose(put_back)
+    lose(still_lost)
+    replace_object(rotten)
+    alter_envelope(altered)
+    walk(deps, Walk.OBJECTS)
+    walk(deps, Walk.BYTES)
+    everything = {each.bounty_id for each in (put_back, still_lost, rotten, altered)}
+    assert known_bounties(deps) >= everything
+    look_again(deps)
+    assert known_bounties(deps) & everything == everything, "nothing was repaired yet"
+
+    for each in (put_back, rotten):
+        assert each.upload() == 200
+    with deps.engine.begin() as connection:
+        e = t.submission_envelopes
+        mine = e.c.submission_commitment == altered.envelope.commitment()
+        connection.execute(update(e).where(mine).values(content=content))
+    assert look_again(deps) >= 4
+    assert known_bounties(deps) & everything == {still_lost.bounty_id}
+    assert (notices(put_back), lost_since(put_back)) == (["lost", "restored"], None)
+
+
+def known_bounties(deps: Dependencies) -> set[int]:
+    d = t.defects.c
+    with deps.engine.connect() as connection:
+        return set(connection.execute(select(d.bounty_id)).scalars())
+
+
+def test_page_and_record__looked_at_again__are_gone_once_they_are_put_right(service: Service) -> None:
+    deps, bounty = service.dependencies, published(service, f"Altered {secrets.token_hex(6)}")
+    commitment = commitment_of({item["bounty_id"]: item for item in found(service, "")}[str(bounty)])
+    p = t.challenge_pages
+    with deps.engine.begin() as connection:
+        content = connection.execute(select(p.c.content).where(p.c.spec_commitment == commitment)).scalar_one()
+        connection.execute(update(p).where(p.c.spec_commitment == commitment).values(content=b"another page"))
+    assert bounty in walk(deps, Walk.TITLES)
+    look_again(deps)
+    assert bounty in known_bounties(deps)
+    with deps.engine.begin() as connection:
+        connection.execute(update(p).where(p.c.spec_commitment == commitment).values(content=content))
+    look_again(deps)
+    assert bounty not in known_bounties(deps)
+
+
+def test_bytes__looked_at_again_beyond_the_days_bound__stay_known(service: Service, tmp_path: Path) -> None:
+    deps, sealed = service.dependencies, recorded(service, tmp_path)
+    lose(sealed)
+    walk(deps, Walk.BYTES)
+    assert sealed.upload() == 200
+    look_again(replace(deps, config=replace(deps.config, inspected_bytes=0)))
+    assert sealed.bounty_id in known_bounties(deps)
+    look_again(deps)
+    assert sealed.bounty_id not in known_bounties(deps)
 
 
 def test_walk__that_was_interrupted_goes_on_and_one_that_ended_begins_again_a_day_later(

@@ -14,6 +14,7 @@ from service_checker.__main__ import main as watchtower
 
 from tools.absence.__main__ import COSTS, FOLLOWING_BLOCKS, Absence, with_rows
 from tools.generate.metrics import families
+from tools.runbooks.__main__ import Timed, with_table
 from tools.runbooks.faults import FAULTS
 
 from .conftest import REPOSITORY
@@ -139,11 +140,30 @@ def entry_point(program: str) -> str:
 
 
 def test_table__of_timed_runbooks__names_every_alert_as_caused_or_not() -> None:
-    part = PAGE.partition("<!-- generated: runbooks -->")[2].partition("<!-- end -->")[0]
+    caused, left = timed_rows(PAGE)
+    assert sorted({alert for alert, _ in caused} | set(left)) == sorted(RUNBOOKS)
+    assert not {alert for alert, _ in caused} & set(left)
+    assert {(each.alert, fault.words) for fault in FAULTS for each in fault.alerts} >= set(caused)
+    assert "**never**" not in PAGE
+
+
+def timed_rows(page: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """Alerts with their faults, and alerts that nothing caused."""
+    part = page.partition("<!-- generated: runbooks -->")[2].partition("<!-- end -->")[0]
     rows, _, rest = part.partition("Not caused here:")
-    caused, left = re.findall(r"(?m)^\| `(\w+)`", rows), re.findall(r"`(\w+)`", rest)
-    assert sorted([*caused, *left]) == sorted(RUNBOOKS)
-    assert {each.alert for fault in FAULTS for each in fault.alerts} >= set(caused)
+    return re.findall(r"(?m)^\| `(\w+)` \| ([^|]+) \|", rows), re.findall(r"`(\w+)`", rest)
+
+
+def test_table__after_some_runbooks_were_followed_again__has_their_new_rows_and_the_others() -> None:
+    alerts, before = list(RUNBOOKS), timed_rows(PAGE)[0]
+    alert, words = before[0]
+    page = with_table(PAGE, [Timed(alert, words, 1_234.0, 1.0, True, 2.0, 3, 0)], alerts)
+    assert timed_rows(page)[0] == before
+    assert f"| `{alert}` | {words} | 1234 s | 1 s | 2 s | 3 (0) |" in page
+    assert (
+        timed_rows(with_table(PAGE, [Timed(alert, "no fault of the list", 1.0, 1.0, True, 2.0, 3, 0)], alerts))[0]
+        == before
+    )
 
 
 def test_table__of_absences__has_each_process_with_what_its_absence_costs() -> None:

@@ -1,7 +1,7 @@
 """What an operator sees of the index: lag, reorgs, and how each endpoint behaves."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from bounty_protocol.chain.endpoints import Endpoints
@@ -28,9 +28,10 @@ def redis(valkey_server: ValkeyServer) -> Iterator[Redis]:
     connection.close()
 
 
-def scraped(world: World, redis: Redis) -> CollectorRegistry:
+def scraped(world: World, redis: Redis, rpc_urls: Sequence[str] = ()) -> CollectorRegistry:
     registry = CollectorRegistry()
-    registry.register(IndexCollector(world.engine("service_indexer"), redis, world.chain_id, ChainClock(world.rpc)))
+    engine, clock = world.engine("service_indexer"), ChainClock(world.rpc)
+    registry.register(IndexCollector(engine, redis, world.chain_id, clock, rpc_urls))
     return registry
 
 
@@ -50,8 +51,11 @@ def test_metrics__after_reorgs__count_them_and_tell_the_deepest(world: World, re
     assert registry.get_sample_value("service_index_compared_seconds") is not None
 
 
+ONE, TWO = "https://one.example/secret-key", "https://two.example/secret-key"
+
+
 def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: World, redis: Redis) -> None:
-    endpoints = Endpoints(["https://one.example/secret-key", "https://two.example/secret-key"])
+    endpoints = Endpoints([ONE, TWO])
     endpoints.contradicted(endpoints.all[0])
     endpoints.all[0].lag = 9
     endpoints.succeeded(endpoints.all[1], prefer=True)
@@ -60,7 +64,7 @@ def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: W
     redis.set(conduct_key(world.chain_id), kept)
     for _ in range(2):  # jobs that read ahead
         note_contradictions(redis, world.chain_id, endpoints)
-    registry = scraped(world, redis)
+    registry = scraped(world, redis, [ONE, TWO])
 
     def figure(name: str, place: str) -> float | None:
         return registry.get_sample_value(f"service_rpc_endpoint_{name}", {"endpoint": place})
@@ -68,6 +72,22 @@ def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: W
     assert (figure("preferred", "1"), figure("preferred", "2")) == (0, 1)
     assert (figure("failures", "1"), figure("failures", "2")) == (1, 0)
     assert (figure("lag_blocks", "1"), figure("contradictions", "1")) == (9, 3)
+
+
+def test_contradictions__of_an_endpoint_that_was_taken_out__are_not_those_of_the_one_in_its_place(
+    world: World, redis: Redis
+) -> None:
+    both, without = Endpoints([ONE, TWO]), Endpoints([TWO])
+    both.contradicted(both.all[0])
+    note_contradictions(redis, world.chain_id, both)
+    redis.set(conduct_key(world.chain_id), conduct_of(without))
+    labels = {"endpoint": "1"}
+    assert scraped(world, redis, [TWO]).get_sample_value("service_rpc_endpoint_contradictions", labels) == 0
+    redis.set(conduct_key(world.chain_id), conduct_of(Endpoints([ONE, TWO])))
+    assert scraped(world, redis, [ONE, TWO]).get_sample_value("service_rpc_endpoint_contradictions", labels) == 1
+    kept = [key for key in redis.scan_iter() if b"secret-key" in key]
+    kept += [field for field in redis.hgetall(f"contradictions:by-endpoint:{world.chain_id}") if b"secret-key" in field]
+    assert kept == []
 
 
 def test_metrics__of_the_chain__tell_how_old_its_newest_block_is(world: World, redis: Redis) -> None:

@@ -81,7 +81,8 @@ def test_solvency__money_that_left__is_missing_by_every_endpoint_and_a_liars_by_
 def test_metrics__of_the_owner__count_each_thing_that_it_does(world: World, redis: Redis) -> None:
     def acts() -> dict[str, float]:
         registry = CollectorRegistry()
-        registry.register(IndexCollector(world.engine("service_indexer"), redis, world.chain_id, ChainClock(world.rpc)))
+        engine, clock = world.engine("service_indexer"), ChainClock(world.rpc)
+        registry.register(IndexCollector(engine, redis, world.chain_id, clock, []))
         (family,) = (each for each in registry.collect() if each.name == "service_hub_owner_events")
         return {sample.labels["event"]: sample.value for sample in family.samples}
 

@@ -1,111 +1,26 @@
 """The faults: how each is caused and put right, which alerts hold while it lasts, what the runbook should find."""
 
-import json
 import secrets
 import signal
 import ssl
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 import psutil
 import urllib3
-from demo.bounty import Cast, Funded, Submitted
 from eth_utils.address import to_checksum_address
-from local_stack.contract import Contract, Wallet
-from local_stack.stack import Stack
-from service_cli.library import sign_request
+from local_stack.contract import Contract
 from service_common.jobs.queues import QueueName, connect, open_queue
 
 from tests.api.webhooks.receiving import certificate_for
 from tests.serving import serving
-
-ALERT_SECONDS = 240.0
-"""How long an expression is waited for, and its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedAlert:
-    """One alert of a fault: what the first commands have to print, and the expression that says that it is over."""
-
-    alert: str
-    prints: str
-    over: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something that goes wrong."""
-
-    words: str
-    cause: Callable[["FaultScene"], None]
-    repair: Callable[["FaultScene"], None]
-    alerts: tuple[ExpectedAlert, ...]
-    inside: str | None = None
-    """The process in whose pod the runbook is typed."""
-
-
-@dataclass
-class FaultScene:
-    """A stack with one bounty, the people at it, and requests that go on all the time."""
-
-    cast: Cast
-    folder: Path
-    bounty: Funded
-    submitted: Submitted
-    left: ExitStack
-    kept: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def stack(self) -> Stack:
-        return self.cast.stack
-
-    @contextmanager
-    def asked(self) -> Iterator[None]:
-        """Somebody reads pages and the API, and asks for an upload, several times a second."""
-        ended = threading.Event()
-
-        def keep(ask: Callable[[], object]) -> None:
-            while not ended.wait(0.3):
-                with suppress(Exception):  # that it fails is what is looked at
-                    ask()
-
-        one = f"{self.stack.api_base_url}/api/bounties/{self.bounty.bounty_id}"
-        asks: tuple[Callable[[], object], ...] = (
-            lambda: urllib3.request("GET", one, retries=False, timeout=20),
-            lambda: urllib3.request("GET", self.cast.page_address(self.bounty), retries=False, timeout=20),
-            self._ask_for_an_upload,
-        )
-        threads = [threading.Thread(target=keep, args=(ask,), daemon=True) for ask in asks]
-        for thread in threads:
-            thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            for thread in threads:
-                thread.join(30)
-
-    def _ask_for_an_upload(self) -> None:
-        wallet = self.stack.people.solvers[1].wallet
-        path = f"/api/bounties/{self.bounty.bounty_id}/submissions/{wallet.address}/artifact-upload-url"
-        body = json.dumps({"ciphertext_sha256": "0x" + "11" * 32, "ciphertext_byte_length": 1_000}).encode()
-        headers = sign_request(
-            "POST", self.stack.api_base_url + path, body, rpc_url=self.stack.anvil.url,
-            hub_address=self.stack.hub.hub.address, private_key=_key(wallet),
-        )  # fmt: skip
-        urllib3.request(
-            "POST", self.stack.api_base_url + path, body=body, retries=False, timeout=20,
-            headers={**headers, "Content-Type": "application/json"},
-        )  # fmt: skip
-
-
-def _key(wallet: Wallet) -> bytes:
-    return bytes.fromhex(wallet.private_key.removeprefix("0x"))
+from tools.runbooks.chain_faults import CHAIN_FAULTS
+from tools.runbooks.data_faults import DATA_FAULTS
+from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, nothing, standing
+from tools.runbooks.work_faults import WORK_FAULTS
 
 
 def _signal_database(place: FaultScene, number: signal.Signals) -> None:
@@ -135,8 +50,8 @@ def _start(*names: str) -> Callable[[FaultScene], None]:
 
 def _forget_a_bounty(place: FaultScene) -> None:
     place.stack.services["settler"].kill()
-    silent = place.cast.fund(submission_seconds=12, judging_seconds=10, title="Forgotten")
-    place.cast.submit(silent, "solver-2")
+    silent = place.cast.fund(submission_seconds=45, judging_seconds=12, title="Forgotten")
+    place.submit(silent, "solver-2")
 
 
 def _drain_the_settler(place: FaultScene) -> None:
@@ -148,8 +63,7 @@ def _fund_the_settler(place: FaultScene) -> None:
 
 
 def _refuse_signatures(place: FaultScene) -> None:
-    path = f"{place.stack.api_base_url}/api/bounties/{place.bounty.bounty_id}/submissions"
-    url = f"{path}/{place.submitted.commitment}/content"
+    url = f"{place.stack.api_base_url}/api/bounties/{place.bounty.bounty_id}/submissions/0x{'1' * 64}/content"
     pool = urllib3.PoolManager()
     for _ in range(1_500):
         pool.request("GET", url, headers={"Authorization": "Bounty nonsense"}, retries=False, timeout=20)
@@ -225,22 +139,13 @@ def _rewrite_history(place: FaultScene) -> None:
     place.stack.anvil.rpc.call("anvil_reorg", 8, [])
 
 
-def _nothing(_: FaultScene) -> None:
-    """What the runbook's own commands do."""
-
-
-def _standing(series: str) -> str:
-    """An expression that holds once a counter has stood still for a quarter of a minute."""
-    return f"sum(increase({series}[15s])) == 0"
-
-
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "the database hangs",
         lambda place: _signal_database(place, signal.SIGSTOP),
         lambda place: _signal_database(place, signal.SIGCONT),
         tuple(
-            ExpectedAlert(alert, prints, _standing('service_http_requests_total{status=~"5.."}'))
+            ExpectedAlert(alert, prints, standing('service_http_requests_total{status=~"5.."}'))
             for alert, prints in (
                 ("DependencyAway", r'"failing": ?\[[^]]*database'),
                 ("ErrorsAnswered", "bounty_projection_unavailable"),
@@ -272,7 +177,7 @@ FAULTS: tuple[Fault, ...] = (
         _start("api"),
         (
             ExpectedAlert(
-                "PagesGetNoAnswers", 'outcome="failed"', _standing('service_web_api_answers_total{outcome="failed"}')
+                "PagesGetNoAnswers", 'outcome="failed"', standing('service_web_api_answers_total{outcome="failed"}')
             ),
         ),
     ),
@@ -282,7 +187,7 @@ FAULTS: tuple[Fault, ...] = (
         lambda place: place.stack.gcs.restart(),
         (
             ExpectedAlert(
-                "StorageOut", "storage_unavailable", _standing('service_errors_total{code="storage_unavailable"}')
+                "StorageOut", "storage_unavailable", standing('service_errors_total{code="storage_unavailable"}')
             ),
         ),
     ),
@@ -308,12 +213,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "1,500 requests with a signature that is none",
         _refuse_signatures,
-        _nothing,
+        nothing,
         (
             ExpectedAlert(
                 "SignaturesRefused",
                 'reason="malformed"',
-                _standing('service_signature_refusals_total{reason="malformed"}'),
+                standing('service_signature_refusals_total{reason="malformed"}'),
             ),
         ),
     ),
@@ -330,7 +235,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "the Hub's owner sends the fees elsewhere",
         _change_the_fees,
-        _nothing,
+        nothing,
         (ExpectedAlert("HubOwnerActed", 'event="FeeRecipientChanged"', "service_index_block"),),
     ),
     Fault(
@@ -339,10 +244,13 @@ FAULTS: tuple[Fault, ...] = (
         _give_back,
         (ExpectedAlert("HubInsolvent", "service_hub_missing", "max(service_hub_missing) == 0"),),
     ),
+    *CHAIN_FAULTS,
+    *DATA_FAULTS,
+    *WORK_FAULTS,
     Fault(
         "the chain contradicts what was final",
         _rewrite_history,
-        _nothing,
+        nothing,
         (ExpectedAlert("IndexHalted", "HALTED", "max(service_index_halted) == 0"),),
     ),
 )

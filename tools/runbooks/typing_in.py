@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingUnixStreamServer
 from typing import Final
@@ -19,6 +20,7 @@ from tools.generate.derived import TOP
 PAGE: Final = TOP / "docs/operations.md"
 CLUSTER_ALONE: Final = 3
 """The exit code of what only a cluster answers."""
+_AT: Final = re.compile(r'"timestamp": "([^"]*)"')
 _PROGRAM: Final = """#!{python}
 import json, socket, sys
 asked = socket.socket(socket.AF_UNIX)
@@ -90,7 +92,7 @@ class Shell:
         if inside is not None:
             environment |= self._stack.services[inside].environment
         host = self._stack.api_base_url
-        text = block.replace("https://HOST", host)
+        text = block.replace("https://HOST", host).replace("https://RPC-OF-ANOTHER-PROVIDER", self._stack.anvil.url)
         done = subprocess.run(
             ["sh", "-c", "\n".join([self._ask, *self._exported, text])],
             env=environment, cwd=self._folder, capture_output=True, text=True, timeout=300, check=False,
@@ -106,7 +108,8 @@ class Shell:
             if words[:1] == ["exec"]:
                 return self._exec(words[1].removeprefix("deployment/"), words[words.index("--") + 1 :])
             if words[:1] == ["logs"]:
-                return self._logs(words[1].removeprefix("deployment/"))
+                since = [word.partition("=")[2] for word in words if word.startswith("--since=")]
+                return self._logs(words[1].removeprefix("deployment/"), int(since[0].rstrip("m")) if since else None)
             if words[:2] == ["rollout", "restart"]:
                 return self._restart([word.removeprefix("deployment/") for word in words[2:] if word != "deployment"])
         return CLUSTER_ALONE, "", f"kubectl {' '.join(words)}: only a cluster answers that\n"
@@ -122,11 +125,15 @@ class Shell:
         )
         return done.returncode, done.stdout, done.stderr
 
-    def _logs(self, name: str) -> tuple[int, str, str]:
+    def _logs(self, name: str, minutes: int | None) -> tuple[int, str, str]:
         log = self._stack.runtime.logs / f"{name}.log"
         if not log.exists():
             return 1, "", f"no pod of {name} runs\n"
-        return 0, "\n".join(log.read_text(errors="replace").splitlines()[-1_000:]) + "\n", ""
+        lines = log.read_text(errors="replace").splitlines()[-1_000:]
+        if minutes is not None:
+            earliest = (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat()
+            lines = [line for line in lines if (at := _AT.search(line)) is None or at[1] >= earliest]
+        return 0, "\n".join(lines) + "\n", ""
 
     def _restart(self, names: list[str]) -> tuple[int, str, str]:
         for name in names:

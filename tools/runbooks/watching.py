@@ -48,10 +48,16 @@ class Watching:
             time.sleep(0.5)
         return None
 
+    def wait_until_over(self, expression: str, seconds: float) -> None:
+        """Return once an expression has no result, or after so long."""
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends and self.holds(expression):
+            time.sleep(0.5)
+
 
 @contextmanager
 def watched(stack: Stack, program: Path, folder: Path) -> Iterator[Watching]:
-    """Scrape the stack once a second, as the component's PodMonitor does it every half a minute."""
+    """Scrape the stack every two seconds, as the component's PodMonitor does it every half a minute."""
     targets = [
         {
             "targets": [f"{HOST}:{service.internal_port}"],
@@ -62,7 +68,7 @@ def watched(stack: Stack, program: Path, folder: Path) -> Iterator[Watching]:
     config = folder / "prometheus.yml"
     scraping = {"job_name": "stack", "honor_labels": True, "static_configs": targets}
     config.write_text(
-        yaml.safe_dump({"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": [scraping]})
+        yaml.safe_dump({"global": {"scrape_interval": "2s", "scrape_timeout": "2s"}, "scrape_configs": [scraping]})
     )
     port, family = stack.runtime.port(), stack.runtime.family
     command: list[str | Path] = [

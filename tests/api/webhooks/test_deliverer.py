@@ -718,6 +718,30 @@ def test_webhook__whose_secret_does_not_open__is_not_sent_to(
     assert subscriber.one(webhook_id)["last_result"] == "unsendable"
 
 
+def test_webhooks__that_the_operator_cannot_send_to_for_days__are_not_switched_off_and_hear_everything_afterwards(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    active = confirmed(subscriber, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
+    pending = subscriber.register(receiver.url("/new"), all_bounties=True)["webhook"]["webhook_id"]
+    service.world.create()
+    service.world.finalize()
+    good, worker.deliverer = worker.deliverer, replace(worker.deliverer, keyring=())
+    for _ in range(8):
+        worker.run()
+        worker.clock.passed += DAY
+    for webhook_id, state in ((active, "active"), (pending, "pending")):
+        shown = subscriber.one(webhook_id)
+        assert (shown["state"], shown["last_result"]) == (state, "unsendable")
+    worker.deliverer = good
+    receiver.answer = lambda _got: (500, b"")
+    worker.run()
+    assert subscriber.one(active)["state"] == "active", "its days of failure begin now"
+    receiver.answer = echo
+    worker.clock.passed += 120
+    worker.run()
+    assert "BountyCreated" in names(receiver)
+
+
 def test_index__that_is_halted__sends_nothing(
     service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:

@@ -1,8 +1,10 @@
 """``service-api``: the processes of the public API."""
 
+import sys
 from collections.abc import Sequence
 
 from bounty_protocol.clock import SystemClock
+from bounty_protocol.errors import ServiceError
 from prometheus_client import REGISTRY
 from service_common import log
 from service_common.bounded import BoundedCollector
@@ -28,6 +30,7 @@ from service_api.jobs import PERIODIC
 from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, DefectCollector, PendingCollector, WithheldCollector
 from service_api.public_reads import FIGURES_MS, FIGURES_SECONDS, Replica, ReplicaCollector
 from service_api.usecases.defects import list_defects
+from service_api.usecases.inspecting import look_again
 from service_api.withholding.commands import SHOW_AGAIN, WITHHELD, WITHHOLD
 
 
@@ -37,7 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "serve": Process("answer HTTP requests", _serve),
         "worker": Process("run jobs of the queue artifacts", _worker),
         "webhooks": Process("run jobs of the queue webhooks: send facts to those who registered for them", _webhooks),
-        "defects": Process("print what the inspections found of what is kept, by bounty", _defects),
+        "defects": Process(
+            "print what the inspections found of what is kept, by bounty",
+            _defects,
+            switches={"--again": "look at each now, before it is printed: what was repaired is printed no more"},
+        ),
         "withhold": WITHHOLD,
         "show-again": SHOW_AGAIN,
         "withheld": WITHHELD,
@@ -103,8 +110,14 @@ def _webhooks(environment: Environment) -> None:
     run_worker([QueueName.WEBHOOKS], connect(config.redis_url, answer_seconds=None), counters, in_steps={jobs.DELIVER})
 
 
-def _defects(environment: Environment) -> None:
+def _defects(environment: Environment, *, again: bool) -> None:
     log.configure("defects")
+    if again:
+        looking = make_dependencies(read_config(environment), application="defects", pool_size=2)
+        try:
+            look_again(looking)
+        except ServiceError as error:
+            sys.exit(f"not looked at all of it: {error.message}")
     reader = EnvironmentReader(environment)
     url = read_database_url(reader)
     reader.check()

@@ -1,11 +1,14 @@
 """How the follower's RPC endpoints behave, shown to what scrapes the worker.
 
 Endpoints are named by their place in the configuration, never by address; nothing is shown of a follower that gives no
-more sign of life. The report is carried by Redis, since a job runs in a process of its own and ends with it.
+more sign of life. The report is carried by Redis, since a job runs in a process of its own and ends with it. What
+jobs count for longer than they run is kept by the endpoint itself: its place becomes another's when one is taken out.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final, cast
 
 from bounty_protocol.chain.endpoints import Endpoints
@@ -42,12 +45,13 @@ def conduct_of(endpoints: Endpoints) -> str:
     )
 
 
-def read_conduct(redis: Redis, chain_id: ChainId) -> list[EndpointConduct]:
-    """The follower's last report; empty when there is none, or Redis does not answer."""
+def read_conduct(redis: Redis, chain_id: ChainId, urls: Sequence[str] = ()) -> list[EndpointConduct]:
+    """The follower's last report; empty when there is none, or Redis does not answer. With the endpoints' ``urls``, in
+    order, their contradictions include those of jobs that ended."""
     try:
         kept = redis.get(conduct_key(chain_id))
         counted = cast("dict[bytes, bytes]", redis.hgetall(_noted_key(chain_id)))
-        noted = {int(place): int(count) for place, count in counted.items()}
+        noted = {place: int(counted.get(_fingerprint(url).encode(), 0)) for place, url in enumerate(urls, 1)}
     except RedisError:
         return []
     if not isinstance(kept, bytes | str):
@@ -62,8 +66,13 @@ def note_contradictions(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -
     """Count what a job that ends met, for as long as Redis keeps it."""
     for each in endpoints.all:
         if each.contradictions:
-            redis.hincrby(_noted_key(chain_id), str(each.place), each.contradictions)
+            redis.hincrby(_noted_key(chain_id), _fingerprint(each.url), each.contradictions)
 
 
 def _noted_key(chain_id: ChainId) -> str:
-    return f"contradictions:{chain_id}"
+    return f"contradictions:by-endpoint:{chain_id}"
+
+
+def _fingerprint(url: str) -> str:
+    """Which endpoint it is, without its address, which may hold a key."""
+    return sha256(url.encode()).hexdigest()[:16]

@@ -72,7 +72,9 @@ def _work(config: IndexerConfig, queue: QueueName, *counters: Counter) -> None:
     start_traces("indexer", config.traces)
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
-    REGISTRY.register(BoundedCollector(IndexCollector(engine, redis, config.chain.chain_id, SystemClock())))
+    chain = config.chain
+    collector = IndexCollector(engine, redis, chain.chain_id, SystemClock(), chain.rpc_urls)
+    REGISTRY.register(BoundedCollector(collector))
     if queue is QueueName.INDEX:
         solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
         REGISTRY.register(BoundedCollector(SolvencyCollector(solvency, config.chain), seconds=5.0))

@@ -1,6 +1,6 @@
 """How far the copy is, as metrics, read from the copy itself at each scrape: every process shows the same."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from bounty_protocol.chain.abi import hub_abi
@@ -23,8 +23,9 @@ from service_indexer.due import read_due
 class IndexCollector(Collector):
     """Blocks, lag, reorgs and halt of one chain's copy, and its endpoints; only what can be read at this moment."""
 
-    def __init__(self, engine: Engine, redis: Redis, chain_id: ChainId, clock: Clock) -> None:
+    def __init__(self, engine: Engine, redis: Redis, chain_id: ChainId, clock: Clock, rpc_urls: Sequence[str]) -> None:
         self._engine, self._redis, self._chain_id, self._clock = engine, redis, chain_id, clock
+        self._rpc_urls = rpc_urls
 
     def collect(self) -> Iterator[Metric]:
         """The figures of this moment."""
@@ -86,7 +87,7 @@ class IndexCollector(Collector):
         )
 
     def _endpoints(self) -> Iterator[Metric]:
-        reported = read_conduct(self._redis, self._chain_id)
+        reported = read_conduct(self._redis, self._chain_id, self._rpc_urls)
         preferred = GaugeMetricFamily(
             "service_rpc_endpoint_preferred", "1 for the endpoint that is queried first", labels=["endpoint"]
         )

@@ -65,6 +65,30 @@ def note_again(engine: Engine, looked: Looked, *, is_hashed: bool) -> None:
                 _write(connection, name, [looked])
 
 
+@dataclass(frozen=True, slots=True)
+class KnownDefect:
+    """One finding that is kept."""
+
+    inspection: Walk
+    subject: str
+    bounty_id: BountyId
+    found_at: datetime
+
+
+def list_known(engine: Engine) -> list[KnownDefect]:
+    """Every finding, by bounty."""
+    d = t.defects
+    with reading(engine) as connection:
+        rows = connection.execute(select(d).order_by(d.c.bounty_id, d.c.inspection, d.c.subject)).all()
+    return [KnownDefect(Walk(row.inspection), row.subject, BountyId(row.bounty_id), row.found_at) for row in rows]
+
+
+def note_known(engine: Engine, name: Walk, found: Sequence[Looked]) -> None:
+    """What was found when known subjects were looked at once more; no walk gets further by it."""
+    with writing(engine) as connection:
+        _write(connection, name, found)
+
+
 def _write(connection: Connection, name: Walk, batch: Sequence[Looked]) -> None:
     d = t.defects
     subjects = {each.subject for each in batch}

@@ -11,7 +11,7 @@ Readers have checks of their own and are served nothing of it.
 - ``bytes``: the SHA-256 of those objects, within a number of bytes a day.
 
 Work that is known to be lost is looked at in every run: what its Solver put back is hashed at once, within the same
-bytes a day.
+bytes a day. ``look_again`` looks at everything that is known to be damaged, for an operator who has repaired it.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,7 +39,17 @@ from service_api.bounty_pages import read_bounty_page
 from service_api.dependencies import Dependencies
 from service_api.storage.verify import Verification, verify_object
 from service_api.usecases.ciphertexts import keep_verified, known_good, verify
-from service_api.usecases.defects import Looked, Walk, delete_old_notices, list_lost, note, note_again
+from service_api.usecases.defects import (
+    KnownDefect,
+    Looked,
+    Walk,
+    delete_old_notices,
+    list_known,
+    list_lost,
+    note,
+    note_again,
+    note_known,
+)
 from service_api.usecases.pages import summarize
 from service_api.usecases.verification_records import find_record
 
@@ -74,6 +84,19 @@ def inspect_kept(deps: Dependencies) -> int:
     _look_at_lost(deps)
     delete_old_notices(deps.engine)
     return count
+
+
+def look_again(deps: Dependencies) -> int:
+    """Look now at what is known to be damaged, so that what was repaired no longer counts; how many findings there
+    were. Sealed bytes are hashed within the day's bound: what it leaves out stays known. ``ServiceError`` where the
+    storage or the index is away."""
+    known = list_known(deps.engine)
+    for each in known:
+        try:
+            note_known(deps.engine, each.inspection, _LOOK_AGAIN[each.inspection](deps, each))
+        except _EnoughToday:
+            log.warning("not looked at: SERVICE_INSPECTED_MEBIBYTES are hashed for today", subject=each.subject)
+    return len(known)
 
 
 def _go_on(deps: Dependencies, name: Walk, inspection: Inspection) -> int:
@@ -128,20 +151,31 @@ def _end(engine: Engine, name: Walk) -> None:
 # ---------------------------------------------------------------- titles
 
 
-def _look_at_titles(deps: Dependencies, position: str) -> Iterator[Looked]:
+def _pages() -> Select[Any]:
+    """Kept pages, each with what lists show of it."""
     p, s = t.challenge_pages.c, t.challenge_summaries.c
-    kept = select(p.spec_commitment, p.content, s.title, s.summary).outerjoin_from(
+    return select(p.spec_commitment, p.content, s.title, s.summary).outerjoin_from(
         t.challenge_pages, t.challenge_summaries, s.spec_commitment == p.spec_commitment
     )
+
+
+def _look_at_titles(deps: Dependencies, position: str) -> Iterator[Looked]:
+    p = t.challenge_pages.c
     while True:
         with reading(deps.engine) as connection:
-            later = kept.where(p.spec_commitment > position).order_by(p.spec_commitment).limit(_ROWS)
+            later = _pages().where(p.spec_commitment > position).order_by(p.spec_commitment).limit(_ROWS)
             rows = connection.execute(later).all()
         for row in rows:
             yield from _look_at_title(deps, row)
         if not rows:
             return
         position = rows[-1].spec_commitment
+
+
+def _look_at_page_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
+    with reading(deps.engine) as connection:
+        row = connection.execute(_pages().where(t.challenge_pages.c.spec_commitment == known.subject)).first()
+    return [Looked("", known.subject)] if row is None else list(_look_at_title(deps, row))
 
 
 def _look_at_title(deps: Dependencies, row: Row[*tuple[Any, ...]]) -> Iterator[Looked]:
@@ -186,11 +220,14 @@ def _look_at_records(deps: Dependencies, position: str) -> Iterator[Looked]:
             later = select(r.bounty_id).where(r.bounty_id > after).order_by(r.bounty_id).limit(_ROWS)
             ids = connection.execute(later).scalars().all()
         for bounty_id in ids:
-            name = f"VerificationRecord {bounty_id}"
-            yield Looked(str(bounty_id), name, BountyId(bounty_id), _wrong_record(deps, bounty_id))
+            yield _look_at_record(deps, BountyId(bounty_id))
         if not ids:
             return
         after = ids[-1]
+
+
+def _look_at_record(deps: Dependencies, bounty_id: BountyId) -> Looked:
+    return Looked(str(bounty_id), f"VerificationRecord {bounty_id}", bounty_id, _wrong_record(deps, bounty_id))
 
 
 def _wrong_record(deps: Dependencies, bounty_id: BountyId) -> str | None:
@@ -274,6 +311,26 @@ def _look_at_lost(deps: Dependencies) -> None:
         if error.code not in _AWAY:
             raise
         log.warning("left to the next run", inspection="lost work", reason=error.message)
+
+
+def _look_at_work_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
+    """At its object, or at its bytes, by the inspection that found it; nothing is left to find of work that its Solver
+    has replaced."""
+    e = t.submission_envelopes.c
+    key = (e.bounty_id == known.bounty_id, e.submission_commitment == known.subject)
+    with reading(deps.engine) as connection:
+        row = connection.execute(_active_envelopes().where(*key)).first()
+    if row is None:
+        return [Looked("", known.subject)]
+    envelope = _envelope(row)
+    work = _Submitted("", known.bounty_id, row.solver, row.submission_commitment, envelope)
+    if envelope is None:
+        return [work.found(_ALTERED if known.inspection is Walk.OBJECTS else None)]
+    wanted = envelope.ciphertext
+    if known.inspection is Walk.BYTES:
+        return [work.found(_wrong_bytes(deps, wanted))]
+    _is_put_back_hashed(deps, wanted, known.found_at)
+    return [work.found(_wrong_object(deps, wanted))]
 
 
 def _is_put_back_hashed(deps: Dependencies, wanted: CiphertextReference, lost_at: datetime) -> bool:
@@ -383,4 +440,10 @@ INSPECTIONS: Final = {
     Walk.RECORDS: Inspection(_look_at_records, _DAY),
     Walk.OBJECTS: Inspection(_look_at_objects, _DAY),
     Walk.BYTES: Inspection(_look_at_bytes, timedelta(days=7), at_a_time=1),
+}
+_LOOK_AGAIN: Final[dict[Walk, Callable[[Dependencies, KnownDefect], list[Looked]]]] = {
+    Walk.TITLES: _look_at_page_again,
+    Walk.RECORDS: lambda deps, known: [_look_at_record(deps, known.bounty_id)],
+    Walk.OBJECTS: _look_at_work_again,
+    Walk.BYTES: _look_at_work_again,
 }

@@ -36,6 +36,8 @@ from service_api.webhooks.subjects import END_OF_BLOCK, FactsPosition, Subject, 
 
 BACKOFF: Final = (5, 15, 60, 300, 900, 3_600)
 """Seconds from a failed attempt to the next, by how many failed in a row; the last one stays."""
+UNSENDABLE_AGAIN: Final = timedelta(minutes=1)
+"""After which a message is tried again that could not be signed, or not sent to its port; never given up."""
 OFF_AFTER: Final = timedelta(days=3)
 """For how long every attempt has to have failed until a webhook is switched off."""
 CHALLENGES: Final = 5
@@ -264,8 +266,10 @@ def _row(ended: Ended, now: datetime) -> dict[str, object]:
     """A webhook's row after an attempt."""
     attempt, outcome, due = ended.attempt, ended.outcome, ended.attempt.due
     delivered = outcome.result is AttemptEnd.DELIVERED
-    failures = 0 if delivered else due.failure_count + 1
-    since = None if delivered else due.failing_since or now
+    is_ours = outcome.result is AttemptEnd.UNSENDABLE  # the operator's mistake: no failure of the receiver
+    failures = 0 if delivered else max(1, due.failure_count) if is_ours else due.failure_count + 1
+    since = None if delivered or is_ours else due.failing_since or now
+    pause = timedelta(0) if delivered else UNSENDABLE_AGAIN if is_ours else _backoff(failures)
     reached = attempt.cursor if delivered else None
     tried = None if attempt.cursor is None else attempt.cursor.change
     slow = outcome.seconds > SLOW_SECONDS
@@ -278,7 +282,7 @@ def _row(ended: Ended, now: datetime) -> dict[str, object]:
         "until_number": None if reached else tried or due.until,
         "failure_count": failures,
         "failing_since": since,
-        "next_attempt_at": now + timedelta(seconds=0 if delivered else BACKOFF[min(failures, len(BACKOFF)) - 1]),
+        "next_attempt_at": now + pause,
         "last_attempt_at": now,
         "last_success_at": now if delivered else due.last_success_at,
         "last_result": outcome.result.value,
@@ -289,6 +293,10 @@ def _row(ended: Ended, now: datetime) -> dict[str, object]:
     }
 
 
+def _backoff(failures: int) -> timedelta:
+    return timedelta(seconds=BACKOFF[min(failures, len(BACKOFF)) - 1])
+
+
 def _columns(cursor: FactsPosition) -> dict[str, int]:
     block, log = cursor.place
     return {"after_number": cursor.change, "sent_block": block, "sent_log": log}
@@ -297,6 +305,8 @@ def _columns(cursor: FactsPosition) -> dict[str, int]:
 def _after_failure(
     due: DueWebhook, failures: int, since: datetime | None, outcome: AttemptResult, now: datetime
 ) -> WebhookState:
+    if outcome.result is AttemptEnd.UNSENDABLE:
+        return due.state
     if due.state is not WebhookState.ACTIVE:
         return WebhookState.OFF if failures >= CHALLENGES else WebhookState.PENDING
     worn_out = since is not None and now - since >= OFF_AFTER
