@@ -67,6 +67,15 @@ def test_look__of_a_crowded_bounty__says_which_would_open_and_downloads_no_work(
     assert not [path for path in api.paths() if path.endswith("/content")]
 
 
+def test_look__at_an_address_that_ended_meanwhile__asks_for_another(
+    api: ApiTwin, guardian: Terminal, crowded: str
+) -> None:
+    refusals = [refusal(403, "forbidden", "The address has ended.")]
+    api.scripts["download"] = lambda _: refusals.pop() if refusals else None
+    assert seen(guardian.run("guardian:open", crowded, "--look"))[:2] == [(1, None, None), (2, None, None)]
+    assert [path.endswith("/content") for path in api.paths()].count(True) == 1
+
+
 def test_look__past_the_accounts_budget__waits_for_it(api: ApiTwin, guardian: Terminal, crowded: str) -> None:
     headers = {"Retry-After": "1"}
     refusals = [refusal(429, "rate_limit_reached", "The budget 'account' is used up.", **headers)]

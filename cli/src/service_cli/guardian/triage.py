@@ -29,7 +29,7 @@ from service_cli.guardian.events import LookedAtBounty, SeenSubmission
 from service_cli.guardian.opening import ACCOUNT_KEY, ListedSubmissions, SealedBounty, keyring_of
 from service_cli.shell.output import emit
 from service_cli.storage import first_bytes
-from service_cli.submissions import Submission, fetch_contents, submission_of
+from service_cli.submissions import Submission, fetch_contents, fetch_submission, submission_of
 
 _HEAD_BYTES: Final = MAX_HEADER_BYTES + 64
 """The longest header, and the nonce after it."""
@@ -78,7 +78,12 @@ class _Look:
         try:
             submission = fetch()
             envelope = submission.envelope
-            self._try_to_open(submission)
+            try:
+                self._try_to_open(submission)
+            except ServiceError as error:
+                if error.code != "storage_refused":
+                    raise
+                self._try_to_open(self._fetch_alone(one))  # its address may have ended while others were looked at
         except ServiceError as error:
             if isinstance(error, CommandFailed) and error.code not in _OF_ONE:
                 raise
@@ -100,6 +105,9 @@ class _Look:
                 message,
             )
         )
+
+    def _fetch_alone(self, one: RecordedSubmission) -> Submission:
+        return fetch_submission(self.session.api, self.session.signer, self.bounty_id, (one.solver, one.commitment))
 
     def _try_to_open(self, submission: Submission) -> None:
         """Everything that opening does before the work itself is read."""
