@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import Mapping
 from itertools import chain, repeat
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -185,6 +186,44 @@ def test_endpoint__that_sends_logs_without_end__is_named_and_given_up(monkeypatc
     assert found.seen.startswith("http://node sent more than")
     assert found.seen.endswith("another endpoint in --rpc")
     assert node.sent < (1 << 20) + (1 << 19)
+
+
+@pytest.mark.attack
+def test_framing__counts_for_what_a_host_may_send(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "MAX_CHECK_BYTES", 1_000)
+
+    def framed(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(10_000)
+            head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+            connection.sendall(head + b"1;" + b"a" * 5_000 + b"\r\n1\r\n0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        answering = Thread(target=framed, args=(server,))
+        answering.start()
+        bounded, url = BoundedExchange(Http(), 60.0), f"http://127.0.0.1:{server.getsockname()[1]}/"
+        assert bounded("GET", url, None, {}).body == b"1"
+        answering.join()
+        with pytest.raises(Unread, match="has sent more than"):
+            bounded("GET", url, None, {})
+
+
+def test_host__that_refuses_at_once__is_asked_again_and_one_that_hangs_is_not() -> None:
+    now = [0.0]
+    waits = {"http://cuts/": 0.0, "http://hangs/": 40.0}
+
+    def silent(_method: str, url: str, *_: object) -> HttpReply:
+        now[0] += waits[url]
+        raise Unread("nothing came")
+
+    bounded = BoundedExchange(silent, 10_000.0, lambda: now[0])
+    for _ in range(50):
+        with pytest.raises(Unread, match="nothing came"):
+            bounded("GET", "http://cuts/", None, {})
+    for expected in (*["nothing came"] * 3, "not asked"):
+        with pytest.raises(Unread, match=expected):
+            bounded("GET", "http://hangs/", None, {})
 
 
 @pytest.mark.attack

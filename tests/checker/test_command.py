@@ -215,6 +215,7 @@ def test_metrics__while_very_many_send_no_request__are_served(
         assert get(server.url)[0] == 200
         with suppress(ConnectionResetError):
             assert silent[0].recv(1) == b"", "the oldest was ended"
+        assert len(server._scrapes) <= metrics_server.MAX_SCRAPES
 
 
 @pytest.mark.attack

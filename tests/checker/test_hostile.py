@@ -186,6 +186,25 @@ def test_list__without_a_last_page__costs_few_requests(path: str, items: int, re
     assert found.requirement == requirement
 
 
+@pytest.mark.attack
+def test_changes__more_than_were_asked_for__are_not_worked_through() -> None:
+    node, place = HandMadeNode(HISTORY), HISTORY.logs[-1].place
+    named = {"x-index-block": str(place.block_number), "x-index-time": str(place.time)}
+    event = {"kind": "event", "event": {"block_number": 1, "log_index": 0}}
+    retraction = {"kind": "retraction", "last_block_number": 1}
+    items = [{**(event if number < 20_000 else retraction), "number": number + 1} for number in range(40_000)]
+    page = json.dumps({"items": items, "has_more": False, "next_after": 40_000}).encode()
+
+    def exchange(method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
+        if url == NODE:
+            return node(method, url, body, headers)
+        return HttpReply(200, named, page) if "/api/changes" in url else no_api(url.removeprefix(API))
+
+    findings = check(CheckOptions(NODE, HUB, API, exchange=exchange))
+    found = [each.seen for each in findings.found if each.requirement.startswith("changes.")]
+    assert found == ["ValueError: a page with more changes than were asked for"]
+
+
 @pytest.mark.parametrize("finalized", [6.0, True, "6"])
 def test_finalized_block__that_is_no_integer__differs(finalized: object) -> None:
     node, place = HandMadeNode(HISTORY), HISTORY.logs[-1].place

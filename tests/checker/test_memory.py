@@ -10,7 +10,7 @@ from service_checker.asking import HttpReply, Node, Unread
 from service_checker.chain import Chain
 from service_checker.memory import LISTS, CheckMemory
 from service_checker.report import CheckReport
-from service_checker.run import CheckOptions, check, of_the_answers
+from service_checker.run import CheckOptions, _AnswerParts, check, of_the_answers
 
 from tests.checker.logs import HUB
 
@@ -42,6 +42,21 @@ def test_head__that_cannot_be_read_after_the_answers__costs_no_finding(monkeypat
     assert [(each.requirement, each.where) for each in findings.found] == [
         ("money.split", "bounty 7"), ("checked", "the answers"), ("checked", "the chain"),
     ]  # fmt: skip
+
+
+def test_mistake_of_the_checker__hides_no_finding_and_forgets_no_bounty(monkeypatch: pytest.MonkeyPatch) -> None:
+    def mistaken(self: _AnswerParts) -> None:
+        self.reading.findings.add("bounty.facts", "/api/bounties/7", 1, 2)
+        self.differing.add(7)
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr(_AnswerParts, "run", mistaken)
+    asked = CheckOptions(rpc_url="http://127.0.0.1:1", hub=HUB, api_url="http://127.0.0.1:1")
+    findings = CheckReport()
+    with pytest.raises(RuntimeError):
+        of_the_answers(asked, "http://127.0.0.1:1", Chain(Node(asked.rpc_url, asked.exchange), HUB), findings)
+    assert [(each.requirement, each.where) for each in findings.found] == [("bounty.facts", "/api/bounties/7")]
+    assert asked.memory.differing == {7}
 
 
 def test_samples__have_each_list_in_turn() -> None:

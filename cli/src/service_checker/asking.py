@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -32,7 +32,11 @@ PATIENCE_SECONDS: Final = 60.0
 MIN_KEY: Final = 8
 """Characters: shorter parts of an address are words, and no key."""
 MAX_SILENT: Final = 5
-"""Requests in a row without an answer, after which nothing more is asked: a deployment that hangs costs minutes."""
+"""Requests in a row without an answer, after which no more of a part is asked."""
+MAX_SILENT_SECONDS: Final = 100.0
+"""Waited for a host in a row for nothing, after which it is asked no more: one that hangs costs minutes.
+
+One that refuses at once costs none, and a node that cuts long answers has to be asked for shorter ones."""
 
 
 MALFORMED: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
@@ -58,6 +62,8 @@ class HttpReply:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    received: int = 0
+    """Bytes that came for it, its head and the framing of its chunks included."""
 
     def json(self) -> Any:
         """The value, of which nothing is known yet."""
@@ -157,9 +163,10 @@ class Http:
     def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
         before = self._received
         try:
-            return self._ask(method, url, body, headers)
+            found = self._ask(method, url, body, headers)
         except Unread as error:
             raise Unread(str(error), self._received - before) from None
+        return replace(found, received=self._received - before)
 
     def _ask(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
         try:
@@ -192,8 +199,8 @@ class BoundedExchange:
     ends: float = field(init=False)
     received: Counter[str] = field(default_factory=Counter)
     """Bytes of the answers so far, by host."""
-    silent: Counter[str] = field(default_factory=Counter)
-    """Requests in a row without an answer, by host and port."""
+    silent: dict[str, float] = field(default_factory=dict)
+    """Seconds that were waited in a row for nothing, by host and port."""
 
     def __post_init__(self) -> None:
         self.ends = self.clock() + self.seconds
@@ -205,16 +212,17 @@ class BoundedExchange:
         if self.received[host] >= MAX_CHECK_BYTES:
             raise Unread(f"not asked: {host} has sent more than {MAX_CHECK_BYTES >> 20} MiB in this check")
         place = _place_of(url)
-        if self.silent[place] >= MAX_SILENT:
-            raise Unread(f"not asked: {host} did not answer {MAX_SILENT} requests in a row")
+        if self.silent.get(place, 0.0) >= MAX_SILENT_SECONDS:
+            raise Unread(f"not asked: {host} has not answered for {MAX_SILENT_SECONDS:.0f} seconds")
+        began = self.clock()
         try:
             found = self.exchange(method, url, body, headers)
         except Unread as error:
             self.received[host] += error.received
-            self.silent[place] += 1
+            self.silent[place] = self.silent.get(place, 0.0) + self.clock() - began
             raise
-        self.silent[place] = 0
-        self.received[host] += len(found.body)
+        self.silent.pop(place, None)
+        self.received[host] += max(found.received, len(found.body))
         return found
 
 

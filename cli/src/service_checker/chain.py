@@ -85,7 +85,8 @@ class Chain:
             begin = max(self._kept_until + 1, self.from_block)
             with readable("a log of the Hub"):
                 found = [self._decoded(log) for log in self._logs(begin, head.number, self.hub)]
-            if self.block(head.number).hash == head.hash and all(found):
+            is_one_chain = finalized.number <= head.number and self.block(head.number).hash == head.hash
+            if is_one_chain and all(found):
                 self.head, self.finalized = head, finalized
                 self.logs = kept + [log for log in found if log is not None]
                 self._kept_until = finalized.number

@@ -57,7 +57,7 @@ class MetricsServer:
 
     async def _scrape(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._scrapes) >= MAX_SCRAPES:
-            next(iter(self._scrapes.values())).transport.abort()
+            self._scrapes.pop(next(iter(self._scrapes))).transport.abort()
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a connection is served by a task
         self._scrapes[task] = writer
@@ -71,7 +71,7 @@ class MetricsServer:
                     while await reader.read(MAX_REQUEST):
                         pass
         finally:
-            del self._scrapes[task]
+            self._scrapes.pop(task, None)
             writer.transport.abort()
 
     def _answer(self, head: bytes | None) -> bytes:

@@ -30,6 +30,8 @@ from service_checker.replay import ReplayedBounty
 
 MAX_PAGES: Final = 10_000
 """Of a list that never ends."""
+_CHANGES_AT_ONCE: Final = 100
+"""On a page of changes."""
 MAX_FRONTMATTER: Final = 1 << 18
 """Characters: a whole document has no more."""
 MAX_ACTIVE: Final = 1_000
@@ -437,15 +439,18 @@ def _changes(reading: AnswerCheck) -> tuple[list[Any], list[Moment]]:
     """The events that are left after the retractions, and the moments of the last page."""
     findings, kept, after, begin = reading.findings, list[Any](), 0, reading.api.received
     for _ in range(MAX_PAGES):
-        found, moments = reading.get(f"/api/changes?after={after}&limit=100")
+        found, moments = reading.get(f"/api/changes?after={after}&limit={_CHANGES_AT_ONCE}")
         reading.api.bound_part(begin)
+        if len(found["items"]) > _CHANGES_AT_ONCE:
+            raise ValueError("a page with more changes than were asked for")
         for item in found["items"]:
             number = item["number"]
             findings.holds("changes.order", "/api/changes number", f"more than {after}", number > after, number)
             after = max(after, int(number))
             if item["kind"] == "retraction":
                 last = item["last_block_number"]
-                kept = [event for event in kept if event["block_number"] <= last]
+                while kept and kept[-1]["block_number"] > last:  # in the chain's order, as check_changes sees to
+                    kept.pop()
             elif findings.same("changes.log", f"/api/changes {number} kind", "event", item["kind"]):
                 kept.append(item["event"])
         findings.same("changes.order", "/api/changes next_after", after, found["next_after"])

@@ -64,10 +64,13 @@ def check(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> C
         memory.forget_chain()
         memory.chain = Chain(Node(asked.rpc_url, asked.exchange), asked.hub.lower(), asked.from_block)
     memory.chain.node.exchange = asked.exchange
+    differed, differed_lists = set(memory.differing), set(memory.differing_lists)
     try:
         _checked(asked, memory.chain, findings, say)
     except Exception as error:  # noqa: BLE001 - what a hostile answer brings about neither ends a watch nor hides a finding
         findings.add("checked", "the check", "an end", f"{type(error).__name__}: {error}")
+        memory.differing |= differed
+        memory.differing_lists |= differed_lists
     if findings.count:
         memory.forget_chain()
     return findings
@@ -127,14 +130,23 @@ def of_the_answers(
         before = [log.place for log in chain.logs]
         reading = AnswerCheck(api, chain, found, asked.max_lag_blocks, shown_before=asked.memory.shown_before)
         differing = set[int | str]()
-        with found.reading("checked", "the answers"):
-            _AnswerParts(reading, pages, sample, differing).run()
+        try:
+            with found.reading("checked", "the answers"):
+                _AnswerParts(reading, pages, sample, differing).run()
+        except Exception:  # a mistake of the checker: what was found before it counts
+            _keep(asked.memory, differing, findings, found)
+            raise
         with found.reading("checked", "the chain"):
             chain.refresh()
         if [log.place for log in chain.logs][: len(before)] == before:
             break
-    asked.memory.differing |= {each for each in differing if isinstance(each, int)}
-    asked.memory.differing_lists = {each for each in differing if isinstance(each, str)}
+    _keep(asked.memory, differing, findings, found)
+
+
+def _keep(memory: CheckMemory, differing: set[int | str], findings: CheckReport, found: CheckReport) -> None:
+    """What one pass over the answers found, and where the next check looks again."""
+    memory.differing |= {each for each in differing if isinstance(each, int)}
+    memory.differing_lists = {each for each in differing if isinstance(each, str)}
     findings.take(found)
 
 
@@ -169,7 +181,12 @@ class _AnswerParts:
         for number, bounty in looked_at.items():
             path, of = f"/api/bounties/{number}", (number,)
             self._part("bounty.facts", path, of, partial(check_bounty, reading, number))
-            self._part("bounty.verdict", "/api/written-verdicts", of, partial(check_verdicts, reading, bounty))
+            self._part(
+                "bounty.verdict",
+                f"/api/written-verdicts of bounty {number}",
+                of,
+                partial(check_verdicts, reading, bounty),
+            )
             self._part("delivery.status", f"{path}/delivery/status", of, partial(check_delivery, reading, bounty))
             for address in (bounty.poster, *bounty.submissions):
                 accounts.setdefault(address, set()).add(number)
