@@ -62,6 +62,7 @@ class DueWebhook:
     subject: Subject
     finality: Finality
     sealed_secrets: tuple[str, ...] = field(repr=False)
+    """The present one, and the former where it is still valid."""
     state: WebhookState
     cursor: FactsPosition
     until: ChangeNumber | None
