@@ -750,6 +750,24 @@ def test_webhook__of_whose_secrets_one_does_not_open__is_sent_to_where_that_is_t
         Webhook(renewed["secret"]).verify(each.body, dict(each.headers))
 
 
+def test_test__that_the_operator_cannot_send__is_tried_each_minute_and_switches_on_then(
+    subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    webhook_id = confirmed(subscriber, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
+    receiver.answer = lambda _: (410, b"")
+    subscriber.test(webhook_id)
+    worker.run()
+    assert subscriber.one(webhook_id)["state"] == "off"
+    receiver.answer = echo
+    good, worker.deliverer = worker.deliverer, replace(worker.deliverer, keyring=())
+    subscriber.test(webhook_id)
+    assert [worker.run(), worker.run(), worker.later(60)] == [1, 0, 1]
+    assert (subscriber.one(webhook_id)["state"], subscriber.one(webhook_id)["last_result"]) == ("off", "unsendable")
+    worker.deliverer = good
+    assert worker.later(60) == 1
+    assert subscriber.one(webhook_id)["state"] == "active"
+
+
 def test_webhooks__that_the_operator_cannot_send_to_for_days__are_not_switched_off_and_hear_everything_afterwards(
     service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
