@@ -404,6 +404,20 @@ def test_bytes__looked_at_again_beyond_the_days_bound__stay_known(service: Servi
     assert sealed.bounty_id not in known_bounties(deps)
 
 
+def test_lost_work__that_its_solver_replaced__is_forgotten_and_not_told_to_be_back(
+    service: Service, tmp_path: Path
+) -> None:
+    deps, sealed = service.dependencies, recorded(service, tmp_path)
+    lose(sealed)
+    for name in (Walk.OBJECTS, Walk.BYTES):
+        assert sealed.bounty_id in walk(deps, name)
+    service.world.submit(sealed.bounty_id, sealed.solver)
+    service.world.finalize()
+    look_again(deps)
+    assert sealed.bounty_id not in known_bounties(deps)
+    assert notices(sealed) == ["lost"], "its bytes are still gone"
+
+
 def test_walk__that_was_interrupted_goes_on_and_one_that_ended_begins_again_a_day_later(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,8 @@ from tools.absence.__main__ import COSTS, FOLLOWING_BLOCKS, Absence, with_rows
 from tools.generate.metrics import families
 from tools.runbooks.__main__ import Timed, with_table
 from tools.runbooks.faults import FAULTS
+from tools.runbooks.scene import ExpectedAlert
+from tools.runbooks.watching import Watching
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS
@@ -145,6 +147,47 @@ def test_table__of_timed_runbooks__names_every_alert_as_caused_or_not() -> None:
     assert not {alert for alert, _ in caused} & set(left)
     assert {(each.alert, fault.words) for fault in FAULTS for each in fault.alerts} >= set(caused)
     assert "**never**" not in PAGE
+
+
+HEALTHY = """
+service_rpc_endpoint_failures{endpoint="1"} 0.0
+service_rpc_endpoint_contradictions{endpoint="1"} 0.0
+service_hub_missing{endpoint="1"} 0.0
+service_web_api_answers_total{outcome="failed"} 0.0
+service_signature_refusals_total{reason="malformed"} 0.0
+service_reviews_total{outcome="provider_error"} 0.0
+service_jobs{queue="reviews",state="waiting"} 0.0
+service_settler_affordable 4711.0
+service_certificate_seconds 7.775998e+06
+service_certificate_seconds 7775998.0
+service_replica_lag_seconds 0.0
+service_http_requests_shed_total 0.0
+service_pending_ratio{kind="pages"} 0.01
+  ok     archive     eth_getProof at all 120 blocks; eth_call at all 120 blocks
+http://endpoint/
+{"status": "ready", "failing": []}
+"""
+"""What the first commands print of a deployment that nothing is wrong with."""
+
+
+@pytest.mark.parametrize("expected", [each for fault in FAULTS for each in fault.alerts])
+def test_cause__that_the_first_commands_show__is_not_shown_without_it(expected: ExpectedAlert) -> None:
+    assert re.search(expected.prints, HEALTHY) is None
+    assert ">= 0" not in expected.over
+
+
+class Held(Watching):
+    """Of which every expression holds."""
+
+    def holds(self, expression: str) -> bool:
+        return expression != "over"
+
+
+def test_runbook__followed_while_its_alert_still_held_from_before__is_a_fault_of_the_run() -> None:
+    watching, timed = Held(0), Timed("A", "a fault", 0.0, 1.0, True, 2.0, 3, 0)
+    assert [watching.wait_until_over(each, 0.0) for each in ("over", "held")] == [True, False]
+    assert list(timed.faults()) == []
+    assert list(replace(timed, held_before=True).faults()) == ["it still held from before"]
 
 
 def timed_rows(page: str) -> tuple[list[tuple[str, str]], list[str]]:

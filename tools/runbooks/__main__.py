@@ -45,10 +45,14 @@ class Timed:
     over: float | None
     typed: int
     left_out: int
+    held_before: bool = False
+    """Whether it still held from a fault before, so that no time of it means anything."""
 
     def faults(self) -> Iterator[str]:
         """What was not as the page has it."""
-        if self.held is None:
+        if self.held_before:
+            yield "it still held from before"
+        elif self.held is None:
             yield "its expression did not hold"
         elif not self.shown:
             yield "the first commands did not show the cause"
@@ -132,8 +136,9 @@ def _follow(
 ) -> Iterator[Timed]:
     """Cause a fault and follow its runbooks. One that cannot be caused or repaired has alerts that never held or ended,
     and the next one is tried."""
-    for each in wanted:
-        watching.wait_until_over(str(rules[each.alert]["expr"]), FORMER_SECONDS)
+    over_before = {
+        each.alert: watching.wait_until_over(str(rules[each.alert]["expr"]), FORMER_SECONDS) for each in wanted
+    }
     print(f"runbooks: {fault.words}", file=sys.stderr, flush=True)
     began, held, looked = time.monotonic(), dict[str, float | None](), dict[str, tuple[float, Typed]]()
     _tried(fault.cause, place)
@@ -161,6 +166,7 @@ def _follow(
             None if over is None else time.monotonic() - done,
             printed.commands + acted.commands,
             printed.left_out + acted.left_out,
+            held_before=not over_before[each.alert],
         )
     _tried(fault.after, place)
 

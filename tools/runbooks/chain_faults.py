@@ -169,7 +169,7 @@ CHAIN_FAULTS: Final[tuple[Fault, ...]] = (
         (
             ExpectedAlert(
                 "IndexUnproven",
-                "eth_getProof",
+                "eth_getProof not at all",
                 "max(service_index_unproven_blocks) == 0",
             ),
         ),

@@ -161,8 +161,12 @@ FAULTS: tuple[Fault, ...] = (
         lambda place: place.stack.anvil.stop(),
         lambda place: place.stack.anvil.restart(),
         tuple(
-            ExpectedAlert(alert, "endpoint", "max(service_index_lag_seconds) < 10")
-            for alert in ("EndpointFails", "IndexBehind", "LagBudgetBurns")
+            ExpectedAlert(alert, prints, "max(service_index_lag_seconds) < 10")
+            for alert, prints in (
+                ("EndpointFails", r'service_rpc_endpoint_failures\{endpoint="[12]"\} [1-9]'),
+                ("IndexBehind", "endpoint [12] has not answered since"),
+                ("LagBudgetBurns", "endpoint [12] has not answered since"),
+            )
         ),
     ),
     Fault(
@@ -177,7 +181,9 @@ FAULTS: tuple[Fault, ...] = (
         _start("api"),
         (
             ExpectedAlert(
-                "PagesGetNoAnswers", 'outcome="failed"', standing('service_web_api_answers_total{outcome="failed"}')
+                "PagesGetNoAnswers",
+                r'service_web_api_answers_total\{outcome="failed"\} [1-9]',
+                standing('service_web_api_answers_total{outcome="failed"}'),
             ),
         ),
     ),
@@ -217,7 +223,7 @@ FAULTS: tuple[Fault, ...] = (
         (
             ExpectedAlert(
                 "SignaturesRefused",
-                'reason="malformed"',
+                r'service_signature_refusals_total\{reason="malformed"\} [1-9]',
                 standing('service_signature_refusals_total{reason="malformed"}'),
             ),
         ),
@@ -228,7 +234,9 @@ FAULTS: tuple[Fault, ...] = (
         _door(timedelta(days=90)),
         (
             ExpectedAlert(
-                "FrontDoorCertificateEnds", "service_certificate_seconds", "service_certificate_seconds > 604800"
+                "FrontDoorCertificateEnds",
+                r"(?m)service_certificate_seconds \d{1,5}(\.\d+)?$",
+                "service_certificate_seconds > 604800",
             ),
         ),
     ),
@@ -242,7 +250,11 @@ FAULTS: tuple[Fault, ...] = (
         "half of the Hub's money is gone",
         _take_from_the_hub,
         _give_back,
-        (ExpectedAlert("HubInsolvent", "service_hub_missing", "max(service_hub_missing) == 0"),),
+        (
+            ExpectedAlert(
+                "HubInsolvent", r'service_hub_missing\{endpoint="[12]"\} [1-9]', "max(service_hub_missing) == 0"
+            ),
+        ),
     ),
     *CHAIN_FAULTS,
     *DATA_FAULTS,

@@ -48,11 +48,14 @@ class Watching:
             time.sleep(0.5)
         return None
 
-    def wait_until_over(self, expression: str, seconds: float) -> None:
-        """Return once an expression has no result, or after so long."""
+    def wait_until_over(self, expression: str, seconds: float) -> bool:
+        """Whether an expression has no result any more, now or within so many seconds."""
         ends = time.monotonic() + seconds
-        while time.monotonic() < ends and self.holds(expression):
+        while is_held := self.holds(expression):
+            if time.monotonic() >= ends:
+                break
             time.sleep(0.5)
+        return not is_held
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import Address, TokenAmount, UnixSeconds
 from bounty_protocol.wire.bounties import BountyFilter
 from bounty_protocol.wire.values import ChangeNumber
@@ -18,6 +19,7 @@ from service_api.webhooks.deliveries import BACKOFF, CHALLENGES, admit_new, list
 from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, Lanes
 from service_api.webhooks.messages import MAX_FACTS
 from service_api.webhooks.receivers import ReceiverRules
+from service_api.webhooks.secrets import make_secret, seal
 from service_api.webhooks.sending import Sender
 from service_api.webhooks.subjects import Subject, concerned_by
 from service_api.webhooks.tables import deliveries
@@ -716,6 +718,54 @@ def test_webhook__whose_secret_does_not_open__is_not_sent_to(
     worker.run()
     assert receiver.got == []
     assert subscriber.one(webhook_id)["last_result"] == "unsendable"
+
+
+@pytest.mark.parametrize(
+    ("lost", "result", "signatures"), [("former_sealed_secret", "delivered", 1), ("sealed_secret", "unsendable", None)]
+)
+def test_webhook__of_whose_secrets_one_does_not_open__is_sent_to_where_that_is_the_former(
+    service: Service,
+    subscriber: Subscriber,
+    worker: Worker,
+    receiver: Receiving,
+    lost: str,
+    result: str,
+    signatures: int | None,
+) -> None:
+    made = confirmed(subscriber, worker, receiver, all_bounties=True)
+    webhook_id = made["webhook"]["webhook_id"]
+    renewed = subscriber.rotate(webhook_id)
+    sealed = seal(make_secret(), Identity.generate().public_key, webhook_id)  # to a key that was lost
+    with service.world.database.engine().begin() as connection:
+        named = {"sealed": sealed, "webhook_id": webhook_id}
+        connection.execute(
+            text(f"UPDATE webhooks.subscriptions SET {lost} = :sealed WHERE webhook_id = :webhook_id"), named
+        )
+    subscriber.test(webhook_id)
+    worker.run()
+    assert subscriber.one(webhook_id)["last_result"] == result
+    tests = receiver.of_type("webhook.test")
+    assert [len(each.headers["webhook-signature"].split()) for each in tests] == ([signatures] if signatures else [])
+    for each in tests:
+        Webhook(renewed["secret"]).verify(each.body, dict(each.headers))
+
+
+def test_test__that_the_operator_cannot_send__is_tried_each_minute_and_switches_on_then(
+    subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    webhook_id = confirmed(subscriber, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
+    receiver.answer = lambda _: (410, b"")
+    subscriber.test(webhook_id)
+    worker.run()
+    assert subscriber.one(webhook_id)["state"] == "off"
+    receiver.answer = echo
+    good, worker.deliverer = worker.deliverer, replace(worker.deliverer, keyring=())
+    subscriber.test(webhook_id)
+    assert [worker.run(), worker.run(), worker.later(60)] == [1, 0, 1]
+    assert (subscriber.one(webhook_id)["state"], subscriber.one(webhook_id)["last_result"]) == ("off", "unsendable")
+    worker.deliverer = good
+    assert worker.later(60) == 1
+    assert subscriber.one(webhook_id)["state"] == "active"
 
 
 def test_webhooks__that_the_operator_cannot_send_to_for_days__are_not_switched_off_and_hear_everything_afterwards(

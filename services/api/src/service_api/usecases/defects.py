@@ -89,6 +89,14 @@ def note_known(engine: Engine, name: Walk, found: Sequence[Looked]) -> None:
         _write(connection, name, found)
 
 
+def forget(engine: Engine, known: KnownDefect) -> None:
+    """Delete a finding of what is not looked at any more, as the end of a walk does. It is no restored work."""
+    d = t.defects.c
+    named = (d.inspection == known.inspection) & (d.subject == known.subject)
+    with writing(engine) as connection:
+        connection.execute(delete(t.defects).where(named))
+
+
 def _write(connection: Connection, name: Walk, batch: Sequence[Looked]) -> None:
     d = t.defects
     subjects = {each.subject for each in batch}

@@ -44,6 +44,7 @@ from service_api.usecases.defects import (
     Looked,
     Walk,
     delete_old_notices,
+    forget,
     list_known,
     list_lost,
     note,
@@ -93,7 +94,10 @@ def look_again(deps: Dependencies) -> int:
     known = list_known(deps.engine)
     for each in known:
         try:
-            note_known(deps.engine, each.inspection, _LOOK_AGAIN[each.inspection](deps, each))
+            if found := _LOOK_AGAIN[each.inspection](deps, each):
+                note_known(deps.engine, each.inspection, found)
+            else:
+                forget(deps.engine, each)
         except _EnoughToday:
             log.warning("not looked at: SERVICE_INSPECTED_MEBIBYTES are hashed for today", subject=each.subject)
     return len(known)
@@ -175,7 +179,7 @@ def _look_at_titles(deps: Dependencies, position: str) -> Iterator[Looked]:
 def _look_at_page_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
     with reading(deps.engine) as connection:
         row = connection.execute(_pages().where(t.challenge_pages.c.spec_commitment == known.subject)).first()
-    return [Looked("", known.subject)] if row is None else list(_look_at_title(deps, row))
+    return [] if row is None else list(_look_at_title(deps, row))
 
 
 def _look_at_title(deps: Dependencies, row: Row[*tuple[Any, ...]]) -> Iterator[Looked]:
@@ -314,14 +318,14 @@ def _look_at_lost(deps: Dependencies) -> None:
 
 
 def _look_at_work_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
-    """At its object, or at its bytes, by the inspection that found it; nothing is left to find of work that its Solver
-    has replaced."""
+    """At its object, or at its bytes, by the inspection that found it; nothing is left to look at of work that its
+    Solver has replaced."""
     e = t.submission_envelopes.c
     key = (e.bounty_id == known.bounty_id, e.submission_commitment == known.subject)
     with reading(deps.engine) as connection:
         row = connection.execute(_active_envelopes().where(*key)).first()
     if row is None:
-        return [Looked("", known.subject)]
+        return []
     envelope = _envelope(row)
     work = _Submitted("", known.bounty_id, row.solver, row.submission_commitment, envelope)
     if envelope is None:

@@ -62,6 +62,7 @@ class DueWebhook:
     subject: Subject
     finality: Finality
     sealed_secrets: tuple[str, ...] = field(repr=False)
+    """The present one, and the former where it is still valid."""
     state: WebhookState
     cursor: FactsPosition
     until: ChangeNumber | None
@@ -163,7 +164,9 @@ def list_hearing(
 
 def _asked(now: datetime) -> ColumnElement[bool]:
     d = t.deliveries.c
-    return _UNTESTED | ((d.state == WebhookState.PENDING.value) & (d.next_attempt_at <= now))
+    is_time = d.next_attempt_at <= now
+    unsendable = d.last_result.is_not_distinct_from(AttemptEnd.UNSENDABLE.value)
+    return (_UNTESTED & (~unsendable | is_time)) | ((d.state == WebhookState.PENDING.value) & is_time)
 
 
 def _hearing(now: datetime, newest: ChangeNumber, newest_notice: int) -> ColumnElement[bool]:
@@ -288,7 +291,7 @@ def _row(ended: Ended, now: datetime) -> dict[str, object]:
         "last_result": outcome.result.value,
         "last_status": outcome.status,
         "slow_until": now + SLOW_FOR if slow else due.slow_until,
-        "tested_at": due.test_requested_at or due.tested_at,
+        "tested_at": due.tested_at if is_ours else due.test_requested_at or due.tested_at,
         "after_notice": due.after_notice if attempt.after_notice is None or not delivered else attempt.after_notice,
     }
 

@@ -6,7 +6,7 @@ happened is written by the loop, many at a time: a killed worker repeats, under 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -297,11 +297,21 @@ class Deliverer:
             due = attempt.due
             try:
                 receiver = parse_receiver(due.url, self.rules)
-                keys = [open_sealed(sealed, self.keyring, due.webhook_id) for sealed in due.sealed_secrets]
+                keys = self._secrets(due)
             except (ValueError, CannotOpen) as error:
                 log.warning("a webhook cannot be sent to", webhook_id=due.webhook_id, reason=type(error).__name__)
                 return
             outcome = self.sender.send(receiver, signed(message, keys, self.clock.now()), seconds)
+
+    def _secrets(self, due: DueWebhook) -> list[bytes]:
+        """What its messages are signed with: its secret, and the former one while that is valid and opens. A rotation
+        is the way out where the key of the former is lost. ``CannotOpen`` where the present one does not open."""
+        present, *former = due.sealed_secrets
+        secrets = [open_sealed(present, self.keyring, due.webhook_id)]
+        for sealed in former:
+            with suppress(CannotOpen):
+                secrets.append(open_sealed(sealed, self.keyring, due.webhook_id))
+        return secrets
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self.clock.now(), UTC)
