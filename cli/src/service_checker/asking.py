@@ -32,7 +32,8 @@ PATIENCE_SECONDS: Final = 60.0
 MIN_KEY: Final = 8
 """Characters: shorter parts of an address are words, and no key."""
 MAX_SILENT: Final = 5
-"""Requests in a row without an answer, after which no more of a part is asked."""
+"""Requests in a row that an API or its pages leave unanswered, busy ones included, after which they are asked no more
+until the answers are read anew."""
 MAX_SILENT_SECONDS: Final = 100.0
 """Waited for a host in a row for nothing, after which it is asked no more: one that hangs costs minutes.
 

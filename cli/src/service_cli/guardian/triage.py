@@ -43,7 +43,7 @@ def look_at_submissions(settings: Settings, bounty_id: BountyId) -> LookedAtBoun
     """One event for each Submission of the bounty, then how many would open."""
     session = ApiSession.open(settings, local_signer(settings, ACCOUNT_KEY))
     listed = ListedSubmissions.read(settings, bounty_id, with_api=True)
-    look = _Look(session, keyring_of(settings), bounty_id, SealedBounty.read(session.chain, bounty_id))
+    look = _Look(session, keyring_of(settings), SealedBounty.read(session.chain, bounty_id))
     seen = list(look.at_all(listed.submissions))
     openable = [each for each in seen if each.code is None]
     sizes = [each.byte_length or 0 for each in openable]
@@ -56,7 +56,6 @@ class _Look:
 
     session: ApiSession[LocalSigner]
     keyring: tuple[Identity, ...]
-    bounty_id: BountyId
     sealed: SealedBounty
     first_with: dict[Bytes32, int] = field(default_factory=dict)
     """The number of the first Submission with a ciphertext, or with a commitment."""
@@ -64,7 +63,7 @@ class _Look:
 
     def at_all(self, submissions: Sequence[RecordedSubmission]) -> Iterator[SeenSubmission]:
         """Each Submission in turn; an API or storage that does not answer ends the run."""
-        asked = self.session.api, self.session.signer, self.bounty_id
+        asked = self.session.api, self.session.signer, self.sealed.bounty_id
         for start in range(0, len(submissions), _AT_ONCE):
             some = submissions[start : start + _AT_ONCE]
             contents = fetch_contents(*asked, (one.commitment for one in some))
@@ -78,12 +77,7 @@ class _Look:
         try:
             submission = fetch()
             envelope = submission.envelope
-            try:
-                self._try_to_open(submission)
-            except ServiceError as error:
-                if error.code != "storage_refused":
-                    raise
-                self._try_to_open(self._fetch_alone(one))  # its address may have ended while others were looked at
+            self._try_to_open(submission)
         except ServiceError as error:
             if isinstance(error, CommandFailed) and error.code not in _OF_ONE:
                 raise
@@ -91,7 +85,7 @@ class _Look:
         record = self._record(one.solver)
         return emit(
             SeenSubmission(
-                self.bounty_id,
+                self.sealed.bounty_id,
                 one.solver,
                 one.commitment,
                 one.number,
@@ -106,23 +100,29 @@ class _Look:
             )
         )
 
-    def _fetch_alone(self, one: RecordedSubmission) -> Submission:
-        return fetch_submission(self.session.api, self.session.signer, self.bounty_id, (one.solver, one.commitment))
-
     def _try_to_open(self, submission: Submission) -> None:
         """Everything that opening does before the work itself is read."""
         self.sealed.require_recorded(submission.solver, submission.commitment)
         self.sealed.check(submission)
         identity = self.sealed.unlock(submission, self.keyring)
-        byte_length = submission.envelope.ciphertext.byte_length
-        head = first_bytes(str(submission.source), min(_HEAD_BYTES, byte_length), byte_length)
         try:
-            age.decrypt(io.BytesIO(head), [identity], recipients=1)
+            age.decrypt(io.BytesIO(self._head(submission)), [identity], recipients=1)
         except SealedDataError as error:  # nobody has hashed these bytes: the storage may have caused it
             message = (
                 f"The first bytes of its ciphertext do not open: {error.message}. Open it to know who caused that."
             )
             raise CommandRefused("begin_not_opened", message, next_action="Open it.") from None
+
+    def _head(self, submission: Submission) -> bytes:
+        """The first bytes of the ciphertext, by a new address where its own ended while others were looked at."""
+        try:
+            return _first_bytes(submission)
+        except ServiceError as error:
+            if error.code != "storage_refused":
+                raise
+        bounty_id, solver, commitment = submission.names()
+        fresh = fetch_submission(self.session.api, self.session.signer, bounty_id, (solver, commitment))
+        return _first_bytes(fresh)
 
     def _same_as(self, one: RecordedSubmission, envelope: Envelope | None) -> int | None:
         """The number of an earlier Submission with the same bytes."""
@@ -140,3 +140,8 @@ class _Look:
             except ServiceError:
                 self.records[solver] = None
         return self.records[solver]
+
+
+def _first_bytes(submission: Submission) -> bytes:
+    byte_length = submission.envelope.ciphertext.byte_length
+    return first_bytes(str(submission.source), min(_HEAD_BYTES, byte_length), byte_length)
