@@ -48,7 +48,7 @@ from tools.absence.looks import News
 from tools.market.drawn import FINAL_BLOCKS, RunPlan, draw
 from tools.market.ending import MarketEnd, checked
 from tools.market.endpoints import ServiceEndpoints
-from tools.market.faults import Breaking
+from tools.market.faults import Breaking, demand_all_blocks
 from tools.market.lives import BountyLife
 from tools.market.log import RunLog
 from tools.market.owner import Owner
@@ -117,6 +117,7 @@ def run(seed: int, seconds: float, log: RunLog, interrupts: Interrupts, *, break
         log.write("run", seed=seed, seconds=seconds, hub=stack.hub.hub.address)
         say.tell(f"{len(plan.bounties)} bounties in {seconds:.0f} s; the log is {log.path}")
         play(seed, seconds, plan, town, endpoints, interrupts, break_things=break_things)
+        demand_all_blocks(town, 0)
         say.tell("the last fault is over; everything has to come to its end")
         MarketEnd(town, news, since).wait()
         say.tell("checking")

@@ -18,6 +18,11 @@ from tools.market.drawn import FINAL_BLOCKS, FaultKind, FaultPlan, source
 from tools.market.endpoints import ServiceEndpoints
 from tools.market.people import Town
 
+
+class NodeBroken(StackError):
+    """The node has lost a block of its own chain: what follows says nothing about the service."""
+
+
 _REFUSALS: Final = ((429, b'{"error": "too many requests"}'), (502, b"<html>bad gateway</html>"), (200, b"not JSON"))
 
 
@@ -40,6 +45,9 @@ class Breaking:
             try:
                 with self._noted(which, plan) as target:
                     self._break(which, plan, target)
+            except NodeBroken:
+                self.ends = 0.0  # the other lane's too
+                raise
             except Exception as error:  # noqa: BLE001 - a fault that cannot be planted or ended is reported
                 self.town.log.differs("a fault was not over", fault=which, kind=plan.kind, why=str(error)[:500])
 
@@ -105,7 +113,7 @@ class Breaking:
 
     def _reorganize(self, which: str, depth: int) -> None:
         """Replace the newest blocks. Some of their transactions come again, as on a real chain, and some are lost."""
-        with self.town.stack.no_blocks():  # one that is mined meanwhile leaves the node with a number that has no block
+        with self.town.stack.no_blocks():
             self._replace(which, depth)
 
     def _replace(self, which: str, depth: int) -> None:
@@ -126,13 +134,17 @@ class Breaking:
         except RpcRefused as refused:  # one that is kept has no place without one that is lost
             self.town.log.write("reorg", "refused", fault=which, why=str(refused))
             rpc.call("anvil_reorg", depth, [])
-        for number in range(head - depth + 1, head + 1):
-            if rpc.call("eth_getBlockByNumber", hex(number), False) is None:
-                raise StackError(f"the node has lost block {number}")
+        demand_all_blocks(self.town, head - depth)
         # The node's clock fell back by the blocks that it replaced; that of a real chain does not.
         newest: Any = rpc.call("eth_getBlockByNumber", "latest", False)
         rpc.call("evm_increaseTime", max(0, int(time.time()) - quantity(newest["timestamp"])))
         self.town.log.write("reorg", fault=which, depth=depth, head=head, kept=len(kept), losers=len(lost))
+
+
+def demand_all_blocks(town: Town, first: int) -> None:
+    """Raise ``NodeBroken`` where the node lacks a block between ``first`` and its newest."""
+    if missing := town.stack.anvil.missing_blocks(first):
+        raise NodeBroken(f"the node has lost blocks {missing} of its own chain: this run says nothing of the service")
 
 
 def pick(items: Sequence[Any], share: float) -> Any:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import urllib3
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, block_number, hex_bytes, quantity
 from service_common.web3_provider import Web3, make_web3
 
 from local_stack.ports import HOST
@@ -34,6 +34,7 @@ from local_stack.toolbox import ensure_anvil
 LOCAL_CHAIN_ID: Final = 31_337
 ETHER: Final = 10**18
 Mining = Literal["interval", "automine", "manual"]
+_STILL_SECONDS: Final = 0.2
 _SAVE_SECONDS: Final = 0.5
 _SAVE_SHARE: Final = 4
 """How many times longer than a save the pause after it is: the node has most of its time for others."""
@@ -72,6 +73,22 @@ class AnvilServer(HttpServer):
     def mine(self, blocks: int = 1) -> None:
         """Mine empty or pending blocks now."""
         self.rpc.call("anvil_mine", hex(blocks))
+
+    def wait_still(self) -> None:
+        """Until no block is left that was being made when its mining by the clock ended; it mines one of its own.
+
+        A reorg beside such a block leaves the node with a number that has no block, for ever.
+        """
+        head = -1
+        self.rpc.call("evm_mine")  # waits for the one that is being made; more than one may wait behind it
+        while head != (head := block_number(self.rpc.call("eth_blockNumber"))):
+            time.sleep(_STILL_SECONDS)
+
+    def missing_blocks(self, first: int = 0) -> list[int]:
+        """The numbers from ``first`` to the newest for which the node has no block: none, where it is sound."""
+        newest = block_number(self.rpc.call("eth_blockNumber"))
+        numbers = range(first, newest + 1)
+        return [each for each in numbers if self.rpc.call("eth_getBlockByNumber", hex(each), False) is None]
 
     def pause(self) -> None:
         """Stop the node's clock of blocks (and, with SIGSTOP, its answers) until ``resume``."""

@@ -99,9 +99,10 @@ class Stack:
 
     @contextmanager
     def no_blocks(self) -> Iterator[None]:
-        """The chain makes no block by itself: transactions wait."""
+        """The chain makes no block by itself, nor is one being made: transactions wait."""
         self.anvil.rpc.call("evm_setIntervalMining", 0)
         try:
+            self.anvil.wait_still()
             yield
         finally:
             self.anvil.rpc.call("evm_setIntervalMining", self.settings.block_time_seconds)
