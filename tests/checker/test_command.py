@@ -124,7 +124,7 @@ def test_check__by_a_mistake_of_its_own__is_no_difference(
     monkeypatch.setattr(Chain, "refresh", broken)
     monkeypatch.setattr("service_checker.__main__.stop_on_signals", lambda: None)
     assert main(["--once", "--rpc", NOWHERE, "--hub", HUB]) == 2
-    assert "checked  the check: expected an end, seen RuntimeError" in capsys.readouterr().out
+    assert "checked  the chain: expected an end of its comparison, seen RuntimeError" in capsys.readouterr().out
 
 
 def test_check__whose_metrics_cannot_be_written__prints_what_it_found(tmp_path: Path) -> None:

@@ -117,6 +117,16 @@ def test_mistake_of_the_checker__after_a_difference__hides_none(monkeypatch: pyt
     }
 
 
+def test_mistake_of_the_checker__in_one_part__ends_that_part_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("what nobody thought of")
+
+    monkeypatch.setattr("service_checker.run.check_status", broken)
+    findings = check(CheckOptions(NODE, HUB, exchange=HandMadeNode(HISTORY), api_url=API, pages_url=API))
+    assert ("checked", "/api/status") in {(found.requirement, found.where) for found in findings.found}
+    assert any(found.where == "/api/deployment" for found in findings.found), "it went on"
+
+
 def test_chain__that_is_another_one_now__is_not_believed() -> None:
     node = HandMadeNode(HISTORY)
     asked = CheckOptions(NODE, HUB, exchange=node, sample=1)

@@ -150,7 +150,8 @@ class CheckReport:
     def reading(self, requirement: str, where: str) -> Iterator[None]:
         """An answer that is of another shape than documented is a difference, and ends this part alone.
 
-        So does one that could not be had, or not be held against the chain: then nothing is known of this part.
+        So does one that could not be had, or not be held against the chain, or that meets a mistake of the checker's
+        own: then nothing is known of this part.
         """
         try:
             yield
@@ -158,6 +159,8 @@ class CheckReport:
             self.add("checked", where, "an answer", str(error))
         except MALFORMED as error:
             self.add(requirement, where, "an answer of the documented shape", f"{type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - what a hostile answer brings about neither ends a watch nor hides a finding
+            self.add("checked", where, "an end of its comparison", f"{type(error).__name__}: {error}")
 
     @property
     def unread(self) -> bool:

@@ -69,6 +69,7 @@ def check(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> C
         _checked(asked, memory.chain, findings, say)
     except Exception as error:  # noqa: BLE001 - what a hostile answer brings about neither ends a watch nor hides a finding
         findings.add("checked", "the check", "an end", f"{type(error).__name__}: {error}")
+    if findings.unread:  # what differed before may be what could not be looked at
         memory.differing |= differed
         memory.differing_lists |= differed_lists
     if findings.count:
@@ -130,23 +131,14 @@ def of_the_answers(
         before = [log.place for log in chain.logs]
         reading = AnswerCheck(api, chain, found, asked.max_lag_blocks, shown_before=asked.memory.shown_before)
         differing = set[int | str]()
-        try:
-            with found.reading("checked", "the answers"):
-                _AnswerParts(reading, pages, sample, differing).run()
-        except Exception:  # a mistake of the checker: what was found before it counts
-            _keep(asked.memory, differing, findings, found)
-            raise
+        with found.reading("checked", "the answers"):
+            _AnswerParts(reading, pages, sample, differing).run()
         with found.reading("checked", "the chain"):
             chain.refresh()
         if [log.place for log in chain.logs][: len(before)] == before:
             break
-    _keep(asked.memory, differing, findings, found)
-
-
-def _keep(memory: CheckMemory, differing: set[int | str], findings: CheckReport, found: CheckReport) -> None:
-    """What one pass over the answers found, and where the next check looks again."""
-    memory.differing |= {each for each in differing if isinstance(each, int)}
-    memory.differing_lists = {each for each in differing if isinstance(each, str)}
+    asked.memory.differing |= {each for each in differing if isinstance(each, int)}
+    asked.memory.differing_lists = {each for each in differing if isinstance(each, str)}
     findings.take(found)
 
 
