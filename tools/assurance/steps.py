@@ -57,6 +57,9 @@ COVERS: Final[dict[str, tuple[str, ...]]] = {
     "checker": (*PRODUCT, "tests/checker"),
     "market": (*PRODUCT, "tools/market"),
     "service-gone": PRODUCT,
+    "junk-flood": PRODUCT,
+    "put-back": PRODUCT,
+    "chain-halts": PRODUCT,
     "stolen-guardian": PRODUCT,
     "successor": PRODUCT,
     "withheld": PRODUCT,
@@ -183,6 +186,27 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "a bounty whose service and storage end for good after the reveal point: opened, judged and paid by what "
             "was kept",
             "tests/e2e/test_service_gone.py",
+        ),
+        _tests(
+            "junk-flood",
+            "Submissions of which most are junk: told apart, on the pages and by the command, before any is downloaded",
+            "tests/e2e/test_wallet_triage.py",
+            "tests/cli/guardian/test_triage.py",
+        ),
+        _tests(
+            "put-back",
+            "sealed work that the storage lost, put back from a kept copy on the pages and by the command; other bytes "
+            "refused",
+            "tests/e2e/test_wallet_put_back.py",
+            "tests/cli/solver/test_put_back.py",
+        ),
+        _tests(
+            "chain-halts",
+            "no block for two minutes while two bounties run, to the last claim of both; calls forced by way of the "
+            "settlement layer",
+            "tests/e2e/test_chain_halts.py",
+            "tests/e2e/test_wallet_halts.py",
+            "tests/cli/test_forced.py",
         ),
         _tests(
             "stolen-guardian",
