@@ -182,9 +182,7 @@ class BountyLife:
 
             named = {"bounty": self.number, "by": actor.name, "way": actor.way, "temper": plan.temper}
             if town.until_final("submit", submit, recorded, deadline + (TOO_LATE_SECONDS if late else 0), **named):
-                self.works[actor.name] = made[-1]
-                if late:
-                    town.log.differs("work was recorded after the deadline", bounty=self.number)
+                self.works[actor.name] = made[-1]  # also late work: a reorg puts earlier times in later blocks' place
 
     def _record(self, actor: Actor, temper: SolverTemper, again: int) -> RecordedWork:
         if temper in {SolverTemper.HOLLOW, SolverTemper.COPYING, SolverTemper.LATE}:

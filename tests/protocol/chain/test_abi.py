@@ -6,7 +6,7 @@ from bounty_protocol.chain.hub import BountyView, RosterView
 from bounty_protocol.chain.json_rpc import RpcRefused
 from bounty_protocol.chain.reverts import SENTENCES, explain
 from bounty_protocol.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubConfig
-from eth_abi.abi import decode
+from eth_abi.abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,6 +39,15 @@ def test_errors__of_the_abi__each_have_a_sentence_that_their_values_fill() -> No
         message, next_action = SENTENCES[name]
         assert message.format(**values).endswith(".")
         assert next_action.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("ended", "shown"), [(1_795_759_201, "2026-11-27 06:00:01 UTC"), (2**200, f"{2**200} seconds after 1970")]
+)
+def test_explain__of_a_refusal_with_a_time__says_when(ended: int, shown: str) -> None:
+    error = next(each for each in hub_abi().errors.values() if each.name == "JudgingEnded")
+    data = error.selector + encode(["uint256"] * 3, [7, ended, ended + 1])
+    assert explain(RpcRefused(3, "execution reverted", data)).message == f"Judging ended at {shown}."
 
 
 def test_explain__of_foreign_revert_data__names_no_raw_data() -> None:

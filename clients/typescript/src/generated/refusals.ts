@@ -3,7 +3,7 @@
 /** The Hub's errors: what is refused, and what to do next. Names in braces are the error's values. */
 export const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {
   AlreadyClaimed: ["This amount was already paid out to {account}.", "Nothing is left to claim in this role."],
-  BountyFinal: ["The bounty is already final.", "Re-read the bounty; what it shows does not permit this."],
+  BountyFinal: ["The bounty is already final.", "Nothing more can be recorded. Look at the bounty for what it pays."],
   BountyNotFound: ["The Hub has no bounty {bountyId}.", "Check the bounty id and the deployment."],
   BountyOpen: ["The bounty is still open.", "Wait until it is final, then try again."],
   ClaimCountInvalid: ["A list has 1 to {maximum} claims, not {count}.", "Claim in several lists."],
@@ -31,7 +31,7 @@ export const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {
   NotPendingOwner: ["{caller} is not the Hub's next owner.", "Use the account named by the transfer."],
   NotPoster: ["{caller} is not the Poster of this bounty.", "Use the Poster's account."],
   NotWinner: ["{caller} is not the winner of this bounty.", "Use the winning Solver's account."],
-  NothingDue: ["Nothing is due to {account} in this bounty.", "Re-read the bounty; what it shows does not permit this."],
+  NothingDue: ["Nothing is due to {account} in this bounty.", "Look at the bounty for what it pays, to whom, and what was claimed."],
   NothingToJudge: ["The bounty has no Submission to judge.", "Anyone may settle it after the submission deadline."],
   PayoutDataNotEmpty: ["Payout data and proof must be empty.", "Send both as empty bytes."],
   PosterOnRoster: ["The Poster {poster} is a Guardian of the current roster.", "Fund with another account."],
@@ -51,8 +51,8 @@ export const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {
   SpecCommitmentZero: ["The spec commitment is zero.", "Publish the challenge page first."],
   SubmissionCommitmentZero: ["The submission commitment is zero.", "Prepare the Submission first."],
   SubmissionDeadlineOutOfRange: ["The submission deadline {deadline} is not within {earliest} to {latest}.", "Change the page's submission_deadline and publish it again."],
-  SubmissionNotActive: ["The named Submission is not that Solver's active one.", "Re-read the bounty; what it shows does not permit this."],
-  SubmissionsClosed: ["Submissions closed at {submissionDeadline}.", "Re-read the bounty; what it shows does not permit this."],
+  SubmissionNotActive: ["The named Submission is not that Solver's active one.", "The Solver put another one in its place: open that one, and name it."],
+  SubmissionsClosed: ["Submissions closed at {submissionDeadline}.", "Nothing can be submitted to it any more."],
   TokenTransferFailed: ["The escrow token refused the transfer of {amount}.", "Check the balance, and whether the token is paused or has blocked an account."],
   ValueTooLarge: ["A value of {value} is above the Hub's maximum {maximum}.", "Use a smaller value."],
   VerdictKindInvalid: ["A Verdict of kind {kind} does not exist.", "Use awarded or no_valid_submission."],

@@ -1,7 +1,8 @@
 """The Hub's refusals in plain sentences, each with a next step.
 
 Every custom error of the Hub's ABI has its sentence here (a test fails when one is missing); a sentence may name the
-values that came with the error. An error that is not the Hub's is reported as unexpected, without raw data.
+values that came with the error, times as people read them. An error that is not the Hub's is reported as unexpected,
+without raw data.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,12 @@ from typing import Final
 
 from bounty_protocol.chain.abi import hub_abi, snake_case
 from bounty_protocol.chain.json_rpc import RpcRefused
+from bounty_protocol.clock import iso_utc
 
+_TIMES: Final = frozenset(
+    {"submissionDeadline", "revealAt", "judgingDeadline", "possibleFrom", "deadline", "earliest", "latest"}
+)
+"""Values of errors that are seconds since 1970."""
 _REREAD: Final = "Re-read the bounty; what it shows does not permit this."
 _TERMS: Final = "Change the page's terms and publish it again."
 _OWNER: Final = "Correct the owner's call."
@@ -17,7 +23,10 @@ _AGAIN: Final = "Run the command again: it takes the Hub's current values."
 
 SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "AlreadyClaimed": ("This amount was already paid out to {account}.", "Nothing is left to claim in this role."),
-    "BountyFinal": ("The bounty is already final.", _REREAD),
+    "BountyFinal": (
+        "The bounty is already final.",
+        "Nothing more can be recorded. Look at the bounty for what it pays.",
+    ),
     "BountyNotFound": ("The Hub has no bounty {bountyId}.", "Check the bounty id and the deployment."),
     "BountyOpen": ("The bounty is still open.", "Wait until it is final, then try again."),
     "ClaimCountInvalid": ("A list has 1 to {maximum} claims, not {count}.", "Claim in several lists."),
@@ -48,7 +57,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "NotPendingOwner": ("{caller} is not the Hub's next owner.", "Use the account named by the transfer."),
     "NotPoster": ("{caller} is not the Poster of this bounty.", "Use the Poster's account."),
     "NotWinner": ("{caller} is not the winner of this bounty.", "Use the winning Solver's account."),
-    "NothingDue": ("Nothing is due to {account} in this bounty.", _REREAD),
+    "NothingDue": (
+        "Nothing is due to {account} in this bounty.",
+        "Look at the bounty for what it pays, to whom, and what was claimed.",
+    ),
     "NothingToJudge": ("The bounty has no Submission to judge.", "Anyone may settle it after the submission deadline."),
     "PayoutDataNotEmpty": ("Payout data and proof must be empty.", "Send both as empty bytes."),
     "PosterOnRoster": ("The Poster {poster} is a Guardian of the current roster.", "Fund with another account."),
@@ -71,8 +83,11 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "The submission deadline {deadline} is not within {earliest} to {latest}.",
         "Change the page's submission_deadline and publish it again.",
     ),
-    "SubmissionNotActive": ("The named Submission is not that Solver's active one.", _REREAD),
-    "SubmissionsClosed": ("Submissions closed at {submissionDeadline}.", _REREAD),
+    "SubmissionNotActive": (
+        "The named Submission is not that Solver's active one.",
+        "The Solver put another one in its place: open that one, and name it.",
+    ),
+    "SubmissionsClosed": ("Submissions closed at {submissionDeadline}.", "Nothing can be submitted to it any more."),
     "TokenTransferFailed": (
         "The escrow token refused the transfer of {amount}.",
         "Check the balance, and whether the token is paused or has blocked an account.",
@@ -104,4 +119,15 @@ def explain(refusal: RpcRefused) -> Refusal:
     name, values = revert
     names = [parameter.name for parameter in next(e for e in hub_abi().errors.values() if e.name == name).inputs]
     message, next_action = SENTENCES[name]
-    return Refusal(snake_case(name), message.format(**dict(zip(names, values, strict=True))), next_action)
+    shown = {each: _shown(each, value) for each, value in zip(names, values, strict=True)}
+    return Refusal(snake_case(name), message.format(**shown), next_action)
+
+
+def _shown(name: str, value: object) -> object:
+    """A time as people read it; any other value as it is."""
+    if name not in _TIMES or not isinstance(value, int):
+        return value
+    try:
+        return iso_utc(value).replace("T", " ").replace("Z", " UTC")
+    except (ValueError, OverflowError, OSError):  # a deadline that no calendar holds
+        return f"{value} seconds after 1970"
