@@ -1,14 +1,15 @@
 """``docs/benchmarks.md``, from the last run of each group.
 
 A figure is shown as it was measured, with its goal and whether it was met, the day, the commit and how busy the machine
-was at the start. A group that was not run on this machine is listed as not measured.
+was at the start. A group that was not run in this folder keeps what the page has of it.
 """
 
 import json
 import os
 import platform
+import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -40,16 +41,23 @@ def keep(group: str, figures: Sequence[Figure]) -> None:
 
 
 def write_page(groups: Sequence[str]) -> None:
-    """The page, from everything that is remembered."""
+    """The page, from everything that is remembered and what it had."""
     machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores"
-    PAGE.write_text(f"{HEAD}\nMachine: {machine}.\n" + "".join(map(_section, groups)), encoding="utf-8")
+    former = sections(PAGE.read_text(encoding="utf-8"))
+    text = "".join(_section(group, former) for group in groups)
+    PAGE.write_text(f"{HEAD}\nMachine: {machine}.\n{text}", encoding="utf-8")
 
 
-def _section(group: str) -> str:
+def sections(page: str) -> dict[str, str]:
+    """The page's sections by their group, each from its heading to the next one."""
+    return {found[1]: found[0] for found in re.finditer(r"(?ms)^## (\S+)$.*?(?=^## |\Z)", page)}
+
+
+def _section(group: str, former: Mapping[str, str]) -> str:
     try:
         run = json.loads((KEPT / f"{group}.json").read_text(encoding="utf-8"))
     except OSError:
-        return f"\n## {group}\n\nNot measured on this machine.\n"
+        return "\n" + former.get(group, f"## {group}\n\nNot measured yet.\n").rstrip("\n") + "\n"
     rows = "".join(map(_row, run["figures"]))
     when = (
         f"{run['date']}, `{run['commit'][:10]}`, {run['load']} processes busy in the quarter of an hour before its end"

@@ -27,6 +27,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
+from demo.bounty import Cast
 from local_stack.stack import Stack, StackSettings, running_stack
 
 from tools import container
@@ -299,7 +300,7 @@ def _answers(url: str, process: subprocess.Popen[str]) -> bool:
 
 
 def _run_stack(images: list[Image]) -> None:
-    """A whole local stack of the images, then SIGTERM to each of its processes."""
+    """A whole local stack of the images, at which the conformance kit looks; then SIGTERM to each of its processes."""
     programs = WORK / "programs"
     programs.mkdir(exist_ok=True)
     for image in images:
@@ -308,6 +309,9 @@ def _run_stack(images: list[Image]) -> None:
         program.chmod(0o755)
     _report("starting a stack of the images")
     with running_stack(StackSettings(programs={program.name: programs for program in programs.iterdir()})) as stack:
+        cast = Cast(stack, WORK / "people")
+        cast.fund(submission_seconds=600, judging_seconds=600)
+        _report(f"looked at from outside: {cast.person('poster').conform(stack.api_base_url)}")
         for name in list(stack.services):
             _terminate(stack, name)
 

@@ -14,7 +14,7 @@ from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.once import give_sign
 from service_common.jobs.queues import QueueName, connect, open_queue
 from service_common.newest_block import newest_key
-from service_indexer.conduct import conduct_key, conduct_of, note_contradictions
+from service_indexer.conduct import conduct_key, conduct_of, note_contradictions, take_over
 from service_indexer.metrics import IndexCollector
 
 from tests.world import ChainClock, World
@@ -72,6 +72,21 @@ def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: W
     assert (figure("preferred", "1"), figure("preferred", "2")) == (0, 1)
     assert (figure("failures", "1"), figure("failures", "2")) == (1, 0)
     assert (figure("lag_blocks", "1"), figure("contradictions", "1")) == (9, 3)
+
+
+def test_failures__in_a_row__go_on_in_the_follower_that_comes_next(world: World, redis: Redis) -> None:
+    before, after = Endpoints([ONE, TWO]), Endpoints([TWO])
+    for _ in range(7):
+        before.failed(before.all[0])
+    redis.set(conduct_key(world.chain_id), conduct_of(before))
+    take_over(redis, world.chain_id, after)  # with one endpoint fewer
+    after.failed(after.all[0])
+    assert [each.failures for each in after.all] == [8]
+    after.succeeded(after.all[0], prefer=True)
+    assert [each.failures for each in after.all] == [0]
+    redis.delete(conduct_key(world.chain_id))
+    take_over(redis, world.chain_id, after)
+    assert [each.failures for each in after.all] == [0]
 
 
 def test_contradictions__of_an_endpoint_that_was_taken_out__are_not_those_of_the_one_in_its_place(

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -131,6 +132,9 @@ class BountyLife:
                     poster.client.fund(body, again=True)
                 elif poster.way == Way.COMMAND and poster.person is not None:
                     poster.person.run("poster:publish-fund", "--again", str(page))
+                elif poster.way == Way.TYPESCRIPT:
+                    key = {"SERVICE_POSTER_PRIVATE_KEY": poster.wallet.private_key}
+                    town.program(poster, "fund.js", page, variables=key)
                 else:
                     self._create(poster, self._published(poster, body))
 
@@ -202,6 +206,14 @@ class BountyLife:
             replaces = [*(["--replace"] if again else []), *(["--accept-term-differences"] if unseen else [])]
             ran = actor.person.run("solver:submit", *replaces, str(self.number), str(directory))
             return RecordedWork(actor, ran.event("submit.submission_recorded").text("submission_commitment"), directory)
+        if actor.way == Way.TYPESCRIPT:
+            files = [each for each in directory.iterdir() if each.is_file()]
+            flat = below / "flat"  # the program seals files, and no folders
+            flat.mkdir(exist_ok=True)
+            named = [str(shutil.copy(each, flat)) for each in files]
+            key = {"SERVICE_SOLVER_PRIVATE_KEY": actor.wallet.private_key}
+            printed = self.town.program(actor, "submit.js", str(self.number), *named, variables=key)
+            return RecordedWork(actor, printed, flat)
         return self._seal_and_record(actor, directory, below / f"sealed-{secrets.token_hex(4)}.age")
 
     def _seal_and_record(self, actor: Actor, directory: Path, file: Path) -> RecordedWork:

@@ -27,6 +27,7 @@ from web3.exceptions import TransactionNotFound
 
 from tools.market.drawn import FINAL_BLOCKS, POSTERS
 from tools.market.log import RunLog
+from tools.market.typescript import Programs, programs_for
 
 T = TypeVar("T")
 _MINED_SECONDS: Final = 6.0
@@ -40,13 +41,15 @@ class Way(StrEnum):
 
     COMMAND = "command"
     LIBRARY = "library"
+    TYPESCRIPT = "typescript"
+    """Pages are funded and work is submitted by the programs of examples/typescript; the rest is raw."""
     RAW = "raw"
     """HTTP and transactions of their own."""
 
 
 WAYS: Final[Mapping[str, Way]] = {
-    "poster": Way.COMMAND, "poster-2": Way.LIBRARY, "poster-3": Way.LIBRARY,
-    "solver-1": Way.COMMAND, "solver-2": Way.LIBRARY, "solver-3": Way.LIBRARY,
+    "poster": Way.COMMAND, "poster-2": Way.LIBRARY, "poster-3": Way.LIBRARY, "poster-4": Way.TYPESCRIPT,
+    "solver-1": Way.COMMAND, "solver-2": Way.LIBRARY, "solver-3": Way.LIBRARY, "solver-4": Way.TYPESCRIPT,
     "guardian-1": Way.LIBRARY, "guardian-3": Way.LIBRARY, "guardian-5": Way.COMMAND,
 }  # fmt: skip
 """Everybody else is raw."""
@@ -54,7 +57,7 @@ WAYS: Final[Mapping[str, Way]] = {
 
 @dataclass
 class Actor:
-    """One account of somebody. A raw one's transactions are sent one after the other."""
+    """One account of somebody. Of one that is raw, or a program in TypeScript, one act after the other sends."""
 
     name: str
     wallet: Wallet
@@ -99,6 +102,7 @@ class Town:
     stack: Stack
     log: RunLog
     actors: dict[str, Actor]
+    programs: Programs
     funded: list[int] = field(default_factory=list)
     """The bounties so far, in the order in which they were final."""
     _newest: tuple[float, int, int] = (0.0, 0, 0)
@@ -179,6 +183,11 @@ class Town:
                     raise NotMined(f"{name} reverted")
                 return int(receipt["blockNumber"])
         raise NotMined(f"{name} is in no block")
+
+    def program(self, actor: Actor, name: str, *arguments: str | Path, variables: Mapping[str, str]) -> str:
+        """What one of the programs in TypeScript prints that acts as somebody."""
+        with actor.lock:
+            return self.programs.run(name, *arguments, variables={**variables, "TMPDIR": str(actor.home)})
 
     def until_final(
         self, what: str, act: Callable[[], object], holds: Callable[[], bool], ends: float, **fields: object
@@ -278,4 +287,4 @@ def gathered(stack: Stack, folder: Path, log: RunLog) -> Town:
         stack.anvil.fund(wallet.address)
         stack.hub.token.transact(owner, "mint", wallet.address, 1_000_000 * TOKEN)
         actors[name] = Actor(name, wallet, values, home, None)
-    return Town(stack, log, actors)
+    return Town(stack, log, actors, programs_for(stack))

@@ -18,16 +18,20 @@ class Counted:
         self.bytes = Counter("size_bytes_total", "Bytes", registry=self.registry)
         self.tally = Tally((self.kinds, self.bytes))
 
-    def run(self, job: Callable[[], None]) -> int:
-        """Run a job in a child, as the worker does; how the child ended."""
+    def start(self, job: Callable[[], None], *, meanwhile: bool = False) -> int:
+        """Start a job in a child, as the worker does; the child."""
         child = os.fork()
         if child == 0:
             try:
-                with self.tally.reported():
+                with self.tally.reported(meanwhile=meanwhile):
                     job()
             finally:
                 os._exit(0)
-        return os.waitpid(child, 0)[1]
+        return child
+
+    def run(self, job: Callable[[], None]) -> int:
+        """The same; how the child ended."""
+        return os.waitpid(self.start(job), 0)[1]
 
     def figures(self) -> tuple[float | None, float | None]:
         kind = self.registry.get_sample_value("things_total", {"kind": "one"})
@@ -69,12 +73,45 @@ def test_counters__of_a_killed_job__are_lost_and_the_next_ones_are_not(counted: 
 
     assert counted.run(killed) == signal.SIGKILL
     counted.tally.add_reported()
-    os.write(counted.tally._writing, b'[["size_bytes", [], 9')  # as one that is killed while it tells
+    os.write(counted.tally._writing, b'["size_bytes", [], 9')  # as one that is killed while it tells
     counted.tally.add_reported()
     assert counted.figures() == (None, 0)
     counted.run(lambda: counted.bytes.inc(1))
     counted.tally.add_reported()
     assert counted.figures() == (None, 1)
+
+
+def test_counters__of_a_job_that_goes_on__are_told_meanwhile_and_outlive_its_kill(
+    counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service_common.jobs.metrics.REPORT_SECONDS", 0.01)
+    told, tells = os.pipe()
+
+    def killed() -> None:
+        counted.bytes.inc(7)
+        os.read(told, 1)  # until the worker has heard of it
+        counted.bytes.inc(2)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    child = counted.start(killed, meanwhile=True)
+    while counted.figures() == (None, 0):
+        counted.tally.add_reported()
+    assert counted.figures() == (None, 7)
+    os.write(tells, b"x")
+    os.waitpid(child, 0)
+    counted.tally.add_reported()
+    assert counted.figures()[1] in {7, 9}
+    counted.run(lambda: counted.bytes.inc(1))
+    counted.tally.add_reported()
+    assert counted.figures()[1] in {8, 10}
+
+
+def test_counters__that_the_worker_never_takes__keep_no_job_from_its_end(counted: Counted) -> None:
+    for _ in range(2_000):  # a pipe takes about 1,600 such lines
+        counted.tally._sent = {}
+        counted.bytes.inc(1)
+        counted.tally._report()
+    assert counted.run(lambda: counted.bytes.inc(1)) == 0
 
 
 def test_counters__of_jobs_whose_worker_was_away__are_taken_in_together(counted: Counted) -> None:

@@ -62,6 +62,14 @@ def read_conduct(redis: Redis, chain_id: ChainId, urls: Sequence[str] = ()) -> l
     ]
 
 
+def take_over(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:
+    """Go on counting the failures in a row where the follower before this one ended: one that hangs fails too rarely
+    to be heard of in the time of one follower. The first answer ends a row."""
+    for each in read_conduct(redis, chain_id):
+        if each.place <= len(endpoints.all):
+            endpoints.all[each.place - 1].failures = each.failures
+
+
 def note_contradictions(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:
     """Count what a job that ends met, for as long as Redis keeps it."""
     for each in endpoints.all:

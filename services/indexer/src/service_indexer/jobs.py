@@ -33,7 +33,7 @@ from sqlalchemy import Engine
 
 from service_indexer.backfill import Backfill, enqueue_ahead
 from service_indexer.checking import Checking
-from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, note_contradictions
+from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, note_contradictions, take_over
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import MIN_PAUSE_SECONDS, Halted, Rest, advance, pause_after_block, pause_between_looks
 from service_indexer.scheduler import LEASE_JOB_SECONDS, lease_key
@@ -60,6 +60,7 @@ def follow(received: Mapping[str, object]) -> str:
     job = get_current_job()  # RQ knows it in this thread only
     worker = None if job is None else job.worker_name
     source = source_of(config, rpc)
+    _take_over(config, rpc)
     renewal = Thread(target=_keep_lease, args=(config, rpc, source, worker, ended, draining), daemon=True)
     renewal.start()
     try:
@@ -84,8 +85,7 @@ def follow(received: Mapping[str, object]) -> str:
 def first_header(source: RpcSource, block: BlockNumber, draining: Event) -> Header:
     """The header that a copy begins with, asked for until the job's time is up or its worker has to stop.
 
-    A follower that ended at once would forget how often its endpoints have failed, and each successor begin at nothing:
-    what watches the endpoints would never hear of one that is gone. Then it raises ``ChainUnavailable``.
+    A follower that ended at once would be started again each second. Then it raises ``ChainUnavailable``.
     """
     ends, failures = time.monotonic() + LEASE_JOB_SECONDS, 0
     while True:
@@ -125,6 +125,12 @@ def read_ahead(received: Mapping[str, object]) -> str:
         engine.dispose()
         _note_contradictions(config, rpc)
     return f"read up to {stretch.headers[-1].number}"
+
+
+def _take_over(config: IndexerConfig, rpc: JsonRpc) -> None:
+    redis: Redis = connect(config.redis_url)
+    take_over(redis, config.chain.chain_id, rpc.endpoints)
+    redis.close()
 
 
 def _note_contradictions(config: IndexerConfig, rpc: JsonRpc) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Final
 
 from prometheus_client import Counter
@@ -18,6 +19,8 @@ from service_common.jobs.queues import QueueName, open_queue
 _Series = tuple[str, tuple[tuple[str, str], ...]]
 _MOST: Final = 65_536
 """The size of a pipe; a job changes a few series of a hundred bytes."""
+REPORT_SECONDS: Final = 5.0
+"""How often a job reports meanwhile: as often as its worker looks after it."""
 
 
 class QueueCollector(Collector):
@@ -53,38 +56,61 @@ class QueueCollector(Collector):
 class Tally:
     """A job's counters, sent to its worker: the job runs in a forked child, whose counters end with it.
 
-    A job counts with ordinary counters, as code does that answers requests. When it ends, its child sends what they
-    rose by through a pipe, and the worker adds it to its own, which the internal port shows. A job that is killed takes
-    along what it counted. Made before the worker forks; one job runs at a time.
+    A job counts with ordinary counters, as code does that answers requests. Its child sends what they rose by through a
+    pipe when it ends, one that goes on for minutes also meanwhile, and the worker adds it to its own, which the
+    internal port shows. A job that is killed takes along what it has not sent. Made before the worker forks; one job
+    runs at a time.
     """
 
     def __init__(self, counters: Sequence[Counter]) -> None:
         self._counters = {family.name: counter for counter in counters for family in counter.collect()}
         self._reading, self._writing = os.pipe()
         os.set_blocking(self._reading, False)
+        os.set_blocking(self._writing, False)  # a worker that stands still, or is gone, keeps no job from its end
+        self._sent: dict[_Series, float] = {}
 
     @contextmanager
-    def reported(self) -> Iterator[None]:
-        """Around the job, in its own process: report what it counted, however it ended."""
-        before = self._figures()
+    def reported(self, *, meanwhile: bool = False) -> Iterator[None]:
+        """Around the job, in its own process: report what it counts, however it ends, and ``meanwhile``."""
+        self._sent = self._figures()
+        ended = Event()
+        reporting = Thread(target=self._report_until, args=(ended,), name="tally", daemon=True)
+        if meanwhile:
+            reporting.start()
         try:
             yield
         finally:
-            rises = [(*series, now - before.get(series, 0.0)) for series, now in self._figures().items()]
-            report = json.dumps([rise for rise in rises if rise[2]]).encode() + b"\n"
-            os.write(self._writing, report[:_MOST])
+            ended.set()
+            if meanwhile:
+                reporting.join()
+            self._report()
 
     def add_reported(self) -> None:
-        """After the job, in the worker."""
+        """In the worker, while the job runs and after it."""
         try:
             reports = os.read(self._reading, _MOST)
-        except BlockingIOError:  # it was killed before it reported anything
+        except BlockingIOError:  # nothing was reported
             return
         for line in reports.splitlines(keepends=True):
             if line.endswith(b"\n"):  # else it was killed while it reported
-                for name, labels, rise in json.loads(line):
-                    counter = self._counters[name]
-                    (counter.labels(**dict(labels)) if labels else counter).inc(rise)
+                name, labels, rise = json.loads(line)
+                counter = self._counters[name]
+                (counter.labels(**dict(labels)) if labels else counter).inc(rise)
+
+    def _report_until(self, ended: Event) -> None:
+        while not ended.wait(REPORT_SECONDS):
+            self._report()
+
+    def _report(self) -> None:
+        """A line for each series that rose, which a pipe takes whole or not at all; what it has no room for comes with
+        the next report."""
+        for series, figure in self._figures().items():
+            if rise := figure - self._sent.get(series, 0.0):
+                try:
+                    os.write(self._writing, json.dumps([*series, rise]).encode() + b"\n")
+                except BlockingIOError:
+                    return
+                self._sent[series] = figure
 
     def _figures(self) -> dict[_Series, float]:
         return {

@@ -52,6 +52,7 @@ class _CorrelatedWorker(Worker):
 
     def maintain_heartbeats(self, job):  # type: ignore[no-untyped-def]
         give_sign(self.connection, job.id)
+        self.tally.add_reported()
         super().maintain_heartbeats(job)
 
     def clean_registries(self):  # type: ignore[no-untyped-def]
@@ -64,7 +65,8 @@ class _CorrelatedWorker(Worker):
     def perform_job(self, job, queue):  # type: ignore[no-untyped-def]
         """In the job's own process."""
         correlation_id.set(job.id)
-        with self.tally.reported(), job_span(job, queue.name, self.in_steps) as ended:
+        goes_on = _function(job) in self.in_steps
+        with self.tally.reported(meanwhile=goes_on), job_span(job, queue.name, self.in_steps) as ended:
             done = super().perform_job(job, queue)
             ended(done)
         return done
@@ -85,7 +87,8 @@ def run_worker(
 ) -> None:
     """Work until SIGTERM or SIGINT; the internal port shows what the queues hold, and ``counters`` of their jobs.
 
-    ``in_steps`` are functions whose jobs go on for long and make spans of their steps by themselves.
+    ``in_steps`` are functions whose jobs go on for minutes: they make spans of their steps by themselves, and what they
+    count is shown meanwhile.
     """
     tally = Tally(counters)
     REGISTRY.register(BoundedCollector(QueueCollector(names, connection)))
