@@ -11,7 +11,7 @@ from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
-from bounty_protocol.chain.reverts import SENTENCES
+from bounty_protocol.chain.reverts import SENTENCES, TIMES
 from bounty_protocol.chain.rollup import ROLLUPS
 from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
 from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS, STANDS_STILL_SECONDS
@@ -94,7 +94,12 @@ def _refusals() -> str:
     lines = "".join(f"  {name}: {json.dumps(list(text))},\n" for name, text in sorted(SENTENCES.items()))
     comment = "/** The Hub's errors: what is refused, and what to do next. Names in braces are the error's values. */\n"
     kind = "Readonly<Record<string, readonly [string, string]>>"
-    return f"{_MADE}{comment}export const REFUSALS: {kind} = {{\n{lines}}};\n"
+    times = ", ".join(map(json.dumps, sorted(TIMES)))
+    return (
+        f"{_MADE}{comment}export const REFUSALS: {kind} = {{\n{lines}}};\n"
+        f"\n/** Values of these errors that are seconds since 1970. */\n"
+        f"export const REFUSED_TIMES: ReadonlySet<string> = new Set([{times}]);\n"
+    )
 
 
 def _names() -> str:

@@ -3,6 +3,7 @@
 import { decodeErrorResult } from "viem";
 import type { Hex } from "viem";
 import { hubAbi, REFUSALS, ServiceError } from "../src/acting.js";
+import { REFUSED_TIMES } from "../src/generated/refusals.js";
 import { amount, duration, moment } from "./text.js";
 import type { Token } from "./text.js";
 
@@ -30,8 +31,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
   JudgingWindowOutOfRange: "The judging window of {window} is not within {minimum} to {maximum}.",
 };
 
-const TIMES = new Set(["submissionDeadline", "revealAt", "judgingDeadline", "possibleFrom"]);
-const TIMES_OF = new Set(["SubmissionDeadlineOutOfRange"]);
 const DURATIONS_OF = new Set(["JudgingWindowOutOfRange"]);
 const AMOUNTS_OF = new Set([
   "EscrowNotReceived",
@@ -61,7 +60,7 @@ export function refusedBy(data: Hex, token: Token | undefined): ServiceError {
 
 function shown(error: string, name: string, value: unknown, token: Token | undefined): string {
   if (typeof value !== "bigint") return String(value);
-  if (TIMES.has(name) || TIMES_OF.has(error)) return moment(value);
+  if (REFUSED_TIMES.has(name)) return moment(value);
   if (DURATIONS_OF.has(error)) return duration(value);
   return token !== undefined && AMOUNTS_OF.has(error) ? amount(value, token) : String(value);
 }

@@ -58,3 +58,6 @@ export const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {
   VerdictKindInvalid: ["A Verdict of kind {kind} does not exist.", "Use awarded or no_valid_submission."],
   VerdictNamesSubmission: ["A no_valid_submission Verdict must not name a Submission.", "Leave Solver and Submission out."],
 };
+
+/** Values of these errors that are seconds since 1970. */
+export const REFUSED_TIMES: ReadonlySet<string> = new Set(["deadline", "earliest", "judgingDeadline", "latest", "possibleFrom", "revealAt", "submissionDeadline"]);

@@ -12,7 +12,7 @@ from bounty_protocol.chain.abi import hub_abi, snake_case
 from bounty_protocol.chain.json_rpc import RpcRefused
 from bounty_protocol.clock import iso_utc
 
-_TIMES: Final = frozenset(
+TIMES: Final = frozenset(
     {"submissionDeadline", "revealAt", "judgingDeadline", "possibleFrom", "deadline", "earliest", "latest"}
 )
 """Values of errors that are seconds since 1970."""
@@ -125,7 +125,7 @@ def explain(refusal: RpcRefused) -> Refusal:
 
 def _shown(name: str, value: object) -> object:
     """A time as people read it; any other value as it is."""
-    if name not in _TIMES or not isinstance(value, int):
+    if name not in TIMES or not isinstance(value, int):
         return value
     try:
         return iso_utc(value).replace("T", " ").replace("Z", " UTC")
