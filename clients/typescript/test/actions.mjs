@@ -160,9 +160,9 @@ function refused(errorName, token, ...args) {
 }
 
 test("what the Hub refuses has times as dates, spans in words and amounts in tokens", () => {
-  const [closed, reload] = refused("SubmissionsClosed", USDC, 1n, 1893456000n, 1893456001n);
+  const [closed, next] = refused("SubmissionsClosed", USDC, 1n, 1893456000n, 1893456001n);
   assert.equal(closed, "Submissions closed at 2030-01-01 00:00:00 UTC.");
-  assert.match(reload, /^Nothing can be submitted/);
+  assert.match(next, /^Nothing can be submitted/);
   assert.equal(
     refused("JudgingWindowOutOfRange", USDC, 60n, 7200n, 864000n)[0],
     "The judging window of 60 seconds is not within 2 hours to 10 days.",
