@@ -2,8 +2,7 @@
 
 import { decodeErrorResult } from "viem";
 import type { Hex } from "viem";
-import { hubAbi, REFUSALS, ServiceError } from "../src/acting.js";
-import { REFUSED_TIMES } from "../src/generated/refusals.js";
+import { hubAbi, REFUSALS, REFUSED_TIMES, ServiceError } from "../src/acting.js";
 import { amount, duration, moment } from "./text.js";
 import type { Token } from "./text.js";
 

@@ -136,6 +136,7 @@ expectTypeOf(client.hasCode<"age_tampered">).guards.toHaveProperty("code").toExt
 // @ts-expect-error no error has this code
 client.hasCode(new Error(), "age_tampred");
 expectTypeOf<types.Issue>().toEqualTypeOf<{ readonly path: string; readonly message: string }>();
+expectTypeOf(client.REFUSED_TIMES).toEqualTypeOf<ReadonlySet<string>>();
 expectTypeOf(client.REFUSALS).toEqualTypeOf<Readonly<Record<string, readonly [string, string]>>>();
 
 // The Hub
