@@ -195,8 +195,9 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         _tests(
             "put-back",
-            "sealed work that the storage lost, put back from a kept copy on the pages and by the command; other bytes "
-            "refused",
+            "sealed work that the storage lost: its Solver is told, and puts it back from a kept copy by the command, "
+            "another on the pages; other bytes refused",
+            "tests/e2e/test_put_back.py",
             "tests/e2e/test_wallet_put_back.py",
             "tests/cli/solver/test_put_back.py",
         ),
