@@ -68,7 +68,8 @@ def _run(server: PostgresServer, section: str, user: str, folder: Path, program:
 
 
 def test_secrets__of_every_overlay__are_in_the_table_with_their_keys_and_made_by_a_command() -> None:
-    made = set(re.findall(r"^kubectl create secret generic (\S+) .*--from-file=secrets/\1$", FIRST, re.MULTILINE))
+    (listed,) = re.findall(r"^for name in (.*?); do .*\n  kubectl create secret generic \"\$name\"", FIRST, re.MULTILINE)
+    made = set(listed.split())
     rows = re.findall(r"^\| `(\S+)` \| (.*) \|$", FIRST, re.MULTILINE)
     three = {"SERVICE_DATABASE_URL", "SERVICE_REDIS_URL", "SERVICE_RPC_URLS"}
     table = {name: set(re.findall(r"`([A-Z_]+)`", keys)) | (three if "three" in keys else set()) for name, keys in rows}
@@ -82,7 +83,9 @@ def test_secrets__of_every_overlay__are_in_the_table_with_their_keys_and_made_by
                     continue
                 mounted.add(name)
                 assert asked <= table[name], name
-    assert mounted | {"keda-redis", "mcp"} == set(table) == made - {"api-tls"}
+    optional = {name for name, keys in rows if "; only with" in keys}
+    assert mounted | {"keda-redis", "mcp"} == set(table) == made | optional
+    assert not made & optional
     assert "--from-literal" not in PAGE
 
 
