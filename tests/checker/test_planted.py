@@ -1,6 +1,5 @@
 """Every fault that was written down is planted, or says why it is not."""
 
-import re
 import tomllib
 from pathlib import Path
 
@@ -23,7 +22,6 @@ def test_table__of_planted_faults__has_the_figures_of_the_code() -> None:
     assert set(PLANTED_UNREAD) >= MISSED_AT_FIRST
     assert f"| {len(PLANTED)} | {len(PLANTED)} | 0 |" in page
     assert f"| {len(PLANTED_UNREAD)} | {found} | {len(NOT_PLANTED)} |" in page
-    assert set(re.findall(r"(?m)^\| `([\w-]+)` \| `", page)) == MISSED_AT_FIRST
 
 
 def test_faults__name_requirements_that_exist() -> None:
