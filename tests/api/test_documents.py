@@ -5,7 +5,6 @@ from pathlib import Path
 
 from bounty_protocol.auth.header import MAX_HEADER_LENGTH
 from bounty_protocol.auth.typed_data import _APPROVAL_FIELDS
-from bounty_protocol.errors import PROBLEMS
 from service_common.chain import contract_wallets as w
 
 from tests.api.contract import operations
@@ -20,15 +19,6 @@ def test_interface__of_the_routes__names_each() -> None:
     there = {f"{each.method.upper()} {each.path}" for each in operations() if each.path != "/healthz"}
     assert there - named == set(), "./noxw -s generate writes each into docs/interface.md"
     assert {each for each in named if each.split()[1].startswith(("/api", "/subgraph"))} - there == set()
-
-
-def test_interface__of_the_error_codes__has_each_under_its_status() -> None:
-    rows = {}
-    for statuses, codes in re.findall(r"(?m)^\| (\d{3}(?:, \d{3})*) \| (.+) \|$", INTERFACE):
-        for code in re.findall(r"`(\w+)`", codes):
-            rows[code] = {int(status) for status in statuses.split(", ")}
-    assert set(rows) == set(PROBLEMS)
-    assert [code for code, statuses in rows.items() if PROBLEMS[code].status not in statuses] == []
 
 
 def test_interface__of_the_list__names_every_query_parameter() -> None:
