@@ -10,6 +10,7 @@ from tools.generate.decisions import DECISIONS
 from tools.generate.derived import Derived
 from tools.generate.errors import API_ERRORS, CLIENT_ERRORS
 from tools.generate.events import EVENTS
+from tools.generate.examples import PROGRAMS
 from tools.generate.halts import HALTS
 from tools.generate.hub import HUB
 from tools.generate.indexer import TABLES
@@ -21,6 +22,7 @@ from tools.generate.policies import POLICIES
 from tools.generate.python_library import PYTHON_LIBRARY
 from tools.generate.recording import RECORDING
 from tools.generate.requests import REQUESTS
+from tools.generate.requirements import CHECKED
 from tools.generate.screens import SCREENS
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
@@ -32,5 +34,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
+    CHECKED, PROGRAMS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
