@@ -53,9 +53,9 @@ def _asked(reading: AnswerCheck, query: str, variables: Mapping[str, object], wh
 
 def _check_rows(reading: AnswerCheck, entity: str) -> None:
     names, begin = _names(reading, entity), reading.api.received
-    seen, moments, is_whole = _read_rows(reading, entity, f"orderDirection: asc) {{ {names} }}", begin)
+    seen, moments, is_whole = _read_rows(reading, entity, names, "asc", begin)
     if not is_whole:
-        newest, moments, _ = _read_rows(reading, entity, f"orderDirection: desc) {{ {names} }}", begin)
+        newest, moments, _ = _read_rows(reading, entity, names, "desc", begin)
         seen |= newest
     expected = [rows(moment.world)[entity] for moment in moments]
     closest = min(expected, key=lambda each: _distance(each, seen), default={})
@@ -72,12 +72,14 @@ def _check_rows(reading: AnswerCheck, entity: str) -> None:
                 reading.findings.same("graphql.rows", f"{where} {name}", value, seen[key].get(name, "nothing"))
 
 
-def _read_rows(reading: AnswerCheck, entity: str, rest: str, begin: int) -> tuple[dict[str, Any], list[Moment], bool]:
-    """The rows that pages of a query that ends with ``rest`` reach, what the chain was at the last page, and whether
-    these are all."""
+def _read_rows(
+    reading: AnswerCheck, entity: str, names: str, direction: str, begin: int
+) -> tuple[dict[str, Any], list[Moment], bool]:
+    """The rows that pages reach in this direction, what the chain was at the last page, and whether these are all."""
     seen, moments, skip = dict[str, Any](), list[Moment](), 0
     while skip <= MOST_SKIPPED:
-        query = f"{{ {META} rows: {entity}(first: {PAGE}, skip: {skip}, orderBy: block_number, {rest} }}"
+        part = f"first: {PAGE}, skip: {skip}, orderBy: block_number, orderDirection: {direction}"
+        query = f"{{ {META} rows: {entity}({part}) {{ {names} }} }}"
         page, moments = _asked(reading, query, {}, f"/subgraph {entity}")
         reading.api.bound_part(begin)
         for row in page:
