@@ -18,7 +18,7 @@ from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
 from tests.api.test_list import created
 from tests.clients.package import EXAMPLES as TYPESCRIPT_EXAMPLES
-from tests.clients.package import TOP, built, node_at_work, programs, run_node
+from tests.clients.package import TOP, built, node_at_work, programs, run_node, write_settings
 from tests.serving import serving
 
 
@@ -40,7 +40,7 @@ def folder(service: Service, relay: str) -> Path:
     """The compiled programs, their settings those of this deployment."""
     port = service.runtime.port()
     api = start_api(service.runtime, {**service.variables, "SERVICE_PUBLIC_HOST": f"{HOST}:{port}"}, port=port)
-    write_settings(programs(), service, api, relay)
+    name_deployment(programs(), service, api, relay)
     return programs()
 
 
@@ -50,23 +50,19 @@ def test_page__of_the_library__links_every_program() -> None:
     assert linked == {file.name for file in TYPESCRIPT_EXAMPLES.iterdir()}
 
 
-def write_settings(folder: Path, service: Service, api: RunningApi, relay: str) -> None:
-    info = service.beacon.chain.info
-    values = {
-        "apiUrl": f"http://{HOST}:{api.port}",
-        "rpcUrl": service.world.node.url,
-        "relays": [relay],
-        "deployment": {"chainId": service.world.chain_id, "hubAddress": service.world.hub_address},
-        "beacon": {
-            "chainHash": info.chain_hash,
-            "publicKey": info.public_key,
-            "genesisTime": info.genesis_time,
-            "periodSeconds": info.period_seconds,
-        },
-    }
-    lines = [f"export const {name} = {json.dumps(value)};\n" for name, value in values.items()]
-    lines.append(f"Date.now = () => {service.world.time() * 1_000};\n")  # a clock that is right on this chain
-    (folder / "settings.js").write_text("".join(lines))
+def name_deployment(folder: Path, service: Service, api: RunningApi, relay: str) -> None:
+    """Settings of this deployment, and a clock that is right on its chain."""
+    path = write_settings(
+        folder,
+        api_url=f"http://{HOST}:{api.port}",
+        rpc_url=service.world.node.url,
+        relay=relay,
+        chain_id=service.world.chain_id,
+        hub_address=service.world.hub_address,
+        info=service.beacon.chain.info,
+    )
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"Date.now = () => {service.world.time() * 1_000};\n")
 
 
 def test_programs__of_the_examples__fund_submit_and_open(service: Service, folder: Path, tmp_path: Path) -> None:

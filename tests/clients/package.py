@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Final
 
+from bounty_protocol.crypto.beacon_info import BeaconInfo
 from local_stack.toolbox import ensure_npm_package, find_npm
 
 TOP: Final = Path(__file__).parents[2]
@@ -108,6 +110,27 @@ def programs() -> Path:
         shutil.copy(file, folder)
     run_node(PACKAGE / "node_modules/typescript/bin/tsc", *_STRICT, *_MODULES, *sorted(folder.glob("*.ts")))
     return folder
+
+
+def write_settings(
+    folder: Path, *, api_url: str, rpc_url: str, relay: str, chain_id: int, hub_address: str, info: BeaconInfo
+) -> Path:
+    """The ``settings.js`` of compiled programs: this deployment in the place of the example's."""
+    values = {
+        "apiUrl": api_url,
+        "rpcUrl": rpc_url,
+        "relays": [relay],
+        "deployment": {"chainId": chain_id, "hubAddress": hub_address},
+        "beacon": {
+            "chainHash": info.chain_hash,
+            "publicKey": info.public_key,
+            "genesisTime": info.genesis_time,
+            "periodSeconds": info.period_seconds,
+        },
+    }
+    path = folder / "settings.js"
+    path.write_text("".join(f"export const {name} = {json.dumps(value)};\n" for name, value in values.items()))
+    return path
 
 
 def _fingerprint() -> str:

@@ -1,6 +1,5 @@
 """The programs of examples/typescript, run as somebody does who has them from the documents."""
 
-import json
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Final
 
 from local_stack.stack import Stack
 
-from tests.clients.package import programs, run_node
+from tests.clients.package import programs, run_node, write_settings
 
 _SECONDS: Final = 40.0
 """How long a program is waited for; one whose transaction a reorg has lost waits for its receipt without end."""
@@ -36,20 +35,14 @@ class Programs:
 
 def programs_for(stack: Stack) -> Programs:
     """Compiled for this stack."""
-    info = stack.beacon.chain.info
-    settings = {
-        "apiUrl": stack.api_base_url,
-        "rpcUrl": stack.anvil.url,
-        "relays": [stack.beacon.url],
-        "deployment": {"chainId": stack.anvil.chain_id, "hubAddress": stack.hub.hub.address},
-        "beacon": {
-            "chainHash": info.chain_hash,
-            "publicKey": info.public_key,
-            "genesisTime": info.genesis_time,
-            "periodSeconds": info.period_seconds,
-        },
-    }
     folder = programs()
-    lines = [f"export const {name} = {json.dumps(value)};\n" for name, value in settings.items()]
-    (folder / "settings.js").write_text("".join(lines))
+    write_settings(
+        folder,
+        api_url=stack.api_base_url,
+        rpc_url=stack.anvil.url,
+        relay=stack.beacon.url,
+        chain_id=stack.anvil.chain_id,
+        hub_address=stack.hub.hub.address,
+        info=stack.beacon.chain.info,
+    )
     return Programs(folder)
