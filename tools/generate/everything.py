@@ -4,6 +4,7 @@ from typing import Final
 
 from tools.generate.agents import AGENTS
 from tools.generate.bounds import BOUNDS
+from tools.generate.budgets import CALLERS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.configuration import CONFIGURATION
 from tools.generate.decisions import DECISIONS
@@ -34,6 +35,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
-    CHECKED, PROGRAMS,
+    CHECKED, PROGRAMS, CALLERS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
