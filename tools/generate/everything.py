@@ -24,6 +24,7 @@ from tools.generate.python_library import PYTHON_LIBRARY
 from tools.generate.recording import RECORDING
 from tools.generate.requests import REQUESTS
 from tools.generate.requirements import CHECKED
+from tools.generate.restarts import RESTARTS
 from tools.generate.screens import SCREENS
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
@@ -35,6 +36,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
-    CHECKED, PROGRAMS, CALLERS,
+    CHECKED, PROGRAMS, CALLERS, RESTARTS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
