@@ -3,6 +3,7 @@
 from typing import Final
 
 from tools.generate.agents import AGENTS
+from tools.generate.attempts import ATTEMPTS
 from tools.generate.bounds import BOUNDS
 from tools.generate.budgets import CALLERS
 from tools.generate.catalogue import CATALOGUE
@@ -36,6 +37,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
-    CHECKED, PROGRAMS, CALLERS, RESTARTS,
+    CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
