@@ -9,7 +9,6 @@ import re
 import shutil
 from pathlib import Path, PurePosixPath
 
-from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 TOP = Path(__file__).parents[1]
@@ -42,7 +41,6 @@ html_show_sphinx = False
 
 def setup(app: Sphinx) -> None:
     """What the pages need beside the settings above."""
-    app.add_lexer("mermaid", TextLexer)
     app.connect("source-read", add_navigation)
     app.connect("build-finished", add_files)
 

@@ -22,6 +22,7 @@ from bounty_protocol.domain.roster import MAX_MEMBERS
 from bounty_protocol.wire.delivery import MAX_DELIVERY_BYTES
 from local_stack.hub import LocalHubTerms
 from service_api.config import DEFAULT_REVIEW_QUOTA, DEFAULT_REVIEW_WAIT_SECONDS, ApiBudgets
+from service_api.routes.subgraph import QUERY_SECONDS
 from service_api.usecases import lifetimes
 from service_api.usecases.upload_targets import UPLOAD_LIFETIME_SECONDS
 from service_api.webhooks import settings as webhooks
@@ -124,24 +125,8 @@ SENTENCES: Final[dict[str, list[str]]] = {
         f"challenge pages and Verdicts {MAX_DOCUMENT_BYTES // KIB} KiB.",
         f"at most {LIMITS.max_bytes // GIB} GiB, and lives {UPLOAD_LIFETIME_SECONDS // 60} minutes",
         f"{DEFAULT_REVIEW_QUOTA} reviews for a Poster in 24 hours",
-        f"{amounts(BUDGETS.reads)} public reads in {per(BUDGETS.reads)}; one that takes longer than",
-        f"takes longer than {READ_SECONDS * 1000:g} ms of a processor",
-        f"{amounts(BUDGETS.subgraph)} queries in {per(BUDGETS.subgraph)}",
-        f"{amounts(BUDGETS.account, BUDGETS.address)} signed requests in {per(BUDGETS.address)}",
-        f"{amounts(BUDGETS.publications, BUDGETS.publications_of_address)} pages sent in {per(BUDGETS.publications)}",
-        f"{amounts(BUDGETS.uploads, BUDGETS.uploads_of_address)} upload URLs in {per(BUDGETS.uploads)}",
-        f"{BUDGETS.upload_mebibytes.amount // KIB} and",
-        f"and {BUDGETS.upload_mebibytes_of_address.amount // KIB} GiB that upload URLs are for",
-        f"upload URLs are for, in {per(BUDGETS.upload_mebibytes)}",
-        f"{amounts(BUDGETS.envelopes, BUDGETS.envelopes_of_address)} envelopes sent to `prepare`",
-        f"envelopes sent to `prepare` in {per(BUDGETS.envelopes)}",
-        f"{amounts(BUDGETS.reviews_of_address)} reviews started in {per(BUDGETS.reviews_of_address)}",
-        f"{amounts(BUDGETS.webhooks, BUDGETS.webhooks_of_address)} webhooks registered, tested or given another secret",
-        f"another secret in {per(BUDGETS.webhooks)}",
-        f"{amounts(BUDGETS.page_checks)} pages checked by the rules in {per(BUDGETS.page_checks)}",
-        f"{amounts(BUDGETS.hub_notices)} notices about the Hub in {per(BUDGETS.hub_notices)}",
-        f"{amounts(BUDGETS.arrivals)} signed requests in {per(BUDGETS.arrivals)}",
-        f"{amounts(BUDGETS.refusals)} answers in {per(BUDGETS.refusals)} that refused it",
+        f"A public read that takes longer than {READ_SECONDS * 1000:g} ms of a processor counts as one for each",
+        f"a query for each {QUERY_SECONDS * 1000:g} ms.",
         f"at most {bodies.MAX_OPEN_OF_ONE} bodies of {bodies.MAX_OPEN_BYTES_OF_ONE // KIB**2} MiB together",
     ],
     "docs/authentication.md": [

@@ -1,4 +1,4 @@
-"""docs/operations.md on a first deployment and on changed settings, held against a server and the manifests."""
+"""docs/operations.md on a first deployment, held against a server and the manifests."""
 
 import os
 import re
@@ -18,7 +18,6 @@ from .manifests import OVERLAYS, workloads
 
 PAGE = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
 FIRST = PAGE.split("## The first deployment")[1].split("\n## ")[0]
-CHANGING = PAGE.split("## Changing a setting")[1].split("\n## ")[0]
 PASSWORD = "of-every-role"
 
 
@@ -87,31 +86,6 @@ def test_secrets__of_every_overlay__are_in_the_table_with_their_keys_and_made_by
     assert mounted | {"keda-redis", "mcp"} == set(table) == made | optional
     assert not made & optional
     assert "--from-literal" not in PAGE
-
-
-def test_restarts__of_every_changed_setting__are_those_of_the_pods_that_read_it() -> None:
-    deployments = {each["metadata"]["name"]: (each, pod) for each, pod in workloads("traced")}
-    jobs = {name for name, (each, _) in deployments.items() if each["kind"] != "Deployment"}
-    readers: dict[tuple[str, str], set[str]] = {}
-    for name, (each, pod) in deployments.items():
-        maps = {source["configMapRef"]["name"] for one in containers(each) for source in one.get("envFrom", [])}
-        read = {("ConfigMap", one) for one in maps} | {("Secret", one) for one in secrets_of(pod)}
-        for one in read:
-            readers.setdefault(one, set()).add(name)
-    everything = set(deployments) - jobs
-    told: dict[tuple[str, str], set[str]] = {}
-    for what, restarts in re.findall(r"^\| ((?:ConfigMap|Secret).*?) \| (.*?) \|$", CHANGING, re.MULTILINE):
-        names = everything if "all of them" in restarts else set(re.findall(r"[a-z]+(?:-[a-z]+)?", restarts.strip("`")))
-        for kind, listed in re.findall(r"(ConfigMap|Secret)s? ((?:`[a-z]+`(?:, )?)+)", what):
-            told |= {(kind, one): names for one in re.findall(r"`([a-z]+)`", listed)}
-    assert {key for key, names in readers.items() if names <= jobs} == {
-        *(("Secret", name) for name in ("migrate", "backup", "restore", "restore-test")),
-        ("ConfigMap", "backup"),
-    }
-    assert {key: told[key] for key, names in readers.items() if not names <= jobs} == {
-        key: names - jobs for key, names in readers.items() if not names <= jobs
-    }
-    assert set(told) <= set(readers)
 
 
 def secrets_of(pod: Object) -> set[str]:

@@ -3,7 +3,9 @@
 from typing import Final
 
 from tools.generate.agents import AGENTS
+from tools.generate.attempts import ATTEMPTS
 from tools.generate.bounds import BOUNDS
+from tools.generate.budgets import CALLERS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.configuration import CONFIGURATION
 from tools.generate.decisions import DECISIONS
@@ -23,6 +25,7 @@ from tools.generate.python_library import PYTHON_LIBRARY
 from tools.generate.recording import RECORDING
 from tools.generate.requests import REQUESTS
 from tools.generate.requirements import CHECKED
+from tools.generate.restarts import RESTARTS
 from tools.generate.screens import SCREENS
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
@@ -34,6 +37,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
-    CHECKED, PROGRAMS,
+    CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

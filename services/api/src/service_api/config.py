@@ -42,26 +42,26 @@ class ApiBudgets(CallerBudgets):
     subgraph: Budget = Budget("subgraph", 300, 60, shared=True)
     """Of a network address: GraphQL queries."""
     publications: Budget = Budget("publications", 60, _HOUR, shared=True)
-    """Of a Poster: pages sent, independent of their outcome."""
+    """Of a Poster: pages sent, beside the quota of reviews."""
     publications_of_address: Budget = Budget("publications-of-address", 120, _HOUR, shared=True)
     reviews_of_address: Budget = Budget("reviews-of-address", 100, 24 * _HOUR, shared=True)
-    """Of a network address: reviews that were started, beside the quota of each Poster."""
+    """Of a network address: reviews started, beside the quota of each Poster."""
     uploads: Budget = Budget("uploads", 60, _HOUR, shared=True)
     """Of a Solver: upload URLs."""
     uploads_of_address: Budget = Budget("uploads-of-address", 600, _HOUR, shared=True)
     upload_mebibytes: Budget = Budget("upload-mebibytes", 16 * 1024, _HOUR, shared=True)
-    """Of a Solver: what upload URLs are for, each counted as a whole number of MiB."""
+    """Of a Solver: MiB that upload URLs are for, each counted as a whole number of them."""
     upload_mebibytes_of_address: Budget = Budget("upload-mebibytes-of-address", 64 * 1024, _HOUR, shared=True)
     envelopes: Budget = Budget("envelopes", 120, _HOUR, shared=True)
     """Of a Solver: envelopes sent to be prepared, those that are repeated while their bytes are hashed included."""
     envelopes_of_address: Budget = Budget("envelopes-of-address", 600, _HOUR, shared=True)
     webhooks: Budget = Budget("webhooks", 60, _HOUR, shared=True)
-    """Of an account: webhooks registered, tested and given another secret."""
+    """Of an account: webhooks registered, tested or given another secret."""
     webhooks_of_address: Budget = Budget("webhooks-of-address", 120, _HOUR, shared=True)
     page_checks: Budget = Budget("page-checks", 120, _HOUR, shared=True)
-    """Of a network address: pages checked by the rules, each of which costs up to two seconds of a processor."""
+    """Of a network address: pages checked by the rules, whatever is found."""
     hub_notices: Budget = Budget("hub-notices", 30, _HOUR, shared=True)
-    """Of a network address: notices about the Hub, each of which costs some reads of the chain."""
+    """Of a network address: notices about the Hub."""
 
 
 _DEFAULTS = ApiBudgets()

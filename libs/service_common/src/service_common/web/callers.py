@@ -43,15 +43,15 @@ class CallerBudgets:
     """The budgets of every caller of an app; a route may add budgets of its own."""
 
     arrivals: Budget = Budget("arrivals", 2_000, 10)
-    """Of a network address: signed requests, before anything of them is looked at."""
+    """Of a network address: signed requests, before anything of them is proven; past it 503 (`service_overloaded`)."""
     reads: Budget = Budget("reads", 1_200, 60)
-    """Of a network address: public reads that no process has kept, each by its ``READ_SECONDS``."""
+    """Of a network address: public reads that no process has kept, also those that the pages make for somebody."""
     account: Budget = Budget("account", 600, 60)
     """Of a proven account: signed requests."""
     address: Budget = Budget("address", 3_000, 60)
     """Of a network address: signed requests of all accounts behind it."""
     refusals: Budget = Budget("refusals", 120, 60)
-    """Of a network address: answers that refused it, before it is answered slowly."""
+    """Of a network address: answers that refused it, before it is answered slowly, and two at a time."""
 
 
 READ_SECONDS: Final = 0.005

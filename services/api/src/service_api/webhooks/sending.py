@@ -39,18 +39,32 @@ class AttemptEnd(StrEnum):
     """How an attempt ended."""
 
     DELIVERED = "delivered"
+    """The receiver answered 2xx."""
     UNRESOLVABLE = "unresolvable"
-    """The name has no address that messages may go to. Whether it has another one is nobody's business."""
+    """The name has no address that messages may go to: none, one that is not public, or its name servers do not answer.
+
+    Whether it has another one is nobody's business.
+    """
     UNREACHABLE = "unreachable"
+    """There was no connection."""
     TLS_FAILED = "tls_failed"
+    """The connection had no certificate for the name."""
     TIMED_OUT = "timed_out"
+    """The receiver did not answer in time."""
     NO_ANSWER = "no_answer"
+    """It answered with something that is no HTTP, or too long."""
     REDIRECTED = "redirected"
+    """It answered 3xx; register the address that it redirects to."""
     REFUSED = "refused"
+    """It answered with the status in `last_status`, which is no 2xx."""
     GONE = "gone"
+    """It answered 410: the webhook is switched off at once."""
     WRONG_CHALLENGE = "wrong_challenge"
+    """It did not repeat the challenge."""
     UNSENDABLE = "unsendable"
-    """The message could not be made: its secret does not open."""
+    """The operator's mistake: the secret does not open (`webhook:rotate` makes another, which counts at once), or the
+    worker may not send to the port. Tried again each minute, and never a reason to switch the webhook off.
+    """
 
 
 @dataclass(frozen=True, slots=True)

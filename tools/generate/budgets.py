@@ -1,0 +1,33 @@
+"""docs/interface.md: the budgets of callers, from their defaults and what the code states of each."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Final
+
+from service_api.config import ApiBudgets
+from service_common.budgets import Budget
+from service_common.web.callers import CallerBudgets
+
+from tools.generate.attributes import as_cell, attribute_texts
+from tools.generate.derived import part
+from tools.generate.networks import time_of
+
+_OF_ADDRESS: Final = "_of_address"
+_WITHOUT: Final = "Of all accounts behind a network address: the same."
+"""What a budget is for that only has its account's beside it."""
+
+
+def _table() -> Iterator[str]:
+    yield "\n".join(["| budget | amount | in | |\n|---|---|---|---|", *_rows()])
+
+
+def _rows() -> Iterator[str]:
+    stated = attribute_texts(CallerBudgets) | attribute_texts(ApiBudgets)
+    budgets = ApiBudgets()
+    for each in fields(budgets):
+        budget: Budget = getattr(budgets, each.name)
+        text = stated.get(each.name, _WITHOUT if each.name.endswith(_OF_ADDRESS) else "")
+        yield f"| `{budget.name}` | {budget.amount:,} | {time_of(budget.seconds)} | {as_cell(text)} |"
+
+
+CALLERS: Final = part("docs/interface.md", "budgets", _table)
