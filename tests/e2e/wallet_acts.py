@@ -7,6 +7,7 @@ import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, challenge_page
 
 from tests.cli.servers import Reply, Request
+from tests.waiting import wait_until
 from tests.web.driver import Browser, TestWallet, files_below
 
 LONG: Final = 7_200
@@ -126,7 +128,12 @@ class Bounties:
         return self._made[name]
 
     def _fund(self, seconds: int = LONG) -> tuple[Funded, None]:
-        return self.cast.fund(submission_seconds=seconds, judging_seconds=LONG, title="Told lies about"), None
+        bounty = self.cast.fund(submission_seconds=seconds, judging_seconds=LONG, title="Told lies about")
+        page = self.cast.page_address(bounty)
+        wait_until(
+            lambda: urllib3.request("GET", page, retries=False).status == HTTPStatus.OK
+        )  # until the index has the bounty
+        return bounty, None
 
     def _revealed(self) -> tuple[Funded, Submitted]:
         bounty, _ = self._fund(SHORT)
@@ -301,9 +308,9 @@ def _sealed_alike(body: dict[str, Any]) -> object:
 
 
 LEFT_OUT: Final = frozenset(
-    {"The signature is good until", "Commitment of the work", "Your earlier Verdict", "Why again"}
+    {"The signature is good until", "Commitment of the work", "Your earlier Verdict", "Why again", "The network's fee"}
 )
-"""Names of facts that differ from one honest time to the next, and of one that nobody but the wallet's node knows."""
+"""Names of facts that differ from one honest time to the next, and of those that nobody but the wallet's node knows."""
 
 
 def facts_of(shown: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
