@@ -22,6 +22,8 @@ from typing import Any, Final
 import yaml
 from kustomization.render import render
 
+from tools.debian import NoPackage, unpacked
+
 TOP: Final = Path(__file__).resolve().parent.parent
 COMPONENT: Final = TOP / "deploy/k8s/components/monitoring"
 CASES: Final = TOP / "tests/deploy/alerts.yaml"
@@ -136,20 +138,15 @@ def find_debian_program(name: str) -> Path:
 
 
 def _unpack() -> None:
-    """Debian's own package of Prometheus, unpacked without installing it; only its programs are kept."""
-    draft = UNPACKED / "draft"
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir(parents=True)
+    """Debian's own package of Prometheus; only its programs are kept."""
     try:
-        subprocess.run(["apt-get", "download", "prometheus"], cwd=draft, check=True, capture_output=True)
-        (package,) = draft.glob("prometheus_*.deb")
-        subprocess.run(["dpkg-deb", "--extract", package, draft], check=True, capture_output=True)
-    except (OSError, ValueError, subprocess.CalledProcessError):
-        sys.exit("alerts: no promtool: neither on PATH nor from Debian's package prometheus (apt-get download failed)")
+        whole = unpacked(UNPACKED / "whole", ["prometheus"])
+    except NoPackage as reason:
+        sys.exit(f"alerts: no promtool on PATH, and {reason}")
     (UNPACKED / "usr/bin").mkdir(parents=True, exist_ok=True)
     for name in ("promtool", "prometheus"):
-        (draft / "usr/bin" / name).rename(UNPACKED / "usr/bin" / name)
-    shutil.rmtree(draft)
+        (whole / "usr/bin" / name).rename(UNPACKED / "usr/bin" / name)
+    shutil.rmtree(whole)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ installed. Exit code 1 where a line becomes another one than it should, and 77 w
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,10 +15,11 @@ from pathlib import Path
 from typing import Final
 
 from tests.cli.shell.typed import typed
+from tools.debian import NoPackage, unpacked
 from tools.image_folders import TOP
 from tools.images import NOT_RUN
 
-FOLDER: Final = TOP / ".local/shells"
+FOLDER: Final = TOP / ".local/shells/root"
 PACKAGES: Final = ("zsh", "zsh-common", "fish", "fish-common", "libpcre2-32-0")
 BIN: Final = Path(sys.executable).parent
 CASES: Final[Mapping[str, str]] = {
@@ -33,15 +33,11 @@ CASES: Final[Mapping[str, str]] = {
 """Typed text, and the text after Tab."""
 
 
-class NoShells(Exception):
-    """Why there are none."""
-
-
 def main() -> int:
     """Both shells, every line."""
     try:
-        root = _unpacked()
-    except NoShells as reason:
+        root = unpacked(FOLDER, PACKAGES)
+    except NoPackage as reason:
         print(f"not run: {reason}")
         return NOT_RUN
     with tempfile.TemporaryDirectory() as scratch:
@@ -51,26 +47,6 @@ def main() -> int:
         print(f"FAILED: {line}")
     print(f"{2 * len(CASES) - len(wrong)} of {2 * len(CASES)} lines are completed, in zsh and in fish")
     return 1 if wrong else 0
-
-
-def _unpacked() -> Path:
-    """The folder with the files of both shells."""
-    root = FOLDER / "root"
-    if root.exists():
-        return root
-    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-        raise NoShells("this is no Debian: apt-get and dpkg-deb are needed")
-    part = FOLDER / "part"
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    for package in PACKAGES:
-        done = subprocess.run(["apt-get", "download", package], cwd=FOLDER, capture_output=True, check=False)
-        found = sorted(FOLDER.glob(f"{package}_*.deb"))
-        if done.returncode != 0 or not found:
-            raise NoShells(f"{package} cannot be downloaded; is Debian's archive reachable?")
-        subprocess.run(["dpkg-deb", "-x", str(found[-1]), str(part)], check=True)
-    part.rename(root)
-    return root
 
 
 def _prepared(scratch: Path) -> dict[str, str]:

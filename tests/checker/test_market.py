@@ -48,6 +48,13 @@ def test_plan__of_ten_minutes__has_a_hundred_bounties_and_every_behaviour() -> N
     assert {each.lie for each in faults} == set(LIES)
 
 
+def test_plan__of_some_kinds_of_fault__has_these_alone() -> None:
+    plan = draw(1, MINUTES, kinds=[FaultKind.CLOCK])
+    assert {each.kind for each in plan.of_processes} == {FaultKind.CLOCK}
+    assert plan.of_the_chain == ()
+    assert plan.bounties == draw(1, MINUTES).bounties
+
+
 def test_choice__by_a_share__reaches_the_first_and_the_last() -> None:
     assert [pick("abc", share) for share in (0.0, 0.34, 0.99, 1.0)] == ["a", "b", "c", "c"]
 

@@ -18,6 +18,7 @@ from bounty_protocol.crypto.beacon_info import BeaconInfo
 from local_stack.toolbox import ensure_npm_package, find_npm
 
 from tests.campaign import FULL
+from tools.debian import unpacked
 
 TOP: Final = Path(__file__).parents[2]
 TLOCK_JS: Final = TOP / "tests/protocol/crypto/tlock_js"
@@ -79,11 +80,7 @@ def make_public_tools(folder: Path, relay: str, info: BeaconInfo) -> PublicTools
 
 
 def debian_age(folder: Path) -> None:
-    """Debian's own package, unpacked without installing it."""
-    draft = folder / "debian"
-    draft.mkdir()
-    subprocess.run(["apt-get", "download", "age"], cwd=draft, check=True, capture_output=True)
-    (package,) = draft.glob("age_*.deb")
-    subprocess.run(["dpkg-deb", "--extract", package, draft], check=True)
+    """Debian's own package."""
+    root = unpacked(folder / "debian", ["age"])
     for name in ("age", "age-keygen"):
-        (folder / name).symlink_to(draft / "usr/bin" / name)
+        (folder / name).symlink_to(root / "usr/bin" / name)

@@ -15,7 +15,8 @@ fault, the checker found nothing, no hostile act had an effect. Everything is in
   not final, with some of their transactions lost; of three RPC endpoints, of which the index wants two to
   agree, one stalls, refuses or lies, or all are away. Processes: kill -9 or a pause of any process of the
   service, kill -9 of PostgreSQL, Redis (also with the loss of all its keys), the storage and the beacon; the
-  storage stalls.
+  storage stalls or is full; the database is read-only, as a full disk makes it; the clock of a process jumps by
+  seconds to a day, forward or back, and returns; everything is rolled out again, the migration first.
 - **The end.** Every bounty is settled, the Hub holds nothing but what strangers gave it, the index follows, the
   receiver of a webhook has heard every fact, no job has failed for good, and every process is ready. Then the
   checker compares the chain, all answers and pages, and looks for the notes in sealed work and everybody's keys
@@ -46,7 +47,7 @@ from local_stack.stack import StackSettings, running_stack
 from tests.api.webhooks.receiving import receiving
 from tests.api.webhooks.registered import register
 from tools.absence.looks import News
-from tools.market.drawn import FINAL_BLOCKS, RunPlan, draw
+from tools.market.drawn import FINAL_BLOCKS, FaultKind, RunPlan, draw
 from tools.market.ending import MarketEnd, checked
 from tools.market.endpoints import ServiceEndpoints
 from tools.market.faults import Breaking, demand_all_blocks
@@ -69,7 +70,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="what is drawn; the same seed draws the same (1)")
     parser.add_argument("--minutes", type=float, default=10.0, help="how long acts and faults go on (10)")
     parser.add_argument("--log", type=Path, help="the log of the run; default .local/market/SEED.jsonl")
-    parser.add_argument("--without-faults", action="store_true", help="break nothing")
+    parser.add_argument(
+        "--faults", nargs="*", type=FaultKind, choices=list(FaultKind), default=list(FaultKind), metavar="KIND",
+        help=f"break only these, without one nothing: {', '.join(FaultKind)} (all)",
+    )  # fmt: skip
     asked = parser.parse_args()
     if not 0.5 <= asked.minutes <= 600:
         parser.error("--minutes is from 0.5 to 600")
@@ -77,7 +81,7 @@ def main() -> int:
     interrupts = Interrupts()
     signal_when_parent_ends(signal.SIGTERM)
     try:
-        compared = run(asked.seed, asked.minutes * 60, log, interrupts, break_things=not asked.without_faults)
+        compared = run(draw(asked.seed, asked.minutes * 60, kinds=asked.faults), log, interrupts)
     except Interrupted:
         print("market: interrupted; everything is stopped", file=sys.stderr)
         return 130
@@ -92,9 +96,8 @@ def main() -> int:
     return 1 if log.differences else 0
 
 
-def run(seed: int, seconds: float, log: RunLog, interrupts: Interrupts, *, break_things: bool) -> int:
+def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
     """Everything on a stack of its own; how many comparisons the checker made."""
-    plan = draw(seed, seconds)
     with ExitStack() as until:
         endpoints = ServiceEndpoints(until)
         settings = StackSettings(
@@ -115,9 +118,9 @@ def run(seed: int, seconds: float, log: RunLog, interrupts: Interrupts, *, break
         receiver.answer = news.take
         register(town.stack, receiver)
         log.began = time.monotonic()
-        log.write("run", seed=seed, seconds=seconds, hub=stack.hub.hub.address)
-        say.tell(f"{len(plan.bounties)} bounties in {seconds:.0f} s; the log is {log.path}")
-        play(seed, seconds, plan, town, endpoints, interrupts, break_things=break_things)
+        log.write("run", seed=plan.seed, seconds=plan.seconds, hub=stack.hub.hub.address)
+        say.tell(f"{len(plan.bounties)} bounties in {plan.seconds:.0f} s; the log is {log.path}")
+        play(plan, town, endpoints, interrupts)
         demand_all_blocks(town, 0)
         say.tell("the last fault is over; everything has to come to its end")
         MarketEnd(town, news, since).wait()
@@ -126,30 +129,20 @@ def run(seed: int, seconds: float, log: RunLog, interrupts: Interrupts, *, break
         return sum(found.compared.values())
 
 
-def play(
-    seed: int,
-    seconds: float,
-    plan: RunPlan,
-    town: Town,
-    endpoints: ServiceEndpoints,
-    interrupts: Interrupts,
-    *,
-    break_things: bool,
-) -> None:
+def play(plan: RunPlan, town: Town, endpoints: ServiceEndpoints, interrupts: Interrupts) -> None:
     """Until the run's time is over, its faults are over, and every bounty has come to its end."""
-    strangers = [Stranger(town, town.actors[name], seed) for name in ("stranger-1", "stranger-2")]
-    beside: tuple[Stranger | Owner, ...] = (*strangers, Owner(town, seed))
-    breaking = Breaking(town, endpoints, seed, seconds)
+    strangers = [Stranger(town, town.actors[name], plan.seed) for name in ("stranger-1", "stranger-2")]
+    beside: tuple[Stranger | Owner, ...] = (*strangers, Owner(town, plan.seed))
+    breaking = Breaking(town, endpoints, plan.seed, plan.seconds, town.stack.runtime.directory("clocks"))
     with in_threads() as pool, running_beside(*beside):
-        chain = plan.of_the_chain if break_things else ()
-        lane = pool.submit(breaking.lane, "chain", chain)
+        lane = pool.submit(breaking.lane, "chain", plan.of_the_chain)
         lives = [pool.submit(life, town, BountyLife(town, each)) for each in plan.bounties]
-        breaking.lane("process", plan.of_processes if break_things else ())
+        breaking.lane("process", plan.of_processes)
         lane.result()
         while not all(each.done() for each in lives):
             interrupts.checkpoint()
             time.sleep(0.5)
-            if town.log.seconds() > seconds + DAWDLING_SECONDS:
+            if town.log.seconds() > plan.seconds + DAWDLING_SECONDS:
                 town.log.differs("bounties did not come to their end", left=sum(not each.done() for each in lives))
                 return
 

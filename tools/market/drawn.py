@@ -4,6 +4,7 @@ When an act takes effect, and what a fault meets, is the machine's.
 """
 
 import random
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -75,7 +76,15 @@ class FaultKind(StrEnum):
     """Killed, and replaced by one that has nothing."""
     STORAGE_KILL = "storage-kill"
     STORAGE_STALLS = "storage-stalls"
+    STORAGE_FULL = "storage-full"
+    """Nothing longer than its first bytes can be written."""
     BEACON_KILL = "beacon-kill"
+    DATABASE_READ_ONLY = "database-read-only"
+    """As whoever runs it for others makes it when its disk is full."""
+    CLOCK = "clock"
+    """The clock of a process jumps, and comes back."""
+    ROLLOUT = "rollout"
+    """Migrated again, and each process replaced in turn."""
 
 
 _OF_THE_CHAIN: Final = (
@@ -85,6 +94,7 @@ _OF_THE_CHAIN: Final = (
 _OF_PROCESSES: Final = (
     (FaultKind.KILL, 6), (FaultKind.PAUSE, 2), (FaultKind.DATABASE_KILL, 2), (FaultKind.REDIS_KILL, 2),
     (FaultKind.REDIS_EMPTY, 1), (FaultKind.STORAGE_KILL, 2), (FaultKind.STORAGE_STALLS, 1), (FaultKind.BEACON_KILL, 1),
+    (FaultKind.STORAGE_FULL, 1), (FaultKind.DATABASE_READ_ONLY, 2), (FaultKind.CLOCK, 3), (FaultKind.ROLLOUT, 1),
 )  # fmt: skip
 LIES: Final = ("no-logs", "other-amount", "other-hash", "finalized-early", "behind")
 
@@ -136,23 +146,36 @@ class FaultPlan:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """A whole run. The two lanes of faults go on at the same time, each until the run's time is over."""
+    """A whole run. The two lanes of faults go on at the same time, each until the run's ``seconds`` are over."""
 
+    seed: int
+    seconds: float
     bounties: tuple[BountyPlan, ...]
     of_the_chain: tuple[FaultPlan, ...]
     of_processes: tuple[FaultPlan, ...]
 
 
-def draw(seed: int, seconds: float, *, apart: float = 4.5, quiet: float = 30.0) -> RunPlan:
-    """The plan of a run: a bounty about each ``apart`` seconds until ``quiet`` seconds before its end."""
+def draw(
+    seed: int,
+    seconds: float,
+    *,
+    apart: float = 4.5,
+    quiet: float = 30.0,
+    kinds: Collection[FaultKind] = frozenset(FaultKind),
+) -> RunPlan:
+    """The plan of a run: a bounty about each ``apart`` seconds until ``quiet`` seconds before its end, and faults of
+    these kinds."""
     bounties: list[BountyPlan] = []
     chosen = source(seed, "begins")
     at = 0.0
     while at < seconds - quiet or not bounties:
         bounties.append(_bounty(seed, len(bounties) + 1, at))
         at += apart * chosen.uniform(0.5, 1.5)
-    lanes = (_faults(seed, "chain", seconds, _OF_THE_CHAIN), _faults(seed, "processes", seconds, _OF_PROCESSES))
-    return RunPlan(tuple(bounties), *lanes)
+    lanes = {"chain": _OF_THE_CHAIN, "processes": _OF_PROCESSES}
+    faults = (
+        _faults(seed, name, seconds, tuple(each for each in drawn if each[0] in kinds)) for name, drawn in lanes.items()
+    )
+    return RunPlan(seed, seconds, tuple(bounties), *faults)
 
 
 def source(seed: int, label: str) -> random.Random:
@@ -202,6 +225,8 @@ def _bounty(seed: int, number: int, starts: float) -> BountyPlan:
 
 def _faults(seed: int, lane: str, seconds: float, kinds: tuple[tuple[FaultKind, int], ...]) -> tuple[FaultPlan, ...]:
     chosen = source(seed, f"faults/{lane}")
+    if not kinds:
+        return ()
     return tuple(
         FaultPlan(
             chosen.uniform(2.0, 8.0),

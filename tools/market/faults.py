@@ -6,14 +6,20 @@ Each has a line in the log when it begins and one when everything that it broke 
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Final
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, LiteralString
 
 import psutil
+import psycopg
 from bounty_protocol.chain.json_rpc import RpcRefused, block_number, quantity
+from local_stack.launch import RunningProcess
+from local_stack.postgres import PostgresServer
 from local_stack.process import Child, StackError
+from local_stack.services import MIGRATE
 
+from tools.market.clocks import JUMPS, jumped
 from tools.market.drawn import FINAL_BLOCKS, FaultKind, FaultPlan, source
 from tools.market.endpoints import ServiceEndpoints
 from tools.market.people import Town
@@ -24,6 +30,7 @@ class NodeBroken(StackError):
 
 
 _REFUSALS: Final = ((429, b'{"error": "too many requests"}'), (502, b"<html>bad gateway</html>"), (200, b"not JSON"))
+_ROOM_BYTES: Final = 64
 
 
 @dataclass
@@ -34,6 +41,8 @@ class Breaking:
     endpoints: ServiceEndpoints
     seed: int
     ends: float
+    clocks: Path
+    """A folder for the clocks that jump."""
 
     def lane(self, name: str, plans: Sequence[FaultPlan]) -> None:
         """One fault after the other."""
@@ -60,7 +69,9 @@ class Breaking:
 
     def _target(self, plan: FaultPlan) -> str:
         if plan.kind in {FaultKind.KILL, FaultKind.PAUSE}:
-            return str(pick(sorted(self.town.stack.services), plan.choice))
+            return self._service(plan).process.name
+        if plan.kind == FaultKind.CLOCK:
+            return f"{self._service(plan).process.name} {self._jump(plan):+}"
         if plan.kind == FaultKind.REORG:
             return str(1 + int(plan.choice * FINAL_BLOCKS))
         if plan.kind == FaultKind.RPC_LIES:
@@ -70,9 +81,16 @@ class Breaking:
     def _endpoint(self, plan: FaultPlan) -> int:
         return int(plan.choice * len(self.endpoints.made))
 
+    def _service(self, plan: FaultPlan) -> RunningProcess:
+        services = self.town.stack.services
+        return services[pick(sorted(services), plan.choice)]
+
+    @staticmethod
+    def _jump(plan: FaultPlan) -> int:
+        return int(pick(JUMPS, plan.choice * 7 % 1))
+
     def _break(self, which: str, plan: FaultPlan, target: str) -> None:
         stack = self.town.stack
-        endpoint = self.endpoints.made[self._endpoint(plan)]
         servers = {
             FaultKind.DATABASE_KILL: stack.postgres,
             FaultKind.REDIS_KILL: stack.valkey,
@@ -82,34 +100,58 @@ class Breaking:
         if plan.kind == FaultKind.REORG:
             self._reorganize(which, int(target))
         elif plan.kind.startswith("rpc"):
-            if plan.kind == FaultKind.RPC_STALLS:
-                endpoint.hang_seconds = plan.seconds
-            elif plan.kind == FaultKind.RPC_LIES:
-                self.endpoints.lie(endpoint, plan.lie)
-            else:
-                away = self.endpoints.made if plan.kind == FaultKind.RPC_AWAY else [endpoint]
-                for each in away:
-                    each.raw = pick(_REFUSALS, plan.choice * 7 % 1)
-            time.sleep(plan.seconds)
-            self.endpoints.honest()
+            self._break_endpoints(plan)
         elif plan.kind == FaultKind.KILL:
-            service = stack.services[target]
+            service = self._service(plan)
             service.kill()
             time.sleep(plan.seconds)
             service.start()
             service.wait_ready()
-        elif plan.kind in {FaultKind.PAUSE, FaultKind.STORAGE_STALLS}:
-            child = stack.gcs.child if plan.kind == FaultKind.STORAGE_STALLS else stack.services[target].child
-            with paused(child):
-                time.sleep(plan.seconds)
+        elif plan.kind == FaultKind.ROLLOUT:
+            self._roll_out(which)
         elif plan.kind == FaultKind.REDIS_EMPTY:
             stack.valkey.kill()
             time.sleep(plan.seconds)
             stack.valkey.restart(empty=True)
-        else:
+        elif plan.kind in servers:
             servers[plan.kind].kill()
             time.sleep(plan.seconds)
             servers[plan.kind].restart()
+        else:
+            with self._broken(plan):
+                time.sleep(plan.seconds)
+
+    def _break_endpoints(self, plan: FaultPlan) -> None:
+        endpoint = self.endpoints.made[self._endpoint(plan)]
+        if plan.kind == FaultKind.RPC_STALLS:
+            endpoint.hang_seconds = plan.seconds
+        elif plan.kind == FaultKind.RPC_LIES:
+            self.endpoints.lie(endpoint, plan.lie)
+        else:
+            away = self.endpoints.made if plan.kind == FaultKind.RPC_AWAY else [endpoint]
+            for each in away:
+                each.raw = pick(_REFUSALS, plan.choice * 7 % 1)
+        time.sleep(plan.seconds)
+        self.endpoints.honest()
+
+    def _broken(self, plan: FaultPlan) -> AbstractContextManager[None]:
+        """What is not as it should be for the length of a with statement."""
+        stack = self.town.stack
+        if plan.kind == FaultKind.CLOCK:
+            return jumped(self._service(plan), self._jump(plan), self.clocks)
+        if plan.kind == FaultKind.DATABASE_READ_ONLY:
+            return read_only(stack.postgres)
+        if plan.kind == FaultKind.STORAGE_FULL:
+            return full(stack.gcs.child)
+        return paused(stack.gcs.child if plan.kind == FaultKind.STORAGE_STALLS else self._service(plan).child)
+
+    def _roll_out(self, which: str) -> None:
+        """The migration job, and each process in turn, as a rollout without a second pod has it."""
+        stack = self.town.stack
+        stack.launcher.finish(stack.launcher.start_once(replace(MIGRATE, name=f"migrate-{which}")))
+        for service in stack.services.values():
+            service.stop()
+            service.restart()
 
     def _reorganize(self, which: str, depth: int) -> None:
         """Replace the newest blocks. Some of their transactions come again, as on a real chain, and some are lost."""
@@ -167,3 +209,34 @@ def paused(child: Child | None) -> Iterator[None]:
         for each in members:
             if each.is_running():
                 each.send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def full(child: Child | None) -> Iterator[None]:
+    """A process finds no room for what is longer than a few bytes."""
+    if child is None:
+        raise StackError("a process that does not run has no disk")
+    process = psutil.Process(child.pid)
+    before = process.rlimit(psutil.RLIMIT_FSIZE)
+    process.rlimit(psutil.RLIMIT_FSIZE, (_ROOM_BYTES, before[1]))
+    try:
+        yield
+    finally:
+        process.rlimit(psutil.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def read_only(server: PostgresServer) -> Iterator[None]:
+    """No role can write in the database."""
+    _default_to_read_only(server, "on")
+    try:
+        yield
+    finally:
+        _default_to_read_only(server, "off")
+
+
+def _default_to_read_only(server: PostgresServer, value: LiteralString) -> None:
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute("SET default_transaction_read_only = off")
+        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
+        connection.execute("SELECT pg_reload_conf()")
