@@ -8,7 +8,7 @@ chain, whoever signed it.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, Thread
@@ -399,11 +399,22 @@ class Acting:
         return _files_of(self._work_dir.directory(request.path))[1]
 
     def _done(self, plan_id: str) -> CarriedOut | None:
-        """What an earlier call reported; whether that is final by now is looked up."""
+        """What an earlier call reported, if the chain still has it; None where it has to be carried out.
+
+        A reorg may take back what is not final: then the client finds or sends its transaction again.
+        """
         file = plans.file_of(plan_id, "done")
         if not file.exists():
             return None
-        return CarriedOut(**json.loads(file.read_text()))
+        done = CarriedOut(**json.loads(file.read_text()))
+        if done.state == "finalized":
+            return done
+        block = None if done.tx_hash is None else self._client.mined_in(Bytes32(done.tx_hash))
+        if block is None:
+            with self._lock:
+                self._wallets.pop(plan_id, None)
+            return None
+        return self._noted(plan_id, replace(done, state="finalized")) if self._client.is_final(block) else done
 
     def _noted(self, plan_id: str, done: CarriedOut) -> CarriedOut:
         plans.write(plans.file_of(plan_id, "done"), json.dumps(asdict(done)))
