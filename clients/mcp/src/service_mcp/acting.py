@@ -96,7 +96,7 @@ class Acting:
         request = plans.kept(plan_id)
         if (done := self._done(plan_id)) is not None:
             return done
-        role = ROLE_OF[request.action]
+        role = self._role(request)
         if not self._is_begun(plan_id, request):
             derived = self._derived(request)
             plans.require_same(plan_id, request, derived.exact)
@@ -254,7 +254,7 @@ class Acting:
             file_count=len(files),
             byte_length=byte_length,
             warnings=[shown(text, 500) for text in warnings],
-            signed_by="policy" if self._signs(ROLE_OF[request.action]) else "wallet",
+            signed_by="policy" if self._signs(self._role(request)) else "wallet",
         )
         return Derived(exact, plan, gas, award)
 
@@ -270,12 +270,23 @@ class Acting:
     def _key(self, role: Role) -> Address | None:
         return self._client.account(role)
 
+    def _role(self, request: Request) -> Role:
+        """Whose act it is. A claim is the winner's or the Poster's; of a person who has both accounts, the winner's
+        where that account won."""
+        if request.action != "claim" or (poster := self._known("poster")) is None:
+            return ROLE_OF[request.action]
+        solver = self._known("solver")
+        if solver in {None, poster}:
+            return "poster" if solver is None else "solver"
+        winner = self._client.bounty(_bounty(request)).facts.winner
+        return "solver" if winner is not None and winner.solver_address == solver else "poster"
+
+    def _known(self, role: Role) -> Address | None:
+        return self._accounts.get(role) or self._key(role)
+
     def _account(self, request: Request) -> Address:
-        role = ROLE_OF[request.action]
-        found = self._accounts.get(role) or self._key(role)
-        if request.action == "claim" and found is None:
-            found = self._accounts.get("poster") or self._key("poster")
-        if found is None:
+        role = self._role(request)
+        if (found := self._known(role)) is None:
             message = f"No account of a {role} is known here."
             raise Refusal("account_unknown", message, next_action=f"Start the server with --account {role}=0x….")
         return found
