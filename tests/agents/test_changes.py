@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.conftest import MakeScene, Refused, Scene, policy_for
-from tests.cli.scenes import Stage, claim, fund, judge, seal
+from tests.cli.scenes import Case, Stage, claim, fund, judge, seal
 
 Change = Callable[[Scene], None]
 
@@ -110,3 +110,27 @@ def test_submission__begun_and_killed__goes_on_with_the_same_files_alone(scene: 
     with pytest.raises(Refused) as refused:
         found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert refused.value.code == "plan_changed"
+
+
+@pytest.mark.parametrize(
+    ("of", "tool", "path"),
+    [(fund, "prepare_funding", "page.md"), (seal, "prepare_submission", "work"), (claim, "prepare_claim", None)],
+    ids=["fund", "submit", "claim"],
+)
+def test_act__that_a_reorg_takes_back__is_carried_out_again_until_it_is_final(
+    scene: MakeScene, stage: Stage, of: Callable[[Stage], Case], tool: str, path: str | None
+) -> None:
+    found, node = scene(of, policy_for(stage)), stage.ledger.node
+    named: dict[str, object] = {} if path is None else {"path": path}
+    if of is not fund:
+        named["bounty_id"] = found.bounty_id
+    plan = found.agent.call(tool, **named)
+    before, head = stage.ledger.nonce(found.case.account), node.w3.eth.block_number
+    first = found.agent.call("carry_out", plan_id=plan["plan_id"])
+    node.rpc.call("anvil_reorg", node.w3.eth.block_number - head, [])
+    assert stage.ledger.nonce(found.case.account) == before, "its transactions are gone"
+    again = found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert (first["state"], again["state"]) == ("recorded", "recorded")
+    assert stage.ledger.nonce(found.case.account) > before
+    node.mine(3)
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"]) == {**again, "state": "finalized"}

@@ -61,6 +61,34 @@ def test_submission_and_claim__by_a_policy__are_recorded_and_paid(scene: MakeSce
     assert refused.value.code == "award_already_claimed"
 
 
+def refund(stage: Stage) -> Case:
+    """Nobody submitted: the escrow goes back."""
+    account = stage.ledger.people.poster.address
+    return Case(stage.home("poster"), ("claim", str(stage.ledger.ended_in_silence())), "claim.claimed", account, 1)
+
+
+def test_refund__by_a_policy_of_the_poster__is_paid_without_a_person(scene: MakeScene, stage: Stage) -> None:
+    found = scene(refund, policy_for(stage, roles=("poster",)), roles=frozenset({"poster"}))
+    before = stage.ledger.token.call("balanceOf", found.case.account)
+    plan = found.agent.call("prepare_claim", bounty_id=found.bounty_id)
+    assert (plan["account"], plan["signed_by"]) == (found.case.account, "policy")
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
+    assert stage.ledger.token.call("balanceOf", found.case.account) == before + ESCROW
+
+
+def test_claim__of_a_person_with_two_accounts__is_that_of_the_one_that_is_owed(scene: MakeScene, stage: Stage) -> None:
+    people = stage.ledger.people
+    keys = {**people.poster.variables(), **people.solvers[1].variables()}
+    del keys["SERVICE_CLAIMANT_PRIVATE_KEY"]
+    for of in (claim, refund):
+        found = scene(of, policy_for(stage))
+        values = {name: value for name, value in found.case.home.environment.items() if "PRIVATE_KEY" not in name}
+        agent = replace(found.agent, options=replace(found.agent.options, values=values | keys))
+        plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
+        assert plan["account"] == found.case.account
+        assert agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
+
+
 def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stage: Stage) -> None:
     opening = scene(open_work, policy_for(stage, roles=("guardian",)))
     opened = opening.agent.call("open_work", bounty_id=opening.bounty_id)

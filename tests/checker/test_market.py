@@ -62,6 +62,7 @@ def test_choice__by_a_share__reaches_the_first_and_the_last() -> None:
 def test_log__with_a_difference__has_it_as_a_line_and_in_the_table(tmp_path: Path) -> None:
     log = RunLog(tmp_path / "run.jsonl")
     log.write("act", "ok", act="claim")
+    log.came_by("mcp", "claim")
     for _ in range(2):
         log.differs("an answer of 500", path="/api/status")
     lines = [json.loads(line) for line in log.path.read_text().splitlines()]
@@ -70,7 +71,11 @@ def test_log__with_a_difference__has_it_as_a_line_and_in_the_table(tmp_path: Pat
         ("difference", "an answer of 500"),
         ("difference", "an answer of 500"),
     ]
-    assert table(log).splitlines() == ["      1  act.ok", "DIFFERS 2 times: an answer of 500 path=/api/status"]
+    assert table(log).splitlines() == [
+        "      1  act.ok",
+        "      1  by mcp: claim",
+        "DIFFERS 2 times: an answer of 500 path=/api/status",
+    ]
 
 
 def test_endpoint__that_lies__says_something_else_until_it_is_honest_again() -> None:

@@ -5,12 +5,12 @@
 Exit code 0 where nothing differs: every bounty was settled, paid, indexed and heard of within a bound after the last
 fault, the checker found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
 
-- **Actors** act by the command, by the Python library, by the programs in TypeScript of the documents, or by
-  HTTP and transactions of their own. They are honest, slow, silent, contrary, wavering or malicious: they fund
-  pages that nobody published, record commitments without work or of somebody else, judge before their time.
-  Strangers replay and malform signed requests, upload junk, and call what is not theirs. What fails is tried
-  again until it is too late; what a reorg takes back is done again. The owner changes fees and quorum of
-  bounties to come.
+- **Actors** act by the command, by the Python library, by the programs in TypeScript of the documents, by the
+  server for agents over MCP, or by HTTP and transactions of their own; the report counts their acts by way in.
+  They are honest, slow, silent, contrary, wavering or malicious: they fund pages that nobody published, record
+  commitments without work or of somebody else, judge before their time. Strangers replay and malform signed
+  requests, upload junk, and call what is not theirs. What fails is tried again until it is too late; what a reorg
+  takes back is done again. The owner changes fees and quorum of bounties to come.
 - **Faults** come in two lanes at the same time. The chain: reorgs of up to four blocks, which is all that are
   not final, with some of their transactions lost; of three RPC endpoints, of which the index wants two to
   agree, one stalls, refuses or lies, or all are away. Processes: kill -9 or a pause of any process of the
@@ -112,7 +112,7 @@ def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
         stack = until.enter_context(running_stack(settings, checkpoint=interrupts.checkpoint, say=say.tell))
         folder = Path(until.enter_context(tempfile.TemporaryDirectory(prefix="market-")))
         stack.runtime.family.remove_after_death(folder)
-        town = gathered(stack, folder, log)
+        town = gathered(stack, folder, log, until)
         news, since = News(), stack.anvil.w3.eth.block_number
         receiver = until.enter_context(receiving())
         receiver.answer = news.take
@@ -201,8 +201,9 @@ def hostile(log: RunLog) -> int:
 def table(log: RunLog) -> str:
     """What happened, counted; and what differs."""
     lines = [f"{count:7}  {name}" for name, count in sorted(log.counts.items()) if not name.startswith("difference")]
+    ways = [f"{count:7}  by {way}: {act}" for (way, act), count in sorted(log.ways.items())]
     differing = Counter(log.differences).items()
-    return "\n".join([*lines, *(f"DIFFERS {count} times: {each}" for each, count in differing)])
+    return "\n".join([*lines, *ways, *(f"DIFFERS {count} times: {each}" for each, count in differing)])
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ from bounty_protocol.domain.envelope import build_envelope
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
-from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds, parse_address
+from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, ChainId, UnixSeconds, parse_address
+from demo.agents import ToolRefused
 from demo.examples import artifact, challenge_page, same_files
 from service_cli import Refused
 
@@ -111,6 +112,7 @@ class BountyLife:
     def _fund(self) -> bool:
         plan, town = self.plan, self.town
         poster = town.actors[plan.poster]
+        way = Way.RAW if plan.temper == PosterTemper.UNPUBLISHED else poster.way
         for attempt in range(ATTEMPTS):
             deadline = town.now() + plan.submission_seconds
             folder = poster.home / f"page-{plan.number}-{attempt}"
@@ -135,6 +137,10 @@ class BountyLife:
                 elif poster.way == Way.TYPESCRIPT:
                     key = {"SERVICE_POSTER_PRIVATE_KEY": poster.wallet.private_key}
                     town.program(poster, "fund.js", page, variables=key)
+                elif poster.way == Way.MCP:
+                    name = f"{page.parent.name}.md"
+                    shutil.copy(page, poster.agent.work_dir / name)
+                    poster.agent.carry_out("prepare_funding", path=name)
                 else:
                     self._create(poster, self._published(poster, body))
 
@@ -142,7 +148,7 @@ class BountyLife:
                 self.number = town.created(commitment, poster.address) or 0
                 return bool(self.number)
 
-            named = {"bounty": plan.number, "by": poster.name, "way": poster.way, "temper": plan.temper}
+            named = {"bounty": plan.number, "by": poster.name, "way": way, "temper": plan.temper}
             if town.until_final("fund", fund, funded, deadline - 3, **named):
                 town.log.write("bounty", "funded", plan=plan.number, bounty=self.number)
                 town.funded.append(self.number)
@@ -174,39 +180,46 @@ class BountyLife:
         late = plan.temper == SolverTemper.LATE
         moment = deadline - self.plan.submission_seconds * (1 - plan.at)
         town.wait_for(deadline if late else min(moment, deadline - 8))
+        way = self._way_to_submit(actor, plan.temper)
         times = 2 if plan.temper == SolverTemper.REPLACING else 1
         for again in range(times):
             made: list[RecordedWork] = []
 
             def submit(again: int = again, made: list[RecordedWork] = made) -> None:
-                made.append(self._record(actor, plan.temper, again))
+                made.append(self._record(actor, way, plan.temper, again))
 
             def recorded(made: list[RecordedWork] = made) -> bool:
                 return bool(made) and self._recorded(actor) == made[-1].commitment
 
-            named = {"bounty": self.number, "by": actor.name, "way": actor.way, "temper": plan.temper}
+            named = {"bounty": self.number, "by": actor.name, "way": way, "temper": plan.temper}
             if town.until_final("submit", submit, recorded, deadline + (TOO_LATE_SECONDS if late else 0), **named):
                 self.works[actor.name] = made[-1]  # also late work: a reorg puts earlier times in later blocks' place
 
-    def _record(self, actor: Actor, temper: SolverTemper, again: int) -> RecordedWork:
+    def _way_to_submit(self, actor: Actor, temper: SolverTemper) -> Way:
+        """No client records what is no work of one's own; the server for agents submits to no page that nobody sees."""
+        pretending = temper in {SolverTemper.HOLLOW, SolverTemper.COPYING, SolverTemper.LATE}
+        unseen = self.plan.temper == PosterTemper.UNPUBLISHED and actor.way == Way.MCP
+        return Way.RAW if pretending or unseen else actor.way
+
+    def _record(self, actor: Actor, way: Way, temper: SolverTemper, again: int) -> RecordedWork:
         if temper in {SolverTemper.HOLLOW, SolverTemper.COPYING, SolverTemper.LATE}:
             others = [work.commitment for work in self.works.values()]
             copied = bool(others) and temper == SolverTemper.COPYING
             commitment = bytes.fromhex(others[0][2:]) if copied else secrets.token_bytes(32)
             return self._record_raw(actor, commitment, None)
-        below = actor.home / f"work-{self.number}-{again}"
+        below = (actor.agent.work_dir if way == Way.MCP else actor.home) / f"work-{self.number}-{again}"
         directory = below / "artifact" if (below / "artifact").exists() else artifact(below, note=f"{NOTE} {again}")
         unseen = self.plan.temper == PosterTemper.UNPUBLISHED
-        if actor.way == Way.LIBRARY:
+        if way == Way.LIBRARY:
             done = actor.client.submit(
                 BountyId(self.number), directory, replace=again > 0, accept_term_differences=unseen
             )
             return RecordedWork(actor, str(done.submission_commitment), directory)
-        if actor.way == Way.COMMAND and actor.person is not None:
+        if way == Way.COMMAND and actor.person is not None:
             replaces = [*(["--replace"] if again else []), *(["--accept-term-differences"] if unseen else [])]
             ran = actor.person.run("solver:submit", *replaces, str(self.number), str(directory))
             return RecordedWork(actor, ran.event("submit.submission_recorded").text("submission_commitment"), directory)
-        if actor.way == Way.TYPESCRIPT:
+        if way == Way.TYPESCRIPT:
             files = [each for each in directory.iterdir() if each.is_file()]
             flat = below / "flat"  # the program seals files, and no folders
             flat.mkdir(exist_ok=True)
@@ -214,7 +227,19 @@ class BountyLife:
             key = {"SERVICE_SOLVER_PRIVATE_KEY": actor.wallet.private_key}
             printed = self.town.program(actor, "submit.js", str(self.number), *named, variables=key)
             return RecordedWork(actor, printed, flat)
+        if way == Way.MCP:
+            return self._record_by_agent(actor, directory)
         return self._seal_and_record(actor, directory, below / f"sealed-{secrets.token_hex(4)}.age")
+
+    def _record_by_agent(self, actor: Actor, directory: Path) -> RecordedWork:
+        """No tool's answer has the commitment: it is the one that the chain has since."""
+        path = str(directory.relative_to(actor.agent.work_dir))
+        former = {work.commitment for work in self.works.values() if work.actor is actor}
+        done = actor.agent.carry_out("prepare_submission", bounty_id=self.number, path=path)
+        recorded = self._recorded(actor)
+        if recorded in {*former, ZERO_BYTES32}:
+            raise NotMined(f"the tools report {done['tx_hash']}, and the chain has {recorded}")
+        return RecordedWork(actor, recorded, directory)
 
     def _seal_and_record(self, actor: Actor, directory: Path, file: Path) -> RecordedWork:
         """As a program would that has the formats alone: sealed, uploaded, prepared, sent."""
@@ -273,13 +298,15 @@ class BountyLife:
         town, actor = self.town, self.town.actors[plan.name]
         town.wait_for(min(begin + (end - begin) * plan.at, end - 4))
         rejecting = plan.temper == GuardianTemper.CONTRARY
-        named = {"bounty": self.number, "by": actor.name, "way": actor.way, "temper": plan.temper}
         turns = [False, True] if plan.temper == GuardianTemper.WAVERING else [not rejecting]
         for awarding in turns:
             work = self._best(plan) if awarding else None
+            again = len(turns) > 1 and awarding
+            way = self._way_to_judge(actor, work, again=again)
+            named = {"bounty": self.number, "by": actor.name, "way": way, "temper": plan.temper}
 
-            def judge(work: RecordedWork | None = work, again: bool = len(turns) > 1 and awarding) -> None:
-                self._record_verdict(actor, work, again=again)
+            def judge(work: RecordedWork | None = work, way: Way = way, again: bool = again) -> None:
+                self._record_verdict(actor, work, way, again=again)
 
             def holds(work: RecordedWork | None = work) -> bool:
                 return self._view().outcome is not None or self._verdict_is(actor, work)
@@ -293,9 +320,14 @@ class BountyLife:
         found = [*hollow, *real] if plan.temper == GuardianTemper.MALICIOUS else real
         return found[0] if found else None
 
-    def _record_verdict(self, actor: Actor, work: RecordedWork | None, *, again: bool) -> None:
+    def _way_to_judge(self, actor: Actor, work: RecordedWork | None, *, again: bool) -> Way:
+        """The server for agents awards nothing that it did not open, and puts no Verdict in another's place."""
+        hollow = work is not None and work.directory is None
+        return Way.RAW if actor.way == Way.MCP and (hollow or again) else actor.way
+
+    def _record_verdict(self, actor: Actor, work: RecordedWork | None, way: Way, *, again: bool) -> None:
         reasons = f"Judged by {actor.name} of bounty {self.number}: {'it holds' if work else 'nothing holds'}.\n"
-        if actor.way == Way.LIBRARY:
+        if way == Way.LIBRARY:
             pair = (parse_address(work.actor.address), Bytes32(work.commitment)) if work else None
             if work is not None and work.directory is not None and not again:
                 opened = actor.home / f"opened-{self.number}-{secrets.token_hex(3)}"
@@ -305,14 +337,30 @@ class BountyLife:
                     if refused.code != "submissions_not_opened":  # others' work that there never was
                         raise
             actor.client.record_verdict(BountyId(self.number), reasons, pair, replace=again, unopened=True)
-        elif actor.way == Way.COMMAND and actor.person is not None:
+        elif way == Way.COMMAND and actor.person is not None:
             body = actor.home / f"verdict-{self.number}.md"
             body.write_text(reasons)
             kind = ["awarded", work.actor.address, work.commitment] if work else ["no_valid_submission"]
             replaces = ["--replace"] if again else []
             actor.person.run("guardian:verdict", str(self.number), *kind, str(body), "--unopened", *replaces)
+        elif way == Way.MCP:
+            self._judge_by_agent(actor, work, reasons)
         else:
             self._judge_by_hand(actor, work, reasons)
+
+    def _judge_by_agent(self, actor: Actor, work: RecordedWork | None, reasons: str) -> None:
+        """Everything is opened first; an award names the work by the number that its directory begins with."""
+        try:
+            actor.agent.call("open_work", bounty_id=self.number)
+        except ToolRefused as refused:
+            if "submissions_not_opened" not in str(refused):  # others' work that there never was
+                raise
+        named: dict[str, object] = {"bounty_id": self.number, "reasons": reasons}
+        if work is not None:
+            opened = actor.agent.work_dir / "opened" / str(self.number)
+            (lies,) = opened.glob(f"*-{work.commitment[:8]}")
+            named["submission"] = lies.name.partition("-")[0]
+        actor.agent.carry_out("prepare_verdict", **named)
 
     def _judge_by_hand(self, actor: Actor, work: RecordedWork | None, reasons: str) -> None:
         stack = self.town.stack
@@ -370,48 +418,69 @@ class BountyLife:
             role = claimants.get(actor.address)
             if not due or (role is None and actor.name not in {"guardian-1", "guardian-2"}):
                 continue
+            way = self._way_to_claim(actor, role)
             try:
-                self._claim(actor, role)
-                self.town.log.write("act", "ok", act="claim", bounty=self.number, by=actor.name, way=actor.way)
+                self._claim(actor, way, role)
+                self.town.log.write("act", "ok", act="claim", bounty=self.number, by=actor.name, way=way)
+                self.town.log.came_by(way, "claim")
             except Exception as error:  # noqa: BLE001 - in the log, and swept at the end
                 why = f"{type(error).__name__} {error}"[:300]
                 self.town.log.write("act", "failed", act="claim", bounty=self.number, by=actor.name, why=why)
 
-    def _claim(self, actor: Actor, role: str | None) -> None:
+    def _way_to_claim(self, actor: Actor, role: str | None) -> Way:
+        """No Guardian's fee is claimed by a command here, nor by a tool, and nothing by a program in TypeScript."""
+        if actor.way == Way.LIBRARY or (role and actor.way in {Way.COMMAND, Way.MCP}):
+            return actor.way
+        return Way.RAW
+
+    def _claim(self, actor: Actor, way: Way, role: str | None) -> None:
         number = BountyId(self.number)
-        if actor.way == Way.LIBRARY:
+        if way == Way.LIBRARY:
             actor.client.claim(number) if role else actor.client.claim_fee(number)
-        elif actor.way == Way.COMMAND and actor.person is not None and role:
+        elif way == Way.COMMAND and actor.person is not None:
             actor.person.run("claim", str(number))
+        elif way == Way.MCP:
+            actor.agent.carry_out("prepare_claim", bounty_id=self.number)
         elif role == "winner":
             self.town.transact(actor, self.town.hub, "claim", self.number, b"", b"")
         else:
             self.town.transact(actor, self.town.hub, "claimRefund" if role else "claimGuardianFee", self.number)
 
     def _deliver(self) -> None:
-        """A Guardian of the library delivers the winning key, and the Poster gets exactly the winner's files."""
+        """A Guardian delivers the winning key, and the Poster gets exactly the winner's files: both by the library, or
+        both by MCP."""
         view, poster = self._view(), self.town.actors[self.plan.poster]
         work = next((each for each in self.works.values() if each.commitment == view.winning_submission), None)
         if work is None or work.directory is None or view.winner != work.actor.address:
             return
-        if poster.way != Way.LIBRARY or self.plan.temper != PosterTemper.HONEST:
+        if poster.way not in {Way.LIBRARY, Way.MCP} or self.plan.temper != PosterTemper.HONEST:
             return
-        guardian, folder = self.town.actors["guardian-3"], poster.home / f"won-{self.number}"
+        named = {"act": "deliver", "bounty": self.number, "way": poster.way}
         for _ in range(8):
             try:
-                guardian.client.deliver_key(BountyId(self.number))
-                poster.client.open_winning_work(BountyId(self.number), folder)
+                folder = self._delivered(poster)
                 break
             except Exception as error:  # noqa: BLE001 - in the log, and tried again
                 why = f"{type(error).__name__} {error}"[:300]
-                self.town.log.write("act", "failed", act="deliver", bounty=self.number, why=why)
+                self.town.log.write("act", "failed", why=why, **named)
                 self.town.pause(3.0)
         else:
             self.town.log.differs("winning work was not delivered", bounty=self.number)
             return
-        self.town.log.write("act", "ok", act="deliver", bounty=self.number)
+        self.town.log.write("act", "ok", **named)
+        self.town.log.came_by(poster.way, "deliver")
         if not same_files(folder, work.directory):
             self.town.log.differs("the Poster has other files than the winner sealed", bounty=self.number)
+
+    def _delivered(self, poster: Actor) -> Path:
+        """Where the Poster has the winner's files."""
+        if poster.way == Way.MCP:
+            self.town.actors["guardian-4"].agent.call("deliver_key", bounty_id=self.number)
+            return Path(poster.agent.call("open_work", bounty_id=self.number)["directory"])
+        folder = poster.home / f"won-{self.number}"
+        self.town.actors["guardian-3"].client.deliver_key(BountyId(self.number))
+        poster.client.open_winning_work(BountyId(self.number), folder)
+        return folder
 
     def _view(self) -> BountyView:
         return self.town.bounty(self.number)

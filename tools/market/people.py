@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -13,6 +14,7 @@ import urllib3
 from bounty_protocol.chain.hub import BountyView, Hub
 from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.types import Address, BountyId
+from demo.agents import server_of
 from demo.bounty import Cast
 from demo.person import Person
 from eth_utils.abi import event_abi_to_log_topic
@@ -25,6 +27,7 @@ from service_cli import Client
 from service_cli.library import sign_request
 from web3.exceptions import TransactionNotFound
 
+from tools.market.agents import CAPS, MarketAgent, agent_of
 from tools.market.drawn import FINAL_BLOCKS, POSTERS
 from tools.market.log import RunLog
 from tools.market.typescript import Programs, programs_for
@@ -43,14 +46,18 @@ class Way(StrEnum):
     LIBRARY = "library"
     TYPESCRIPT = "typescript"
     """Pages are funded and work is submitted by the programs of examples/typescript; the rest is raw."""
+    MCP = "mcp"
+    """By the tools of the server for agents, over stdio; what it has no tool for is raw."""
     RAW = "raw"
     """HTTP and transactions of their own."""
 
 
 WAYS: Final[Mapping[str, Way]] = {
     "poster": Way.COMMAND, "poster-2": Way.LIBRARY, "poster-3": Way.LIBRARY, "poster-4": Way.TYPESCRIPT,
+    "poster-5": Way.MCP,
     "solver-1": Way.COMMAND, "solver-2": Way.LIBRARY, "solver-3": Way.LIBRARY, "solver-4": Way.TYPESCRIPT,
-    "guardian-1": Way.LIBRARY, "guardian-3": Way.LIBRARY, "guardian-5": Way.COMMAND,
+    "solver-5": Way.MCP,
+    "guardian-1": Way.LIBRARY, "guardian-3": Way.LIBRARY, "guardian-4": Way.MCP, "guardian-5": Way.COMMAND,
 }  # fmt: skip
 """Everybody else is raw."""
 
@@ -65,6 +72,8 @@ class Actor:
     home: Path
     person: Person | None
     """At a shell, where the stack knows the account."""
+    at_work: MarketAgent | None = None
+    """Who acts by MCP."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -75,6 +84,13 @@ class Actor:
     def address(self) -> str:
         """The account, lowercase."""
         return self.wallet.address
+
+    @property
+    def agent(self) -> MarketAgent:
+        """The agent of somebody who acts by MCP."""
+        if self.at_work is None:
+            raise LookupError(f"{self.name} has no agent")
+        return self.at_work
 
     @cached_property
     def client(self) -> Client:
@@ -196,7 +212,7 @@ class Town:
 
         What is refused, fails or is taken back by a reorg is tried again, as people do. ``ends`` is of the chain.
         """
-        tries, since = 0, None
+        tries, since, acted = 0, None, False
         last = ""
         while True:
             try:
@@ -209,6 +225,8 @@ class Town:
                 since = self.head() if since is None else since
                 if self.head() >= since + FINAL_BLOCKS + 1:
                     self.log.write("act", "ok", act=what, tries=tries, **fields)
+                    if acted and "way" in fields:
+                        self.log.came_by(str(fields["way"]), what)
                     return True
                 self.pause(1.0)
                 continue
@@ -221,6 +239,7 @@ class Town:
             tries += 1
             try:
                 act()
+                acted = True
             except Exception as error:  # noqa: BLE001 - whatever it was, it is in the log, and tried again
                 last = describe(error)
                 self.log.write("act", "failed", act=what, why=last, **fields)
@@ -271,8 +290,9 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__} {code} {error}".replace("\n", " ")[:300]
 
 
-def gathered(stack: Stack, folder: Path, log: RunLog) -> Town:
-    """The people of the stack, further Posters, and strangers, all with ether and tokens."""
+def gathered(stack: Stack, folder: Path, log: RunLog, until: ExitStack) -> Town:
+    """The people of the stack, further Posters, and strangers, all with ether and tokens; agents until ``until`` is
+    closed."""
     cast = Cast(stack, folder)
     actors: dict[str, Actor] = {}
     for role in stack.people.everyone():
@@ -287,4 +307,9 @@ def gathered(stack: Stack, folder: Path, log: RunLog) -> Town:
         stack.anvil.fund(wallet.address)
         stack.hub.token.transact(owner, "mint", wallet.address, 1_000_000 * TOKEN)
         actors[name] = Actor(name, wallet, values, home, None)
+    for actor in actors.values():
+        if actor.way == Way.MCP:
+            alone = {"HOME": str(actor.home), "XDG_STATE_HOME": str(actor.home / "state"), **actor.values}
+            server = server_of(stack, actor.name.partition("-")[0], actor.home, alone, CAPS)
+            actor.at_work = agent_of(actor.name, server, stack.runtime.logs, until)
     return Town(stack, log, actors, programs_for(stack))

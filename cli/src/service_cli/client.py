@@ -221,6 +221,15 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return ChainClient.checked(settings).finalized().number >= block_number
 
+    def mined_in(self, tx_hash: Bytes32) -> BlockNumber | None:
+        """The block in which a transaction succeeded; None where no block of the chain has it, as after a reorg."""
+        from service_cli.chain.receipts import receipt_of
+        from service_cli.chain.session import ChainClient
+
+        with self._at_work(CHAIN) as settings:
+            receipt = receipt_of(ChainClient.checked(settings), tx_hash)
+            return receipt.block_number if receipt is not None and receipt.succeeded else None
+
     def notice(self) -> str | None:
         """The notice about the Hub that is in effect, as a sentence, checked on the chain; None where there is none."""
         from service_cli.api import api_of

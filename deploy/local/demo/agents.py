@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
+from local_stack.stack import Stack
 from mcp import Client, StdioServerParameters
 
 from demo.bounty import PAGE_SECONDS, Cast
@@ -30,11 +31,11 @@ chain_id = {chain_id}
 hub_address = "{hub}"
 token_address = "{token}"
 roles = ["{role}"]
-most_spent_per_action = {escrow}
-most_spent_per_day = {escrow}
-least_award = 1_000_000
+most_spent_per_action = {spends}
+most_spent_per_day = {day}
+least_award = {least}
 most_gas_per_action = 3_000_000_000_000_000
-most_actions_per_day = 10
+most_actions_per_day = {actions}
 """
 
 _PAID: Final = "AwardClaimed"
@@ -42,8 +43,28 @@ Verified = Callable[[str, str, bool], None]
 """Notes a step, how it was verified, and whether it holds."""
 
 
+@dataclass(frozen=True, slots=True)
+class AgentCaps:
+    """What the policy of an agent permits; amounts are base units of the escrow token."""
+
+    spends: int = ESCROW
+    """The most that one action spends."""
+    spends_in_a_day: int = ESCROW
+    actions: int = 10
+    """The most actions in a day."""
+    least_award: int = 1_000_000
+
+
 class ToolRefused(Exception):
     """A tool error, in the server's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOfAgent:
+    """How an agent's server is started, and the one directory that files leave from."""
+
+    work_dir: Path
+    parameters: StdioServerParameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +123,35 @@ async def _play(cast: Cast, verified: Verified, submission_seconds: int, judging
         verified("audit", f"{audit['holds']} checks hold, none differs", not audit["differs"])
 
 
+def policy_text(role: str, hub: str, token: str, caps: AgentCaps) -> str:
+    """The policy of one role's agent on the local network."""
+    return _POLICY.format(
+        chain_id=LOCAL_CHAIN_ID,
+        hub=hub,
+        token=token,
+        role=role,
+        spends=caps.spends,
+        day=caps.spends_in_a_day,
+        least=caps.least_award,
+        actions=caps.actions,
+    )
+
+
+def server_of(stack: Stack, role: str, home: Path, variables: Mapping[str, str], caps: AgentCaps) -> ServerOfAgent:
+    """How an agent's server is started, with ``variables`` for its environment; work dir and policy are in ``home``."""
+    work_dir, policy = home / "agent", home / "policy.toml"
+    work_dir.mkdir(exist_ok=True)
+    policy.write_text(policy_text(role, stack.hub.hub.address, stack.hub.token.address, caps))
+    arguments = ["--role", role, "--work-dir", str(work_dir), "--policy", str(policy), "--pages", str(stack.pages_url)]
+    parameters = StdioServerParameters(command=SERVER, args=arguments, env=dict(variables), cwd=str(home))
+    return ServerOfAgent(work_dir, parameters)
+
+
 async def _started(stack: AsyncExitStack, cast: Cast, name: str) -> AgentAtWork:
     person = cast.person(name)
-    work_dir, policy = person.home / "agent", person.home / "policy.toml"
-    work_dir.mkdir(exist_ok=True)
-    hub, token = cast.stack.hub.hub.address, cast.stack.hub.token.address
-    policy.write_text(_POLICY.format(chain_id=LOCAL_CHAIN_ID, hub=hub, token=token, role=ROLES[name], escrow=ESCROW))
-    arguments = ["--role", ROLES[name], "--work-dir", str(work_dir), "--policy", str(policy)]
-    arguments += ["--pages", str(cast.stack.pages_url)]
-    parameters = StdioServerParameters(command=SERVER, args=arguments, env=person.variables(), cwd=str(person.home))
-    client = await stack.enter_async_context(Client(parameters))
-    return AgentAtWork(name, work_dir, client, cast.echo)
+    server = server_of(cast.stack, ROLES[name], person.home, person.variables(), AgentCaps())
+    client = await stack.enter_async_context(Client(server.parameters))
+    return AgentAtWork(name, server.work_dir, client, cast.echo)
 
 
 async def _fund(

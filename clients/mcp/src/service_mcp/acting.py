@@ -8,7 +8,7 @@ chain, whoever signed it.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, Thread
@@ -96,7 +96,7 @@ class Acting:
         request = plans.kept(plan_id)
         if (done := self._done(plan_id)) is not None:
             return done
-        role = ROLE_OF[request.action]
+        role = self._role(request)
         if not self._is_begun(plan_id, request):
             derived = self._derived(request)
             plans.require_same(plan_id, request, derived.exact)
@@ -254,7 +254,7 @@ class Acting:
             file_count=len(files),
             byte_length=byte_length,
             warnings=[shown(text, 500) for text in warnings],
-            signed_by="policy" if self._signs(ROLE_OF[request.action]) else "wallet",
+            signed_by="policy" if self._signs(self._role(request)) else "wallet",
         )
         return Derived(exact, plan, gas, award)
 
@@ -270,12 +270,23 @@ class Acting:
     def _key(self, role: Role) -> Address | None:
         return self._client.account(role)
 
+    def _role(self, request: Request) -> Role:
+        """Whose act it is. A claim is the winner's or the Poster's; of a person who has both accounts, the winner's
+        where that account won."""
+        if request.action != "claim" or (poster := self._known("poster")) is None:
+            return ROLE_OF[request.action]
+        solver = self._known("solver")
+        if solver in {None, poster}:
+            return "poster" if solver is None else "solver"
+        winner = self._client.bounty(_bounty(request)).facts.winner
+        return "solver" if winner is not None and winner.solver_address == solver else "poster"
+
+    def _known(self, role: Role) -> Address | None:
+        return self._accounts.get(role) or self._key(role)
+
     def _account(self, request: Request) -> Address:
-        role = ROLE_OF[request.action]
-        found = self._accounts.get(role) or self._key(role)
-        if request.action == "claim" and found is None:
-            found = self._accounts.get("poster") or self._key("poster")
-        if found is None:
+        role = self._role(request)
+        if (found := self._known(role)) is None:
             message = f"No account of a {role} is known here."
             raise Refusal("account_unknown", message, next_action=f"Start the server with --account {role}=0x….")
         return found
@@ -399,11 +410,22 @@ class Acting:
         return _files_of(self._work_dir.directory(request.path))[1]
 
     def _done(self, plan_id: str) -> CarriedOut | None:
-        """What an earlier call reported; whether that is final by now is looked up."""
+        """What an earlier call reported, if the chain still has it; None where it has to be carried out.
+
+        A reorg may take back what is not final: then the client finds or sends its transaction again.
+        """
         file = plans.file_of(plan_id, "done")
         if not file.exists():
             return None
-        return CarriedOut(**json.loads(file.read_text()))
+        done = CarriedOut(**json.loads(file.read_text()))
+        if done.state == "finalized":
+            return done
+        block = None if done.tx_hash is None else self._client.mined_in(Bytes32(done.tx_hash))
+        if block is None:
+            with self._lock:
+                self._wallets.pop(plan_id, None)
+            return None
+        return self._noted(plan_id, replace(done, state="finalized")) if self._client.is_final(block) else done
 
     def _noted(self, plan_id: str, done: CarriedOut) -> CarriedOut:
         plans.write(plans.file_of(plan_id, "done"), json.dumps(asdict(done)))

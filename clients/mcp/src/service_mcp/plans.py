@@ -20,6 +20,7 @@ from service_mcp.refusals import Refusal
 
 Action = Literal["fund", "submit", "verdict", "claim"]
 ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "verdict": "guardian", "claim": "solver"}
+"""A claim is a Poster's, too: of what nobody won."""
 MOST_BYTES: Final = 1024 * 1024
 
 
