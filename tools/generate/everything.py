@@ -13,6 +13,7 @@ from tools.generate.derived import Derived
 from tools.generate.errors import API_ERRORS, CLIENT_ERRORS
 from tools.generate.events import EVENTS
 from tools.generate.examples import PROGRAMS
+from tools.generate.gas import CALLS, GAS
 from tools.generate.halts import HALTS
 from tools.generate.hub import HUB
 from tools.generate.indexer import TABLES
@@ -37,6 +38,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
-    CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS,
+    CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS, GAS, CALLS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
