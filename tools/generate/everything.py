@@ -7,17 +7,20 @@ from tools.generate.attempts import ATTEMPTS
 from tools.generate.bounds import BOUNDS
 from tools.generate.budgets import CALLERS
 from tools.generate.catalogue import CATALOGUE
+from tools.generate.challenge import CHALLENGE
 from tools.generate.configuration import CONFIGURATION
+from tools.generate.connections import CONNECTIONS
 from tools.generate.decisions import DECISIONS
 from tools.generate.derived import Derived
 from tools.generate.errors import API_ERRORS, CLIENT_ERRORS
 from tools.generate.events import EVENTS
-from tools.generate.examples import PROGRAMS
+from tools.generate.examples import PROGRAMS, QUERIES, RECEIVER, WATCHTOWER_ALERTS
 from tools.generate.gas import CALLS, GAS
 from tools.generate.halts import HALTS
 from tools.generate.hub import HUB
 from tools.generate.indexer import TABLES
 from tools.generate.interface import INTERFACE, SIGNED
+from tools.generate.kept import KEPT_TABLE
 from tools.generate.metrics import DASHBOARD, METRICS
 from tools.generate.networks import NETWORKS
 from tools.generate.page_scripts import PAGE_SCRIPTS
@@ -38,6 +41,7 @@ DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
-    CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS, GAS, CALLS,
+    CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
+    QUERIES, RECEIVER, WATCHTOWER_ALERTS, CHALLENGE,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
