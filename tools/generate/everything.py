@@ -34,7 +34,9 @@ from tools.generate.screens import SCREENS
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
 from tools.generate.typescript import TYPESCRIPT
+from tools.generate.variables import VARIABLES
 from tools.generate.vectors import VECTORS
+from tools.generate.web_pages import WEB_PAGES
 from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
@@ -42,6 +44,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
     CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
-    QUERIES, RECEIVER, WATCHTOWER_ALERTS, CHALLENGE,
+    QUERIES, RECEIVER, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
