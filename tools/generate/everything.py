@@ -31,6 +31,7 @@ from tools.generate.requests import REQUESTS
 from tools.generate.requirements import CHECKED
 from tools.generate.restarts import RESTARTS
 from tools.generate.screens import SCREENS
+from tools.generate.secrets import DATABASE_ROLES, SECRETS_TABLE
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
 from tools.generate.typescript import TYPESCRIPT
@@ -44,6 +45,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
     CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
-    QUERIES, RECEIVER, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES,
+    QUERIES, RECEIVER, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
