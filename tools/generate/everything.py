@@ -11,10 +11,11 @@ from tools.generate.challenge import CHALLENGE
 from tools.generate.configuration import CONFIGURATION
 from tools.generate.connections import CONNECTIONS
 from tools.generate.decisions import DECISIONS
+from tools.generate.dependencies import DEPENDENCIES
 from tools.generate.derived import Derived
 from tools.generate.errors import API_ERRORS, CLIENT_ERRORS
 from tools.generate.events import EVENTS
-from tools.generate.examples import PROGRAMS, QUERIES, RECEIVER, WATCHTOWER_ALERTS
+from tools.generate.examples import OPENING, PROGRAMS, QUERIES, RECEIVER, SEALING, WATCHTOWER_ALERTS
 from tools.generate.gas import CALLS, GAS
 from tools.generate.halts import HALTS
 from tools.generate.hub import HUB
@@ -46,5 +47,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
     CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
     QUERIES, RECEIVER, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
+    DEPENDENCIES, OPENING, SEALING,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

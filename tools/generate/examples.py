@@ -48,6 +48,16 @@ def _alerts() -> Iterator[str]:
     yield whole_file("examples/watchtower/alerts.yaml", "yaml")
 
 
+def _opening() -> Iterator[str]:
+    yield whole_file("examples/by_hand/open_submission.sh", "sh")
+
+
+def _sealing() -> Iterator[str]:
+    yield whole_file("examples/by_hand/seal_submission.sh", "sh")
+
+
+OPENING: Final = part("docs/formats.md", "open-submission", _opening)
+SEALING: Final = part("docs/formats.md", "seal-submission", _sealing)
 QUERIES: Final = part("docs/subgraph.md", "queries", _queries)
 RECEIVER: Final = part("docs/webhooks.md", "receiver", _receiver)
 WATCHTOWER_ALERTS: Final = part("docs/watchtower.md", "watchtower-alerts", _alerts)
