@@ -19,6 +19,7 @@ from tools.generate.examples import OPENING, PROGRAMS, QUERIES, RECEIVER, SEALIN
 from tools.generate.gas import CALLS, GAS
 from tools.generate.halts import HALTS
 from tools.generate.hub import HUB
+from tools.generate.hub_attacks import HUB_ATTACKS
 from tools.generate.indexer import TABLES
 from tools.generate.interface import INTERFACE, SIGNED
 from tools.generate.kept import KEPT_TABLE
@@ -47,6 +48,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
     CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
     QUERIES, RECEIVER, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
-    DEPENDENCIES, OPENING, SEALING,
+    HUB_ATTACKS, DEPENDENCIES, OPENING, SEALING,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
