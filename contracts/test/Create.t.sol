@@ -63,6 +63,7 @@ contract CreateTest is HubTest {
         hub.createBountyWithAuthorization(t, poster, 0, validBefore, signed);
     }
 
+    /// @custom:attack relayer | changes a term | the nonce is the hash of all terms
     function test_create__a_relayer_changes_any_term__the_signature_does_not_fit() public {
         uint256 validBefore = vm.getBlockTimestamp() + 1 hours;
         bytes memory signed = signature(terms(), poster, POSTER_KEY, 0, validBefore);
@@ -124,6 +125,7 @@ contract CreateTest is HubTest {
 
     // ---------------------------------------------------------------- bounds
 
+    /// @custom:attack anyone | sends a number that is too large for its field | checked by name before it is packed
     function test_create__escrow_bounds() public {
         Terms memory t = terms();
         t.escrowAmount = MIN_ESCROW;

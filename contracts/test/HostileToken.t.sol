@@ -35,6 +35,7 @@ contract HostileTokenTest is HubTest {
 
     // ---------------------------------------------------------------- receiving
 
+    /// @custom:attack Poster | funds with less than agreed | the balance must grow by exactly the escrow
     function test_hostile__another_amount_arrives__no_bounty() public {
         bad.misbehave(HostileToken.Misbehaviour.FEE_ON_TRANSFER);
         refusedCreation(abi.encodeWithSelector(EscrowNotReceived.selector, ESCROW, ESCROW - ESCROW / 100));
@@ -56,6 +57,7 @@ contract HostileTokenTest is HubTest {
         hub.createBounty(t);
     }
 
+    /// @custom:attack token | nests two creations and pays once | the same guard
     function test_hostile__nested_creation_paid_once__is_refused() public {
         bad.mint(address(bad), ESCROW);
         Terms memory t = terms();
@@ -89,6 +91,8 @@ contract HostileTokenTest is HubTest {
     }
 
     /// @dev The owner changes roster and fees from inside the token: the bounty pins what its Poster agreed to.
+    /// @custom:attack token | lets the owner change roster and fees during a creation | what was checked is what is
+    /// pinned
     function test_hostile__roster_and_fees_change_during_creation__the_checked_ones_are_pinned() public {
         Terms memory t = terms();
         bytes memory change = abi.encodeCall(this.changeEverything, ());
@@ -116,6 +120,8 @@ contract HostileTokenTest is HubTest {
 
     // ---------------------------------------------------------------- paying
 
+    /// @custom:attack token | returns false, reverts, charges, pauses | no bounty; or the claim stays open; judging
+    /// and settling never call it
     function test_hostile__transfer_fails__the_claim_stays_open() public {
         uint256 bountyId = awarded();
         bad.misbehave(HostileToken.Misbehaviour.RETURN_FALSE);
@@ -130,6 +136,8 @@ contract HostileTokenTest is HubTest {
     }
 
     /// @dev The receiver of each kind of payment, a contract, is called by the token and pulls again.
+    /// @custom:attack receiver | is called by the token and pulls again | one guard over all functions that call
+    /// the token; marks before payment
     function test_hostile__a_receiver_that_pulls_again__gets_it_once() public {
         Wallet receiver = new Wallet(stranger);
         bytes[4] memory pulls;

@@ -105,6 +105,7 @@ contract PullTest is HubTest {
         vm.assertEq(owed(bountyId), 1_000_370);
     }
 
+    /// @custom:attack owner | raises fees or redirects them | the fee policy is pinned
     function test_pull__a_later_fee_policy__does_not_touch_the_bounty() public {
         uint256 bountyId = awarded();
         vm.prank(owner);
@@ -296,6 +297,7 @@ contract PullTest is HubTest {
 
     // ---------------------------------------------------------------- a blocked party blocks only itself
 
+    /// @custom:attack issuer | blocks one party | the others pull as before
     function test_pull__a_blacklisted_party__blocks_only_itself_and_can_pull_later() public {
         uint256 bountyId = awarded();
         token.setBlacklisted(solver, true);
@@ -318,6 +320,7 @@ contract PullTest is HubTest {
         paid(solver, 0, bountyId, 945_000_001);
     }
 
+    /// @custom:attack anyone | sends tokens to the Hub | they belong to no bounty
     function test_pull__unsolicited_tokens__are_paid_to_nobody() public {
         uint256 bountyId = awarded();
         token.mint(address(hub), 5);

@@ -114,6 +114,8 @@ contract RegistryTest is HubTest {
         vm.assertEq(from, effectiveFrom, "effective from");
     }
 
+    /// @custom:attack owner's thief | publishes a roster or delivery key and uses it before anyone looks | it takes
+    /// effect after a public delay
     function test_roster__the_first__is_in_effect_at_once__the_next_after_the_delay() public {
         hub = newHub();
         expectRoster(0, 0, 0);
@@ -127,6 +129,8 @@ contract RegistryTest is HubTest {
         expectRoster(2, 0, 0);
     }
 
+    /// @custom:attack owner | publishes a roster while a Poster's terms are on their way | the former is current
+    /// until the delay is over
     function test_roster__announced__terms_that_name_the_current_one_still_fit() public {
         Terms memory t = terms();
         announce(ascending(5), 4);
@@ -283,6 +287,8 @@ contract RegistryTest is HubTest {
     }
 
     /// @dev A thief of the owner's key cannot withdraw and publish in one block: also the key after a pause waits.
+    /// @custom:attack owner's thief | withdraws the delivery key and publishes another in one block | the key after
+    /// a pause waits, too
     function test_delivery_key__withdrawn__deliveries_pause_and_the_next_waits() public {
         publishKey(KEY);
         withdrawKey(KEY);
@@ -503,6 +509,7 @@ contract RegistryTest is HubTest {
     }
 
     /// @dev Every owner function after a bounty exists: what the bounty says and owes is the same to the bit.
+    /// @custom:attack owner | anything else | no owner function reaches what a bounty says or owes
     function test_owner__cannot_touch_an_existing_bounty() public {
         uint256 bountyId = judgeable();
         award(0, bountyId, solver, WORK);

@@ -35,6 +35,7 @@ contract SettleTest is HubTest {
         settled(bountyId, Reason.NO_SUBMISSIONS, ESCROW, 0);
     }
 
+    /// @custom:attack Guardians | stay silent | anyone settles; the Poster has everything back
     function test_settle__guardians_silent__from_the_judging_deadline() public {
         uint256 bountyId = judgeable();
         uint256 end = hub.getBounty(bountyId).judgingDeadline;

@@ -30,6 +30,7 @@ contract SubmitTest is HubTest {
         vm.assertEq(hub.getSubmission(bountyId, solver), OTHER_WORK);
     }
 
+    /// @custom:attack Solver | copies a commitment to block its author | commitments need not be unique
     function test_submit__a_copied_commitment__does_not_block_its_author() public {
         submitAs(rival, bountyId, WORK);
         submitAs(solver, bountyId, WORK);
@@ -37,6 +38,8 @@ contract SubmitTest is HubTest {
         vm.assertEq(hub.getSubmission(bountyId, rival), WORK);
     }
 
+    /// @custom:attack Solver | changes its work when judging begins | the active set is frozen at the deadline,
+    /// before the first Verdict
     function test_submit__last_second_and_deadline() public {
         uint256 deadline = hub.getBounty(bountyId).submissionDeadline;
         vm.warp(deadline - 1);
@@ -61,6 +64,7 @@ contract SubmitTest is HubTest {
         refused(solver, WORK, newHash, abi.encodeWithSelector(RosterHashMismatch.selector, newHash, rosterHash));
     }
 
+    /// @custom:attack Poster | is also the Solver, or on the roster | refused per address
     function test_submit__poster_and_roster__are_refused() public {
         refused(poster, WORK, rosterHash, abi.encodeWithSelector(SolverIsPoster.selector, bountyId, poster));
         for (uint256 i = 0; i < guardians.length; ++i) {

@@ -83,6 +83,7 @@ contract VerdictTest is HubTest {
         expectVerdict(bountyId, guardians[1], VerdictKind.AWARDED, rival, OTHER_WORK);
     }
 
+    /// @custom:attack Guardian | votes twice | a later Verdict replaces the former
     function test_verdict__the_same_guardian_twice__counts_once() public {
         uint256 bountyId = judgeable();
         award(0, bountyId, solver, WORK);
@@ -157,6 +158,7 @@ contract VerdictTest is HubTest {
 
     // ---------------------------------------------------------------- when
 
+    /// @custom:attack Guardian | votes after the end, or before the reveal point | judgeable only, to the second
     function test_verdict__first_and_last_second_of_judging() public {
         uint256 bountyId = judgeable();
         BountyView memory b = hub.getBounty(bountyId);
@@ -215,6 +217,7 @@ contract VerdictTest is HubTest {
 
     // ---------------------------------------------------------------- who
 
+    /// @custom:attack owner | picks new judges for an old bounty | the roster version is pinned
     function test_verdict__not_on_the_pinned_roster__is_refused() public {
         uint256 bountyId = judgeable();
         refusedAward(stranger, bountyId, abi.encodeWithSelector(NotGuardian.selector, bountyId, stranger));

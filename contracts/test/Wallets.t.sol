@@ -71,6 +71,7 @@ contract WalletsTest is HubTest {
 
     // ---------------------------------------------------------------- front-running an authorization
 
+    /// @custom:attack anyone | takes a Poster's signature to the token | only the payee, the Hub, can use it
     function test_front_run__the_signature_taken_to_the_token__moves_nothing() public {
         Terms memory t = terms();
         uint256 validBefore = inAnHour();
@@ -85,6 +86,8 @@ contract WalletsTest is HubTest {
         hub.createBountyWithAuthorization(t, poster, 0, validBefore, signed);
     }
 
+    /// @custom:attack relayer | sends it first | then the Poster has its bounty; look for the nonce, of which the
+    /// token takes one
     function test_front_run__a_stranger_relays_first__the_poster_has_its_bounty() public {
         Terms memory t = terms();
         uint256 validBefore = inAnHour();
@@ -106,6 +109,8 @@ contract WalletsTest is HubTest {
         hub.createBountyWithAuthorization(t, stranger, 0, validBefore, signed);
     }
 
+    /// @custom:attack relayer | takes it to another Hub or names another Poster | chain, Hub and Poster are in the
+    /// nonce and the signature
     function test_front_run__taken_to_another_hub__is_refused() public {
         IHub other = newHub();
         vm.prank(owner);
@@ -131,6 +136,8 @@ contract WalletsTest is HubTest {
         hub.createBountyWithAuthorization(t, poster, 0, validBefore, signed);
     }
 
+    /// @custom:attack relayer | holds it back until roster or fees changed, or for long | roster hash and highest
+    /// fees are terms; `validBefore` is near
     function test_front_run__held_back_until_fees_or_roster_changed__is_refused() public {
         Terms memory t = terms();
         (t.maxProtocolFee, t.maxGuardianFee) = (25_000_000, 30_000_000);

@@ -23,9 +23,7 @@ from bounty_protocol.wire.delivery import MAX_DELIVERY_BYTES
 from local_stack.hub import LocalHubTerms
 from service_api.config import DEFAULT_REVIEW_QUOTA, DEFAULT_REVIEW_WAIT_SECONDS, ApiBudgets
 from service_api.routes.subgraph import QUERY_SECONDS
-from service_api.usecases import lifetimes
 from service_api.usecases.upload_targets import UPLOAD_LIFETIME_SECONDS
-from service_api.webhooks import settings as webhooks
 from service_common.budgets import Budget
 from service_common.chain import contract_wallets as wallets
 from service_common.web import bodies
@@ -157,17 +155,6 @@ SENTENCES: Final[dict[str, list[str]]] = {
     ],
     "docs/operations.md": [
         f"Each address has {CALLS_IN_A_MINUTE} calls a minute, then 429.",
-        f"pages of {MAX_DOCUMENT_BYTES // KIB} KiB that passed a review,",
-        f"that passed a review, {DEFAULT_REVIEW_QUOTA} in 24 hours for a Poster",
-        f"| {lifetimes.PAGE_GRACE_DAYS} days after the page's submission deadline,",
-        f"| {MAX_ENVELOPE_BYTES // KIB} KiB, for bytes that were uploaded;",
-        f"| {LIMITS.max_bytes // GIB} GiB each; [budgets](interface.md#budgets) of uploads |",
-        f"the row after {lifetimes.VERIFIED_DAYS} days where no envelope names it",
-        f"| {lifetimes.VERDICT_GRACE_DAYS} days after the judging deadline,",
-        f"with the next one after its end, {MAX_LIFETIME_SECONDS // 86_400} days at most",
-        f"| {webhooks.DEFAULT_LIMIT} for an account, {webhooks.DEFAULT_TOTAL:,} in all;",
-        f"{lifetimes.UNPROVEN_DAYS} days after the registration where the receiver never answered the challenge,",
-        f"{lifetimes.OFF_DAYS} days after the last attempt where it was switched off",
     ],
     "docs/formats.md": [
         f"with line feeds only, at most {MAX_DOCUMENT_BYTES // KIB} KiB",

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import service_cli
 
+from tools.generate.dependencies import reasons
+
 TOP = Path(__file__).parents[2]
 PACKAGES = {
     "bounty_protocol": "libs/bounty_protocol",
@@ -100,3 +102,19 @@ def test_version__of_everything_that_is_released__is_one() -> None:
     found = {project["project"]["version"] for project in packages} | {service_cli.__version__}
     found |= set(re.findall(r"(?m)^ARG VERSION=(.*)$", (TOP / "deploy/images/Dockerfile").read_text()))
     assert len(found) == 1
+
+
+def _named(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement)[0].replace("_", "-").lower()
+
+
+def test_dependencies__of_every_package__have_a_reason() -> None:
+    named = {_named(each) for row in reasons() for each in re.findall(r"[\w-]+", row["packages"])}
+    own = {_named(name) for name in PACKAGES}
+    asked = set()
+    for folder in set(PACKAGES.values()):
+        project = tomllib.loads((TOP / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        further = [each for extra in project.get("optional-dependencies", {}).values() for each in extra]
+        asked |= {_named(each) for each in (*project.get("dependencies", ()), *further)}
+    assert asked - own - named == set(), "requirements/reasons.toml says why each is here"
+    assert len(asked) > 30

@@ -1,9 +1,7 @@
-"""The floors in the gas table of docs/hub.md: what each ordinary call has to pay for, whatever code does it."""
+"""The floors of ``floors.json``: what each ordinary call has to pay for, whatever code does it."""
 
 import json
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -11,26 +9,26 @@ from local_stack import anvil
 
 from tests.contracts.floors import above_floor
 from tests.contracts.life import Life, new_life, play
+from tools.generate.gas import FLOORS, figures
 
-TOP: Final = Path(__file__).resolve().parents[2]
 LIFE: Final = (
     *("createBountyWithAuthorization", "submit", "second submit"),
     *("recordVerdict", "second recordVerdict", "deciding recordVerdict", "claim"),
 )
-ROWS: Final = {
-    "`createBountyWithAuthorization`": ("create_with_authorization", LIFE[:1]),
-    "`createBounty`": ("create", ("createBounty",)),
-    "`submit`, the first": ("submit", ("submit",)),
-    "`recordVerdict`, the first": ("verdict", ("recordVerdict",)),
-    "`recordVerdict`, the deciding one": ("deciding_verdict", ("deciding recordVerdict",)),
-    "`claim`": ("claim", ("claim",)),
-    "`claimRefund`": ("refund", ("claimRefund",)),
-    "`settle`": ("settle", ("settle",)),
-    "`claimGuardianFee`": ("guardian_fee", ("claimGuardianFee",)),
-    "`claimProtocolFee`": ("protocol_fee", ("claimProtocolFee",)),
-    "whole life: authorization, two Submissions, three Verdicts, claim": ("lifecycle", LIFE),
+CALLS: Final = {
+    "create_with_authorization": LIFE[:1],
+    "create": ("createBounty",),
+    "submit": ("submit",),
+    "verdict": ("recordVerdict",),
+    "deciding_verdict": ("deciding recordVerdict",),
+    "claim": ("claim",),
+    "refund": ("claimRefund",),
+    "settle": ("settle",),
+    "guardian_fee": ("claimGuardianFee",),
+    "protocol_fee": ("claimProtocolFee",),
+    "lifecycle": LIFE,
 }
-"""A row of the table: its figure in the snapshot, and the calls that it consists of."""
+"""What a figure of the snapshot consists of."""
 MOST: Final = 0.10
 """The part of any of these calls' gas that the Hub's own code takes at most."""
 
@@ -48,20 +46,13 @@ def _is_of_hub(life: Life, name: str) -> bool:
     return str(life.node.w3.eth.get_transaction(life.done[name])["to"]).lower() == life.local.hub.address
 
 
-def figures() -> dict[str, int]:
-    found = json.loads((TOP / "contracts/snapshots/hub.gas.json").read_text(encoding="utf-8"))
-    return {name.removeprefix("hub.gas."): int(gas) for name, gas in found.items()}
-
-
-def test_page__shows_the_computed_floors(above: dict[str, int]) -> None:
-    page = (TOP / "docs/hub.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^\| (.*) \| [\d,]* \| [\d,]+ \| ([\d,]+) \|$", page, re.MULTILINE)
+def test_floors__of_the_page__are_those_computed(above: dict[str, int]) -> None:
     gas = figures()
-    expected = {row: gas[name] - sum(above[call] for call in calls) for row, (name, calls) in ROWS.items()}
-    assert {row: int(floor.replace(",", "")) for row, floor in shown} == expected
+    computed = {name: gas[name] - sum(above[call] for call in calls) for name, calls in CALLS.items()}
+    assert json.loads(FLOORS.read_text(encoding="utf-8")) == computed
 
 
 def test_calls__of_people__are_within_a_tenth_of_their_floor(above: dict[str, int]) -> None:
     gas = figures()
-    for name, calls in ROWS.values():
+    for name, calls in CALLS.items():
         assert 0 < sum(above[call] for call in calls) < MOST * gas[name], name

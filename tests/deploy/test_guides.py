@@ -1,5 +1,6 @@
 """What plays the guides: which commands a page has, when two screens state the same, and a person's shell."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,8 +13,8 @@ from local_stack.accounts import RoleAccount
 from local_stack.environment import claim_files
 from local_stack.folders import make_folders
 
-from tools.guides.document import TypedCommand, commands_of, with_screens
-from tools.guides.play import GUARDIAN, INTEGRATOR, POSTER, SOLVER, differing, play_guides, play_tour
+from tools.guides.document import TypedCommand, commands_of, read, with_screens
+from tools.guides.play import GUARDIAN, INTEGRATOR, POSTER, SCREENS, SOLVER, differing, play_guides, play_tour
 from tools.guides.played_stack import Page, PlayedStack
 from tools.guides.screens import normalized
 
@@ -80,6 +81,13 @@ def test_guides__compared_with_their_own_screens__differ_nowhere_and_with_anothe
     assert not differing(page, shown)
     line = next(iter(shown))
     assert differing(page, {**shown, line: "Something else.\n"}) == {line: "Something else.\n"}
+
+
+@pytest.mark.parametrize("page", [POSTER, SOLVER, GUARDIAN, INTEGRATOR, SCREENS])
+def test_screens__that_the_session_writes__are_marked_as_made(page: str) -> None:
+    by_hand = re.sub(r"(?ms)^<!-- generated: [\w-]+ -->$.*?^<!-- end -->$", "", read(page))
+    assert "```console" in read(page)
+    assert "```console" not in by_hand
 
 
 def test_page__with_a_command_that_nobody_plays__is_refused() -> None:

@@ -61,9 +61,9 @@ def commands_of(title: str) -> str:
     text = (TOP / "docs/formats.md").read_text(encoding="utf-8")
     section = text[text.index("## By hand with public tools") :]
     block = section[section.index(f"**{title}**") :]
-    found = re.search(r"\n\n((?:    [^\n]*\n)+)", block)
+    found = re.search(r"```sh\n(.*?)```", block, re.DOTALL)
     assert found is not None
-    return re.sub(r"^    ", "", found[1], flags=re.MULTILINE)
+    return found[1]
 
 
 def make_public_tools(folder: Path, relay: str, info: BeaconInfo) -> PublicTools:

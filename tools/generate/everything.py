@@ -7,16 +7,22 @@ from tools.generate.attempts import ATTEMPTS
 from tools.generate.bounds import BOUNDS
 from tools.generate.budgets import CALLERS
 from tools.generate.catalogue import CATALOGUE
+from tools.generate.challenge import CHALLENGE
 from tools.generate.configuration import CONFIGURATION
+from tools.generate.connections import CONNECTIONS
 from tools.generate.decisions import DECISIONS
+from tools.generate.dependencies import DEPENDENCIES
 from tools.generate.derived import Derived
 from tools.generate.errors import API_ERRORS, CLIENT_ERRORS
 from tools.generate.events import EVENTS
-from tools.generate.examples import PROGRAMS
+from tools.generate.examples import OPENING, PROGRAMS, QUERIES, RECEIVER, SEALING, WATCHTOWER_ALERTS
+from tools.generate.gas import CALLS, GAS
 from tools.generate.halts import HALTS
 from tools.generate.hub import HUB
+from tools.generate.hub_attacks import HUB_ATTACKS
 from tools.generate.indexer import TABLES
 from tools.generate.interface import INTERFACE, SIGNED
+from tools.generate.kept import KEPT_TABLE
 from tools.generate.metrics import DASHBOARD, METRICS
 from tools.generate.networks import NETWORKS
 from tools.generate.page_scripts import PAGE_SCRIPTS
@@ -27,16 +33,21 @@ from tools.generate.requests import REQUESTS
 from tools.generate.requirements import CHECKED
 from tools.generate.restarts import RESTARTS
 from tools.generate.screens import SCREENS
+from tools.generate.secrets import DATABASE_ROLES, SECRETS_TABLE
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
 from tools.generate.typescript import TYPESCRIPT
+from tools.generate.variables import VARIABLES
 from tools.generate.vectors import VECTORS
+from tools.generate.web_pages import WEB_PAGES
 from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
-    CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS,
+    CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
+    QUERIES, RECEIVER, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
+    HUB_ATTACKS, DEPENDENCIES, OPENING, SEALING,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

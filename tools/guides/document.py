@@ -1,7 +1,7 @@
 """A guide as a list of commands: fenced blocks of Markdown, each command with the screen that the page shows for it.
 
 In a ``console`` block a line that begins with ``$`` is typed, and the lines after it are its screen. In a ``sh`` block
-every line is typed and no screen is shown.
+every line is typed and no screen is shown. Each console block is a generated part of its page.
 """
 
 import re

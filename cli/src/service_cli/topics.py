@@ -86,6 +86,16 @@ of gas, or SERVICE_MAX_GAS_PRICE_GWEI, exported.
 """
 
 
+def _variables() -> str:
+    from textwrap import fill
+
+    from service_cli.config.variables import ABOUT
+
+    texts = (fill(about, 78, initial_indent=" " * 6, subsequent_indent=" " * 6) for about in ABOUT.values())
+    named = ("\n".join(f"  {name}" for name in names) for names in ABOUT)
+    return "\n".join(f"{names}\n{text}" for names, text in zip(named, texts, strict=True)) + "\n"
+
+
 def _output() -> str:
     return """\
 stdout carries events, one JSON object a line. The first of these chooses:
@@ -142,6 +152,7 @@ def _files() -> str:
 TOPICS: Final[Mapping[str, Topic]] = {
     "keys": Topic("How a key is set, and wallets.", _keys),
     "networks": Topic("Which deployment a command works on; gas.", _networks),
+    "variables": Topic("What each variable sets, but for keys.", _variables),
     "output": Topic("Events for programs, text for people.", _output),
     "exit-codes": Topic("How a command ends.", _exit_codes),
     "files": Topic("What is kept where on this machine.", _files),

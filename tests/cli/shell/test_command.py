@@ -13,9 +13,11 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId
 from eth_utils.crypto import keccak
 from service_cli.chain.session import ChainClient
-from service_cli.config.environment import Environment
+from service_cli.config.environment import KEY_VARIABLES, KNOWN, Environment
 from service_cli.config.settings import Settings
+from service_cli.config.variables import ABOUT
 from service_cli.main import COMMANDS, HABITS
+from service_cli.shell.local_stack import STACK_VARIABLE
 from service_cli.topics import TOPICS
 
 from tests.cli.api_twin import ApiTwin
@@ -113,6 +115,11 @@ def test_help__of_a_topic__fits_a_terminal_and_names_no_file_of_the_repository(s
     out = shell.run("help", topic).stdout
     assert max(map(len, out.splitlines())) <= 80
     assert "docs/" not in out
+
+
+def test_help__of_variables__has_each_that_the_client_reads_but_for_keys() -> None:
+    told = [name for names in ABOUT for name in names]
+    assert sorted(told) == sorted(set(KNOWN) - set(KEY_VARIABLES) - {STACK_VARIABLE})
 
 
 def test_refusal__of_a_missing_key__names_the_topic(poster: Terminal) -> None:

@@ -123,7 +123,7 @@ class Environment:
         accounts = [name for name in secrets if name.endswith(_ACCOUNT_KEY)]
         sources = [*map(self.sources, secrets), *(self._sources(passphrase_of(n), PASSPHRASE_FORMS) for n in accounts)]
         keys = {source.variable for found in sources for source in found if source.level == DOTENV}
-        plain = set(_KNOWN) - set(KEY_VARIABLES) - set(_EXPORTED_ONLY) - {"SERVICE_DEBUG"}
+        plain = set(KNOWN) - set(KEY_VARIABLES) - set(_EXPORTED_ONLY) - {"SERVICE_DEBUG"}
         decided = {name for name in plain if self.fallback.get(name) and not self.exported.get(name)}
         return tuple(sorted(keys | decided))
 
@@ -242,7 +242,7 @@ _URLS: Final = ("SERVICE_RPC_URL", "SERVICE_API_BASE_URL", "SERVICE_SUBGRAPH_END
 _LISTS: Final = (FURTHER_VARIABLE,)
 _ACCOUNT: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 _NETWORK: Final = re.compile(r"[a-z0-9]{1,16}")
-_KNOWN: Final = (
+KNOWN: Final = (
     *_ACCOUNTS, *_URLS, *_LISTS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
     "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_SETTLEMENT_CHAIN_ID", "SERVICE_DEBUG",
@@ -311,8 +311,8 @@ def _shown(environment: Environment, name: str) -> str:
 
 
 def _meant(name: str) -> str | None:
-    if not name.upper().startswith("SERV") or name in _KNOWN or name in _OF_OTHER_PROGRAMS:
+    if not name.upper().startswith("SERV") or name in KNOWN or name in _OF_OTHER_PROGRAMS:
         return None
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(name.upper(), _KNOWN, n=1, cutoff=_CLOSE)), None)
+    return next(iter(get_close_matches(name.upper(), KNOWN, n=1, cutoff=_CLOSE)), None)

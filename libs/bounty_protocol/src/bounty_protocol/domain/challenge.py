@@ -98,6 +98,8 @@ class FrontmatterField:
     is_set: bool = False
     """Whether no entry of a list may be there twice."""
     entries: int = MAX_ENTRIES
+    about: str = ""
+    """What it fixes, for docs/challenge-page.md."""
 
     def read(self, reader: FieldReader, name: str) -> object:
         """The value of that name; a problem is the reader's."""
@@ -136,22 +138,91 @@ class ChallengePage:
     A field's metadata is all that the frontmatter has of it: ``parse_challenge`` and ``challenge_schema`` follow.
     """
 
-    version: int = field(metadata=_frontmatter(only_version, {"const": str(VERSION)}))
-    title: str = field(metadata=_frontmatter(line(MAX_TITLE), _text(MAX_TITLE) | _ONE_LINE))
-    summary: str = field(metadata=_frontmatter(prose(MAX_SUMMARY), _text(MAX_SUMMARY)))
-    escrow_amount: TokenAmount = field(metadata=_frontmatter(_positive_amount, _AMOUNT, read_amount))
-    submission_deadline: UnixSeconds = field(metadata=_frontmatter(_positive_seconds, _DEADLINE, read_moment))
-    judging_window_seconds: int = field(metadata=_frontmatter(_positive_seconds, _pattern(SECONDS_PATTERN), read_span))
-    acceptance_criteria: tuple[str, ...] = field(
-        metadata=_frontmatter(prose(MAX_ENTRY), _text(MAX_ENTRY), is_list=True)
+    version: int = field(
+        metadata=_frontmatter(only_version, {"const": str(VERSION)}, about=f"the format of the page: `{VERSION}`")
     )
-    deliverables: tuple[str, ...] = field(metadata=_frontmatter(prose(MAX_ENTRY), _text(MAX_ENTRY), is_list=True))
-    language: str | None = field(metadata=_frontmatter(_language, _LANGUAGE, is_required=False))
+    title: str = field(
+        metadata=_frontmatter(
+            line(MAX_TITLE), _text(MAX_TITLE) | _ONE_LINE, about=f"one line of at most {MAX_TITLE:,} characters"
+        )
+    )
+    summary: str = field(
+        metadata=_frontmatter(
+            prose(MAX_SUMMARY), _text(MAX_SUMMARY), about=f"at most {MAX_SUMMARY:,} characters, for lists"
+        )
+    )
+    escrow_amount: TokenAmount = field(
+        metadata=_frontmatter(
+            _positive_amount,
+            _AMOUNT,
+            read_amount,
+            about="what goes into escrow, in the smallest units of the escrow token: 400000000 is 400 USDC. A decimal"
+            " above 0 without sign, point, exponent, separators or leading zeros",
+        )
+    )
+    submission_deadline: UnixSeconds = field(
+        metadata=_frontmatter(
+            _positive_seconds,
+            _DEADLINE,
+            read_moment,
+            about="until when Submissions count, as seconds since 1970 by the chain's clock: `date -u -d"
+            " '2030-01-01 00:00' +%s` prints it",
+        )
+    )
+    judging_window_seconds: int = field(
+        metadata=_frontmatter(
+            _positive_seconds,
+            _pattern(SECONDS_PATTERN),
+            read_span,
+            about="how long Guardians have, in seconds, counted from when Submissions can be opened: 259200 is"
+            " three days. A deployment has a least and a most: `GET /api/deployment`",
+        )
+    )
+    acceptance_criteria: tuple[str, ...] = field(
+        metadata=_frontmatter(
+            prose(MAX_ENTRY),
+            _text(MAX_ENTRY),
+            is_list=True,
+            about=f"a list of 1 to {MAX_ENTRIES} checks of at most {MAX_ENTRY:,} characters. Each decides on its own,"
+            " and two people must come to the same answer",
+        )
+    )
+    deliverables: tuple[str, ...] = field(
+        metadata=_frontmatter(
+            prose(MAX_ENTRY),
+            _text(MAX_ENTRY),
+            is_list=True,
+            about=f"a list of 1 to {MAX_ENTRIES} things that a Submission contains, by name, each of at most"
+            f" {MAX_ENTRY:,} characters",
+        )
+    )
+    language: str | None = field(
+        metadata=_frontmatter(
+            _language,
+            _LANGUAGE,
+            is_required=False,
+            about="the page's language as a BCP 47 tag such as `en` or `pt-BR`",
+        )
+    )
     contact: str | None = field(
-        metadata=_frontmatter(line(MAX_CONTACT), _text(MAX_CONTACT) | _ONE_LINE, is_required=False)
+        metadata=_frontmatter(
+            line(MAX_CONTACT),
+            _text(MAX_CONTACT) | _ONE_LINE,
+            is_required=False,
+            about=f"one line of at most {MAX_CONTACT:,} characters; public for ever",
+        )
     )
     tags: tuple[str, ...] = field(
-        metadata=_frontmatter(parse_tag, _TAG, is_list=True, is_required=False, is_set=True, entries=MAX_TAGS)
+        metadata=_frontmatter(
+            parse_tag,
+            _TAG,
+            is_list=True,
+            is_required=False,
+            is_set=True,
+            entries=MAX_TAGS,
+            about=f"a list of 1 to {MAX_TAGS} different words by which bounties are found and followed, each of at most"
+            f" {MAX_TAG} lowercase letters a-z, digits and hyphens",
+        )
     )
     body: str
 

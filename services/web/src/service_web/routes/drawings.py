@@ -33,7 +33,7 @@ _NAME: Final = re.compile(r"(wide|narrow)-(light|dark)\.svg")
 @routes.get("/bounties/<bounty_id>/timeline/<name>")
 @public
 def get_timeline(bounty_id: str, name: str) -> Response:
-    """The timeline of a bounty."""
+    """The timeline of a bounty, wide or narrow, light or dark."""
     read_query(allowed=frozenset())
     number, (shape, theme) = parsed_bounty_id(bounty_id), _parsed(name)
 
@@ -51,7 +51,7 @@ def get_timeline(bounty_id: str, name: str) -> Response:
 @routes.get("/bounties/<bounty_id>/card.png")
 @public
 def get_card(bounty_id: str) -> Response:
-    """The picture for links."""
+    """The picture that a link shows elsewhere (Open Graph)."""
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
 
@@ -98,7 +98,7 @@ def card(title: str, number: str, award: str, note: str, tags: tuple[str, ...] =
 @routes.get("/how-it-works/<name>")
 @public
 def get_lifecycle(name: str) -> Response:
-    """The life of any bounty."""
+    """The life of any bounty, drawn."""
     read_query(allowed=frozenset())
     shape, theme = _parsed(name)
     return versioned(lambda: text_version(lifecycle.draw(theme, shape), SVG, DOCUMENT))

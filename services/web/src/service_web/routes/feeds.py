@@ -52,7 +52,7 @@ class Feed:
 @routes.get("/<any('feed.atom', 'feed.json'):name>")
 @public
 def get_feed(name: str) -> Response:
-    """The feed of all bounties, or of those that match a search by their terms and page."""
+    """What happened last: of all bounties, or those of a search, tag, award, deadlines, Poster or Guardian."""
     values = read_query(allowed=filters.FOLLOWED)
 
     def make() -> Feed:
@@ -79,7 +79,7 @@ def get_feed(name: str) -> Response:
 @routes.get("/bounties/<bounty_id>/<any('feed.atom', 'feed.json'):name>")
 @public
 def get_bounty_feed(bounty_id: str, name: str) -> Response:
-    """The feed of one bounty."""
+    """The same of one bounty."""
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
 
@@ -105,7 +105,7 @@ def get_bounty_feed(bounty_id: str, name: str) -> Response:
 @routes.get("/people/<account>/<any('feed.atom', 'feed.json'):name>")
 @public
 def get_person_feed(account: str, name: str) -> Response:
-    """The feed of one account."""
+    """The same of one account."""
     read_query(allowed=frozenset())
     address = parsed_account(account)
 

@@ -60,7 +60,10 @@ def static_page(template: str) -> Response:
 @routes.get("/")
 @public
 def get_list() -> PlainResponse:
-    """The bounties. A form sends its empty fields, too: each state has one address, without them."""
+    """Bounties; search, filters, order; what all bounties come to.
+
+    A form sends its empty fields, too: each state has one address, without them.
+    """
     values = read_query(allowed=filters.PARAMETERS)
     search = filters.read_search(values, dependencies().api.deployment().value.escrow_token)
     if not all(values.values()):
@@ -78,7 +81,7 @@ def get_list() -> PlainResponse:
 @routes.get("/bounties")
 @public
 def get_bounties() -> PlainResponse:
-    """The address of a bounty, shortened by hand: the list."""
+    """The list: the address of a bounty, shortened by hand."""
     read_query(allowed=frozenset())
     return redirect("/", 301)
 
@@ -86,7 +89,7 @@ def get_bounties() -> PlainResponse:
 @routes.get("/people")
 @public
 def get_people() -> PlainResponse:
-    """The same for accounts: where one is looked for by its address."""
+    """Where an account is looked for: the same for accounts."""
     read_query(allowed=frozenset())
     return redirect("/find", 301)
 
@@ -94,7 +97,7 @@ def get_people() -> PlainResponse:
 @routes.get("/find")
 @public
 def find() -> PlainResponse:
-    """Where a bounty's number or an account's address is shown; other words are searched for in all bounties."""
+    """Leads to a bounty by its number, to an account by its address; other text of `q` is searched for."""
     text = read_query(allowed=frozenset({"q"})).get("q", "").strip()
     number = re.fullmatch(r"#?([1-9][0-9]{0,18})", text)
     if number is not None:
@@ -112,7 +115,7 @@ def find() -> PlainResponse:
 @routes.get("/bounties/<bounty_id>")
 @public
 def get_bounty(bounty_id: str) -> Response:
-    """One bounty."""
+    """State, award, deadline, reasons, challenge, timeline, money, Guardians, Submissions, record, how to check it."""
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
 
@@ -153,7 +156,7 @@ def get_challenge(bounty_id: str) -> Response:
 @routes.get("/people/<account>")
 @public
 def get_person(account: str) -> Response | PlainResponse:
-    """The page of one account: its history and its next steps."""
+    """What waits for an account; what it posted, submitted, judged and was paid."""
     read_query(allowed=frozenset())
     address = parsed_account(account)
     if account != address:
@@ -164,7 +167,7 @@ def get_person(account: str) -> Response | PlainResponse:
 @routes.get("/guardians")
 @public
 def get_guardians() -> Response:
-    """The rosters, and how their members have judged."""
+    """The roster and earlier ones; signs of life; how many bounties each judged, and how fast."""
     read_query(allowed=frozenset())
 
     def make(fresh: Freshness) -> dict[str, object]:
@@ -177,7 +180,7 @@ def get_guardians() -> Response:
 @routes.get("/publish")
 @public
 def get_publish() -> Response:
-    """Where a Poster publishes a challenge page and funds it with a wallet."""
+    """Where a Poster writes a page, publishes it and funds it with a wallet."""
     read_query(allowed=frozenset())
     return page("publish.html", lambda _: {"wallet": _wallet(wallets.Actions.PUBLISH)})
 
@@ -185,7 +188,7 @@ def get_publish() -> Response:
 @routes.post("/publish/preview")
 @public_body("text/markdown", MAX_PREVIEW)
 def preview(text: bytes) -> Response:
-    """The text of a challenge as its page would show it. Nothing of it is kept or logged."""
+    """A challenge (`text/markdown`, at most 256 KiB) as its page would show it. Nothing of it is kept or logged."""
     read_query(allowed=frozenset())
     known = callers()
     with nullcontext() if known is None else known.read():
@@ -198,7 +201,7 @@ def preview(text: bytes) -> Response:
 @routes.get("/deployment")
 @public
 def get_deployment() -> Response:
-    """The page of this deployment's status."""
+    """State, totals, versions, Hub, token, fees, limits and keys."""
     read_query(allowed=frozenset())
 
     def make(fresh: Freshness) -> dict[str, object]:
@@ -221,7 +224,7 @@ def get_deployment() -> Response:
 @routes.get("/withheld")
 @public
 def get_withheld() -> Response:
-    """What the operator does not show, and where that is reported or disputed."""
+    """What the operator does not show here, why, and where that is reported or disputed."""
     given = read_query(allowed=frozenset({"after"})).get("after", "0")
     if re.fullmatch(r"0|[1-9][0-9]{0,17}", given) is None:
         raise NotFound
@@ -235,7 +238,7 @@ def get_withheld() -> Response:
 @routes.get("/how-it-works")
 @public
 def get_how_it_works() -> Response:
-    """The introduction for people who hear of bounties for the first time."""
+    """What happens with a bounty."""
     read_query(allowed=frozenset())
     return static_page("how_it_works.html")
 

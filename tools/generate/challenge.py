@@ -1,0 +1,18 @@
+"""docs/challenge-page.md: an example that can be published as it is, and what each of its lines fixes."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from bounty_protocol.domain.challenge import FIELDS
+
+from tools.generate.derived import part
+from tools.generate.examples import whole_file
+
+
+def _example() -> Iterator[str]:
+    yield whole_file("examples/csv_dialect.md", "markdown")
+    rows = (f"| `{name}` | {'' if each.is_required else 'optional: '}{each.about} |" for name, each in FIELDS.items())
+    yield "\n".join(["| line | what it fixes |\n|---|---|", *rows])
+
+
+CHALLENGE: Final = part("docs/challenge-page.md", "challenge", _example)

@@ -1,0 +1,79 @@
+"""docs/hub.md: what each call was measured to take, beside the least that any code takes, and how it is called."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from bounty_protocol.chain.abi import parse_abi
+from eth_abi.abi import encode
+
+from tools.generate.derived import TOP, part
+
+SNAPSHOT: Final = TOP / "contracts/snapshots/hub.gas.json"
+FLOORS: Final = TOP / "tests/contracts/floors.json"
+"""By the same names; ``tests/contracts/test_floors.py`` computes them on a node."""
+ROWS: Final[Mapping[str, str]] = {
+    "create_with_authorization": "`createBountyWithAuthorization`",
+    "create": "`createBounty`",
+    "submit": "`submit`, the first",
+    "verdict": "`recordVerdict`, the first",
+    "deciding_verdict": "`recordVerdict`, the deciding one",
+    "claim": "`claim`",
+    "refund": "`claimRefund`",
+    "settle": "`settle`",
+    "guardian_fee": "`claimGuardianFee`",
+    "protocol_fee": "`claimProtocolFee`",
+    "four_guardian_fees": "`claimMany` of four guardian fees",
+    "thirty_two_awards": "`claimMany` of 32 awards",
+    "deciding_verdict_of_fifteen": "`recordVerdict`, the deciding one of fifteen",
+    "verdict_of_a_former_roster": "`recordVerdict`, the first, of a Guardian whom a newer roster names, too",
+    "settle_of_fifteen": "`settle` with a roster of fifteen",
+    "heartbeat": "`heartbeat`, the first",
+    "approve": "`approve` of the token",
+    "lifecycle": "whole life: authorization, two Submissions, three Verdicts, claim",
+}
+"""What was called, by the snapshot's name for it."""
+BY_HAND: Final = (
+    *("claim", "claimRefund", "claimGuardianFee", "claimProtocolFee", "settle"),
+    *("recordVerdict", "submit", "getBounty", "claimable"),
+)
+"""What people call without any program of this project."""
+
+
+def figures() -> dict[str, int]:
+    """The measured gas, by name."""
+    found = json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+    return {name.removeprefix("hub.gas."): int(used) for name, used in found.items()}
+
+
+def _gas() -> Iterator[str]:
+    used, floors = figures(), json.loads(FLOORS.read_text(encoding="utf-8"))
+    rows = (f"| {row} | {used[name]:,} |{_floor(floors.get(name))} |" for name, row in ROWS.items())
+    yield "\n".join(["| call | gas | floor |\n|---|---|---|", *rows])
+
+
+def _floor(gas: int | None) -> str:
+    return "" if gas is None else f" {gas:,}"
+
+
+def _calls() -> Iterator[str]:
+    rows = map(_call, BY_HAND)
+    yield "\n".join(["| function | selector | then |\n|---|---|---|", *rows])
+
+
+def _call(name: str) -> str:
+    """The words of its call data: the argument's name, or the word itself for the ends of byte strings."""
+    function = parse_abi((TOP / "contracts/artifacts/Hub.abi.json").read_text(encoding="utf-8")).functions[name]
+    kinds = [each.type for each in function.inputs]
+    empty = [b"" if kind == "bytes" else "0x" + "00" * 20 if kind == "address" else 0 for kind in kinds]
+    empty = [bytes(32) if kind == "bytes32" else value for kind, value in zip(kinds, empty, strict=True)]
+    data = encode(kinds, empty)
+    words = [f"`{int.from_bytes(data[at : at + 32]):x}`" for at in range(0, len(data), 32)]
+    for place, each in enumerate(function.inputs):
+        if each.type != "bytes":
+            words[place] = each.name
+    return f"| `{function.signature}` | `0x{function.selector.hex()}` | {', '.join(words)} |"
+
+
+GAS: Final = part("docs/hub.md", "gas", _gas)
+CALLS: Final = part("docs/hub.md", "calls", _calls)

@@ -1,0 +1,126 @@
+"""docs/operations.md: what can be written, by whom, what bounds it, and when it is deleted.
+
+Every figure is the code's; ``tests/architecture/test_lifetimes.py`` finds a table that has no row.
+"""
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from typing import Final
+
+from bounty_protocol.crypto.archive import ArchiveLimits
+from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.domain.hub_notice import MAX_LIFETIME_SECONDS
+from service_api.config import DEFAULT_REVIEW_QUOTA
+from service_api.usecases import lifetimes
+from service_api.usecases.defects import NOTICE_LIFETIME
+from service_api.usecases.prepare_submission import MAX_UNRECORDED
+from service_api.webhooks import settings as webhooks
+from service_reviewer.record import RECORD_DAYS
+
+from tools.generate.derived import part
+
+_KIB: Final = 1024
+_PENDING: Final = "`SERVICE_PENDING_MEBIBYTES` together"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A row: what is kept, who can write it, its bound, and when it is deleted."""
+
+    what: str
+    writer: str
+    bound: str
+    deleted: str
+
+
+KEPT: Final = (
+    Kept(
+        "`app.challenge_pages`, `app.challenge_summaries`",
+        "any key",
+        f"pages of {MAX_DOCUMENT_BYTES // _KIB} KiB that passed a review, {DEFAULT_REVIEW_QUOTA} in 24 hours for a"
+        f" Poster; those that nobody funded {_PENDING}",
+        f"{lifetimes.PAGE_GRACE_DAYS} days after the page's submission deadline, unless funded",
+    ),
+    Kept(
+        "`app.processed_approvals`",
+        "any key",
+        "one row for a reviewed page or a webhook's new secret",
+        "once its block is final and past the freshness window",
+    ),
+    Kept(
+        "`app.review_charges`, `review.paid_calls`", "any key", "the quota; the cap on paid reviews", "after 48 hours"
+    ),
+    Kept(
+        "`app.submission_envelopes`",
+        "any key, while the bounty is open",
+        f"{MAX_ENVELOPE_BYTES // _KIB} KiB, for bytes that were uploaded; of those that the Hub does not record"
+        f" {MAX_UNRECORDED} of a Solver for a bounty, and {_PENDING}",
+        "a day after the submission deadline, unless a `submit` recorded it",
+    ),
+    Kept(
+        "uploads in the bucket, with `app.verified_objects`",
+        "any key, while the bounty is open",
+        f"{ArchiveLimits().max_bytes // _KIB**3} GiB each; [budgets](interface.md#budgets) of uploads",
+        "a day after the submission deadline, unless a `submit` recorded them; the row after"
+        f" {lifetimes.VERIFIED_DAYS} days where no envelope names it",
+    ),
+    Kept(
+        "`app.written_verdicts`",
+        "a Guardian of the bounty's roster",
+        f"{MAX_DOCUMENT_BYTES // _KIB} KiB; the account's budget",
+        f"{lifetimes.VERDICT_GRACE_DAYS} days after the judging deadline, unless the Hub holds it",
+    ),
+    Kept("`app.verification_records`, `settler.settlements`", "nobody: derived", "one for each bounty", "never"),
+    Kept(
+        "`app.hub_notices`",
+        "an account that the Hub's owner names for notices",
+        "one each",
+        f"with the next one after its end, {MAX_LIFETIME_SECONDS // lifetimes.DAY_SECONDS} days at most",
+    ),
+    Kept("`app.inspections`, `webhooks.progress`", "nobody: the workers' own", "one row each", "never"),
+    Kept("`app.withholdings`", "the operator ([withholding.md](withholding.md))", "one row for each decision", "never"),
+    Kept(
+        "`app.defects`, `app.work_notices`",
+        "nobody: the worker's own",
+        "one for each damaged thing; two for sealed work that is lost and put back",
+        f"once it is whole again; after {NOTICE_LIFETIME.days} days",
+    ),
+    Kept("`review.reviews`", "any key", "the quota", f"after {RECORD_DAYS} days"),
+    Kept(
+        "`delivery.wraps`",
+        "a Guardian of the bounty's roster",
+        "one for each recorded Submission",
+        "where another Submission won or none; the winner's never",
+    ),
+    Kept(
+        "`webhooks.subscriptions`, `webhooks.deliveries`",
+        "any key",
+        f"{webhooks.DEFAULT_LIMIT} for an account, {webhooks.DEFAULT_TOTAL:,} in all; the account's budget",
+        f"by their subscriber; {lifetimes.UNPROVEN_DAYS} days after the registration where the receiver never answered"
+        f" the challenge, {lifetimes.OFF_DAYS} days after the last attempt where it was switched off",
+    ),
+    Kept(
+        "`hub_index.open_bounties`, `hub_index.changes`, and each other table of facts in `hub_index`"
+        " ([indexer.md](indexer.md))",
+        "senders of transactions",
+        "their gas",
+        "only by a reorg",
+    ),
+    Kept(
+        "`hub_index.head`, `hub_index.blocks`, `hub_index.proofs`, `hub_index.disputes`, `hub_index.backfill`,"
+        " `hub_index.heartbeats`",
+        "nobody: the indexer's own",
+        "recent blocks",
+        "by the indexer",
+    ),
+    Kept("jobs and counts in Redis", "any key", "budgets", "as they expire; a job's result after 5 minutes"),
+)
+
+
+def _table() -> Iterator[str]:
+    rows = (f"| {' | '.join(astuple(each))} |" for each in KEPT)
+    yield "\n".join(["| what | who can write it | bound | deleted |\n|---|---|---|---|", *rows])
+
+
+KEPT_TABLE: Final = part("docs/operations.md", "kept", _table)
