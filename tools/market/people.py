@@ -285,9 +285,10 @@ class Town:
 
 
 def describe(error: BaseException) -> str:
-    """An error in one line of the log."""
+    """An error in one line of the log: how it begins, and how it ends, where a program says what it refuses."""
     code = getattr(error, "code", "")
-    return f"{type(error).__name__} {code} {error}".replace("\n", " ")[:300]
+    text = f"{type(error).__name__} {code} {error}".replace("\n", " ")
+    return text if len(text) <= 400 else f"{text[:150]} … {text[-250:]}"
 
 
 def gathered(stack: Stack, folder: Path, log: RunLog, until: ExitStack) -> Town:
