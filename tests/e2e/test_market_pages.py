@@ -12,9 +12,13 @@ from tools.market.log import RunLog
 from tools.market.pages import PageFailed, PersonAtPages
 
 
+def person(cast: Cast, browser: Browser, name: str, folder: Path) -> PersonAtPages:
+    return PersonAtPages(str(cast.stack.pages_url), wallet_of(cast, name), browser, RunLog(folder / "log"))
+
+
 @pytest.fixture
 def solver(cast: Cast, browser: Browser, tmp_path: Path) -> PersonAtPages:
-    return PersonAtPages(str(cast.stack.pages_url), wallet_of(cast, "solver-2"), browser, RunLog(tmp_path / "log"))
+    return person(cast, browser, "solver-2", tmp_path)
 
 
 def test_person__that_submits_on_a_page__has_it_on_the_chain(cast: Cast, solver: PersonAtPages, tmp_path: Path) -> None:
@@ -32,3 +36,16 @@ def test_person__whom_a_page_offers_no_such_act__is_told_so_and_goes_on(cast: Ca
         solver.claim(999_999)
     with pytest.raises(PageFailed, match="nothing happened"):
         solver.claim(int(bounty.bounty_id))
+
+
+def test_person__that_judges_on_a_page__has_each_verdict_on_the_chain(
+    cast: Cast, browser: Browser, tmp_path: Path
+) -> None:
+    bounty = cast.fund(submission_seconds=40, judging_seconds=900, title="Judged at the pages")
+    number, hub = int(bounty.bounty_id), cast.stack.hub.hub
+    work = cast.submit(bounty, "solver-2", note="To be judged.")
+    cast.wait_for(bounty.reveal_at)
+    guardian = person(cast, browser, "guardian-1", tmp_path)
+    for kind, commitment in ((2, None), (1, work.commitment)):
+        guardian.judge(number, f"Judged as {kind}.", commitment)
+        assert hub.call("getVerdict", number, cast.address("guardian-1"))[0] == kind

@@ -17,7 +17,7 @@ from local_stack.process import StackError
 from local_stack.stack import Stack
 
 from tests.e2e.wallet_acts import GO_ON, SEND, SIGN, THOUGH_STILL, UNOPENED
-from tests.web.driver import Browser, TestWallet, browsing, files_below
+from tests.web.driver import Browser, Page, TestWallet, browsing, files_below
 from tools.market.log import RunLog
 
 _PATIENCE_SECONDS: Final = 15
@@ -65,21 +65,22 @@ class PersonAtPages:
         with self.lock:
             self._require_shown(path)
             try:
-                page = self.browser.open(self.url + path, self.wallet)
-                try:
-                    page.connect()
-                    patience = _PATIENCE_SECONDS * 1_000
-                    ended = page.do("act", buttons=(*buttons, *_ALWAYS), fields=fields, ends=[end], patience=patience)[
-                        "ended"
-                    ]
-                    for finding in page.findings():
-                        self.log.write("page", "finding", path=path, finding=finding[:500])
-                finally:
-                    page.close()
+                self._act_on(self.browser.open(self.url + path, self.wallet), path, buttons, fields, end)
             except AssertionError as failed:
                 raise PageFailed(f"{path}: {failed}") from None
-        if ended != end:
-            raise PageFailed(f"{path}: {ended or 'nothing happened'}")
+
+    def _act_on(self, page: Page, path: str, buttons: tuple[str, ...], fields: Fields, end: str) -> None:
+        try:
+            page.connect()
+            patience = _PATIENCE_SECONDS * 1_000
+            done = page.do("act", buttons=(*buttons, *_ALWAYS), fields=fields, ends=[end], patience=patience)
+            for finding in page.findings():
+                self.log.write("page", "finding", path=path, finding=finding[:500])
+            if done["ended"] != end:
+                idle = f"nothing happened after {done['presses']} buttons: {page.text('#acting')[-200:]}"
+                raise PageFailed(f"{path}: {done['ended'] or idle}")
+        finally:
+            page.close()
 
     def _require_shown(self, path: str) -> None:
         """A page that is not there yet would be waited for, and nobody else's act could begin."""
