@@ -41,8 +41,12 @@ export class Journal {
   async keepWritten(name: string, field: Field): Promise<void> {
     const key = this.#shared + name;
     field.value = (await this.#get<string>(key)) ?? (await this.get<string>(name)) ?? "";
+    const keep = (store: IDBObjectStore): void => {
+      store.put(field.value, key);
+      store.transaction.commit(); // a tab that is closed before an answer came would take it back
+    };
     field.addEventListener("input", () => {
-      void this.#written((store) => store.put(field.value, key), "relaxed").catch(() => undefined); // it is still shown
+      void this.#written(keep, "relaxed").catch(() => undefined); // it is still shown
     });
   }
 
