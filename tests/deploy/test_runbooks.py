@@ -79,7 +79,7 @@ def watchtower_help() -> str:
 @pytest.mark.parametrize("alert", RUNBOOKS)
 def test_runbook__of_an_alert__has_its_four_parts_on_one_screen(alert: str) -> None:
     text = screen(RUNBOOKS[alert])
-    assert re.findall(r"(?m)^\*\*([A-Z][^*]*\.)\*\*", text) == list(PARTS)
+    assert re.findall(r"(?m)^\[?\*\*([A-Z][^*]*\.)\*\*", text) == list(PARTS)
     assert len([line for line in text.splitlines() if line.strip()]) <= MOST_LINES
     look = text.partition("**Look.**")[2].partition("**Do.**")[0]
     assert list(commands(look)), "its first command tells this cause from the others"
@@ -194,15 +194,15 @@ def timed_rows(page: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Alerts with their faults, and alerts that nothing caused."""
     part = page.partition("<!-- generated: runbooks -->")[2].partition("<!-- end -->")[0]
     rows, _, rest = part.partition("Not caused here:")
-    return re.findall(r"(?m)^\| `(\w+)` \| ([^|]+) \|", rows), re.findall(r"`(\w+)`", rest)
+    return re.findall(r"(?m)^\| \[`(\w+)`\]\S+ \| ([^|]+) \|", rows), re.findall(r"`(\w+)`", rest)
 
 
 def test_table__after_some_runbooks_were_followed_again__has_their_new_rows_and_the_others() -> None:
-    alerts, before = list(RUNBOOKS), timed_rows(PAGE)[0]
+    alerts, before = dict.fromkeys(RUNBOOKS, "docs/operations.md#its-runbook"), timed_rows(PAGE)[0]
     alert, words = before[0]
     page = with_table(PAGE, [Timed(alert, words, 1_234.0, 1.0, True, 2.0, 3, 0)], alerts)
     assert timed_rows(page)[0] == before
-    assert f"| `{alert}` | {words} | 1234 s | 1 s | 2 s | 3 (0) |" in page
+    assert f"| [`{alert}`](#its-runbook) | {words} | 1234 s | 1 s | 2 s | 3 (0) |" in page
     assert (
         timed_rows(with_table(PAGE, [Timed(alert, "no fault of the list", 1.0, 1.0, True, 2.0, 3, 0)], alerts))[0]
         == before

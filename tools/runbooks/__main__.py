@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,10 +59,10 @@ class Timed:
         elif self.over is None:
             yield "it was not over afterwards"
 
-    def row(self) -> str:
-        """Its line of the table."""
-        cells = [f"`{self.alert}`", self.fault, _seconds(self.held), _seconds(self.looked), _seconds(self.over)]
-        return "| " + " | ".join([*cells, f"{self.typed} ({self.left_out})"]) + " |"
+    def figures(self) -> str:
+        """Its line of the table, after the alert and the fault."""
+        times = [_seconds(self.held), _seconds(self.looked), _seconds(self.over)]
+        return " " + " | ".join([*times, f"{self.typed} ({self.left_out})"]) + " |"
 
 
 def main() -> int:
@@ -75,7 +75,8 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.names) - set(caused):
         parser.error(f"nothing causes {', '.join(sorted(unknown))}")
-    headings = {name: _heading(rule["annotations"]["runbook_url"]) for name, rule in rules.items()}
+    addresses = {name: str(rule["annotations"]["runbook_url"]) for name, rule in rules.items()}
+    headings = {name: _heading(address) for name, address in addresses.items()}
     timed: list[Timed] = []
     program = find_debian_program("prometheus")
     terms = LocalHubTerms(reveal_delay=3)
@@ -100,11 +101,11 @@ def main() -> int:
                 wanted = [each for each in fault.alerts if not options.names or each.alert in options.names]
                 for each in _follow(fault, wanted, place, shell, watching, rules, headings) if wanted else []:
                     timed.append(each)
-                    print(each.row(), flush=True)
+                    print(f"| `{each.alert}` | {each.fault} |{each.figures()}", flush=True)
                     for wrong in each.faults():
                         print(f"runbooks: {each.alert}: {wrong}", file=sys.stderr, flush=True)
                     if options.write and not any(each.faults()):
-                        PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), [each], list(rules)), "utf-8")
+                        PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), [each], addresses), "utf-8")
     failed = [each.alert for each in timed if any(each.faults())]
     held = {each.alert for each in timed}
     print(f"{len(held)} of {len(rules)} alerts caused: " + (f"failed: {', '.join(failed)}" if failed else "passed"))
@@ -191,19 +192,21 @@ def _heading(address: str) -> str:
     return str(found)
 
 
-def with_table(page: str, timed: Sequence[Timed], alerts: Sequence[str]) -> str:
+def with_table(page: str, timed: Sequence[Timed], addresses: Mapping[str, str]) -> str:
     """The page with the rows of what was followed, the former ones of faults that were not caused this time, and the
-    names of the alerts that nothing caused."""
-    rows = {(found[1], found[2]): found[0] for found in re.finditer(r"(?m)^\| `(\w+)` \| ([^|]+) \|.*\|$", page)}
-    rows |= {(each.alert, each.fault): each.row() for each in timed}
+    names of the alerts that nothing caused; each name leads to its runbook, whose address is given."""
+    links = {name: f"[`{name}`](#{address.partition('#')[2]})" for name, address in addresses.items()}
+    former = re.finditer(r"(?m)^\| \[`(\w+)`\]\S+ \| ([^|]+) \|(.*\|)$", page)
+    rows = {(found[1], found[2]): found[3] for found in former}
+    rows |= {(each.alert, each.fault): each.figures() for each in timed}
     known = [(each.alert, fault.words) for fault in FAULTS for each in fault.alerts]
     caused = [each for each in known if each in rows]
     table = [
         "| alert | caused by | held after | its commands took | over after | commands (a cluster's alone) |",
         "|---" * 6 + "|",
-        *(rows[each] for each in caused),
+        *(f"| {links[alert]} | {fault} |{rows[alert, fault]}" for alert, fault in caused),
     ]
-    names = ", ".join(f"`{name}`" for name in alerts if name not in {alert for alert, _ in caused})
+    names = ", ".join(link for name, link in links.items() if name not in {alert for alert, _ in caused})
     return with_part(page, "runbooks", ["\n".join(table), f"Not caused here: {names}."])
 
 
