@@ -71,6 +71,19 @@ def test_release__begins_with_the_check_and_builds_from_what_it_checked() -> Non
     assert {each["platform"] for each in jobs["images"]["strategy"]["matrix"]["include"]} == {"amd64", "arm64"}
 
 
+def test_release__builds_the_documents_image_from_the_site_that_its_checks_made() -> None:
+    jobs = yaml.safe_load((REPOSITORY / ".github/workflows/release.yml").read_text(encoding="utf-8"))["jobs"]
+    given, taken = (
+        next(step["with"] for step in jobs[job]["steps"] if step.get("with", {}).get("name") == "documents")
+        for job in ("checks", "images")
+    )
+    assert given["path"] == taken["path"] == ".local/site"
+    assert given["include-hidden-files"], "what is below .local is hidden"
+    assert "checks" in jobs["images"]["needs"]
+    build = next(step["run"] for step in jobs["images"]["steps"] if "docker build" in step.get("run", ""))
+    assert f"--file {SITE} " in build
+
+
 def test_image__by_tag_alone__is_one_without_a_digest() -> None:
     assert UsedImage(COMPOSE, "postgres:18.1", None).whole() == "postgres:18.1"
     assert UsedImage(COMPOSE, "postgres:18.1", DIGEST).whole() == f"postgres:18.1@{DIGEST}"

@@ -25,7 +25,7 @@ _PENDING: Final = "`SERVICE_PENDING_MEBIBYTES` together"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRow:
     """A row: what is kept, who can write it, its bound, and when it is deleted."""
 
     what: str
@@ -35,86 +35,88 @@ class Kept:
 
 
 KEPT: Final = (
-    Kept(
+    KeptRow(
         "`app.challenge_pages`, `app.challenge_summaries`",
         "any key",
         f"pages of {MAX_DOCUMENT_BYTES // _KIB} KiB that passed a review, {DEFAULT_REVIEW_QUOTA} in 24 hours for a"
         f" Poster; those that nobody funded {_PENDING}",
         f"{lifetimes.PAGE_GRACE_DAYS} days after the page's submission deadline, unless funded",
     ),
-    Kept(
+    KeptRow(
         "`app.processed_approvals`",
         "any key",
         "one row for a reviewed page or a webhook's new secret",
         "once its block is final and past the freshness window",
     ),
-    Kept(
+    KeptRow(
         "`app.review_charges`, `review.paid_calls`", "any key", "the quota; the cap on paid reviews", "after 48 hours"
     ),
-    Kept(
+    KeptRow(
         "`app.submission_envelopes`",
         "any key, while the bounty is open",
         f"{MAX_ENVELOPE_BYTES // _KIB} KiB, for bytes that were uploaded; of those that the Hub does not record"
         f" {MAX_UNRECORDED} of a Solver for a bounty, and {_PENDING}",
         "a day after the submission deadline, unless a `submit` recorded it",
     ),
-    Kept(
+    KeptRow(
         "uploads in the bucket, with `app.verified_objects`",
         "any key, while the bounty is open",
         f"{ArchiveLimits().max_bytes // _KIB**3} GiB each; [budgets](interface.md#budgets) of uploads",
         "a day after the submission deadline, unless a `submit` recorded them; the row after"
         f" {lifetimes.VERIFIED_DAYS} days where no envelope names it",
     ),
-    Kept(
+    KeptRow(
         "`app.written_verdicts`",
         "a Guardian of the bounty's roster",
         f"{MAX_DOCUMENT_BYTES // _KIB} KiB; the account's budget",
         f"{lifetimes.VERDICT_GRACE_DAYS} days after the judging deadline, unless the Hub holds it",
     ),
-    Kept("`app.verification_records`, `settler.settlements`", "nobody: derived", "one for each bounty", "never"),
-    Kept(
+    KeptRow("`app.verification_records`, `settler.settlements`", "nobody: derived", "one for each bounty", "never"),
+    KeptRow(
         "`app.hub_notices`",
         "an account that the Hub's owner names for notices",
         "one each",
         f"with the next one after its end, {MAX_LIFETIME_SECONDS // lifetimes.DAY_SECONDS} days at most",
     ),
-    Kept("`app.inspections`, `webhooks.progress`", "nobody: the workers' own", "one row each", "never"),
-    Kept("`app.withholdings`", "the operator ([withholding.md](withholding.md))", "one row for each decision", "never"),
-    Kept(
+    KeptRow("`app.inspections`, `webhooks.progress`", "nobody: the workers' own", "one row each", "never"),
+    KeptRow(
+        "`app.withholdings`", "the operator ([withholding.md](withholding.md))", "one row for each decision", "never"
+    ),
+    KeptRow(
         "`app.defects`, `app.work_notices`",
         "nobody: the worker's own",
         "one for each damaged thing; two for sealed work that is lost and put back",
         f"once it is whole again; after {NOTICE_LIFETIME.days} days",
     ),
-    Kept("`review.reviews`", "any key", "the quota", f"after {RECORD_DAYS} days"),
-    Kept(
+    KeptRow("`review.reviews`", "any key", "the quota", f"after {RECORD_DAYS} days"),
+    KeptRow(
         "`delivery.wraps`",
         "a Guardian of the bounty's roster",
         "one for each recorded Submission",
         "where another Submission won or none; the winner's never",
     ),
-    Kept(
+    KeptRow(
         "`webhooks.subscriptions`, `webhooks.deliveries`",
         "any key",
         f"{webhooks.DEFAULT_LIMIT} for an account, {webhooks.DEFAULT_TOTAL:,} in all; the account's budget",
         f"by their subscriber; {lifetimes.UNPROVEN_DAYS} days after the registration where the receiver never answered"
         f" the challenge, {lifetimes.OFF_DAYS} days after the last attempt where it was switched off",
     ),
-    Kept(
+    KeptRow(
         "`hub_index.open_bounties`, `hub_index.changes`, and each other table of facts in `hub_index`"
         " ([indexer.md](indexer.md))",
         "senders of transactions",
         "their gas",
         "only by a reorg",
     ),
-    Kept(
+    KeptRow(
         "`hub_index.head`, `hub_index.blocks`, `hub_index.proofs`, `hub_index.disputes`, `hub_index.backfill`,"
         " `hub_index.heartbeats`",
         "nobody: the indexer's own",
         "recent blocks",
         "by the indexer",
     ),
-    Kept("jobs and counts in Redis", "any key", "budgets", "as they expire; a job's result after 5 minutes"),
+    KeptRow("jobs and counts in Redis", "any key", "budgets", "as they expire; a job's result after 5 minutes"),
 )
 
 

@@ -6,11 +6,11 @@ Exit code 0 where nothing differs: every bounty was settled, paid, indexed and h
 fault, the checker found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
 
 - **Actors** act by the command, by the Python library, by the programs in TypeScript of the documents, by the
-  server for agents over MCP, or by HTTP and transactions of their own; the report counts their acts by way in.
-  They are honest, slow, silent, contrary, wavering or malicious: they fund pages that nobody published, record
-  commitments without work or of somebody else, judge before their time. Strangers replay and malform signed
-  requests, upload junk, and call what is not theirs. What fails is tried again until it is too late; what a reorg
-  takes back is done again. The owner changes fees and quorum of bounties to come.
+  server for agents over MCP, on the pages with a wallet in headless Chromium, or by HTTP and transactions of their
+  own; the report counts their acts by way in. They are honest, slow, silent, contrary, wavering or malicious: they
+  fund pages that nobody published, record commitments without work or of somebody else, judge before their time.
+  Strangers replay and malform signed requests, upload junk, and call what is not theirs. What fails is tried again
+  until it is too late; what a reorg takes back is done again. The owner changes fees and quorum of bounties to come.
 - **Faults** come in two lanes at the same time. The chain: reorgs of up to four blocks, which is all that are
   not final, with some of their transactions lost; of three RPC endpoints, of which the index wants two to
   agree, one stalls, refuses or lies, or all are away. Processes: kill -9 or a pause of any process of the

@@ -130,19 +130,8 @@ class BountyLife:
             def fund(page: Path = page, body: bytes = body, deadline: int = deadline) -> None:
                 if plan.temper == PosterTemper.UNPUBLISHED:
                     self._create(poster, self._terms(body, deadline))
-                elif poster.way == Way.LIBRARY:
-                    poster.client.fund(body, again=True)
-                elif poster.way == Way.COMMAND and poster.person is not None:
-                    poster.person.run("poster:publish-fund", "--again", str(page))
-                elif poster.way == Way.TYPESCRIPT:
-                    key = {"SERVICE_POSTER_PRIVATE_KEY": poster.wallet.private_key}
-                    town.program(poster, "fund.js", page, variables=key)
-                elif poster.way == Way.MCP:
-                    name = f"{page.parent.name}.md"
-                    shutil.copy(page, poster.agent.work_dir / name)
-                    poster.agent.carry_out("prepare_funding", path=name)
                 else:
-                    self._create(poster, self._published(poster, body))
+                    self._publish_and_fund(poster, page, body)
 
             def funded(commitment: bytes = commitment) -> bool:
                 self.number = town.created(commitment, poster.address) or 0
@@ -155,6 +144,23 @@ class BountyLife:
                 return True
         town.log.write("bounty", "given-up", plan=plan.number)
         return False
+
+    def _publish_and_fund(self, poster: Actor, page: Path, body: bytes) -> None:
+        if poster.way == Way.LIBRARY:
+            poster.client.fund(body, again=True)
+        elif poster.way == Way.COMMAND and poster.person is not None:
+            poster.person.run("poster:publish-fund", "--again", str(page))
+        elif poster.way == Way.TYPESCRIPT:
+            key = {"SERVICE_POSTER_PRIVATE_KEY": poster.wallet.private_key}
+            self.town.program(poster, "fund.js", page, variables=key)
+        elif poster.way == Way.MCP:
+            name = f"{page.parent.name}.md"
+            shutil.copy(page, poster.agent.work_dir / name)
+            poster.agent.carry_out("prepare_funding", path=name)
+        elif poster.way == Way.PAGES:
+            poster.pages.fund(body.decode())
+        else:
+            self._create(poster, self._published(poster, body))
 
     def _terms(self, body: bytes, deadline: int) -> tuple[object, ...]:
         plan, roster = self.plan, self.town.ask("getRoster", self.town.ask("currentRosterVersion"))[0]
@@ -196,9 +202,9 @@ class BountyLife:
                 self.works[actor.name] = made[-1]  # also late work: a reorg puts earlier times in later blocks' place
 
     def _way_to_submit(self, actor: Actor, temper: SolverTemper) -> Way:
-        """No client records what is no work of one's own; the server for agents submits to no page that nobody sees."""
+        """No client records what is no work of one's own; agents and pages submit to no page that nobody sees."""
         pretending = temper in {SolverTemper.HOLLOW, SolverTemper.COPYING, SolverTemper.LATE}
-        unseen = self.plan.temper == PosterTemper.UNPUBLISHED and actor.way == Way.MCP
+        unseen = self.plan.temper == PosterTemper.UNPUBLISHED and actor.way in {Way.MCP, Way.PAGES}
         return Way.RAW if pretending or unseen else actor.way
 
     def _record(self, actor: Actor, way: Way, temper: SolverTemper, again: int) -> RecordedWork:
@@ -227,18 +233,21 @@ class BountyLife:
             key = {"SERVICE_SOLVER_PRIVATE_KEY": actor.wallet.private_key}
             printed = self.town.program(actor, "submit.js", str(self.number), *named, variables=key)
             return RecordedWork(actor, printed, flat)
-        if way == Way.MCP:
-            return self._record_by_agent(actor, directory)
+        if way in {Way.MCP, Way.PAGES}:
+            return self._record_unnamed(actor, way, directory)
         return self._seal_and_record(actor, directory, below / f"sealed-{secrets.token_hex(4)}.age")
 
-    def _record_by_agent(self, actor: Actor, directory: Path) -> RecordedWork:
-        """No tool's answer has the commitment: it is the one that the chain has since."""
-        path = str(directory.relative_to(actor.agent.work_dir))
+    def _record_unnamed(self, actor: Actor, way: Way, directory: Path) -> RecordedWork:
+        """By a way in that does not tell the commitment: it is the one that the chain has since."""
         former = {work.commitment for work in self.works.values() if work.actor is actor}
-        done = actor.agent.carry_out("prepare_submission", bounty_id=self.number, path=path)
+        if way == Way.MCP:
+            path = str(directory.relative_to(actor.agent.work_dir))
+            actor.agent.carry_out("prepare_submission", bounty_id=self.number, path=path)
+        else:
+            actor.pages.submit(self.number, directory)
         recorded = self._recorded(actor)
         if recorded in {*former, ZERO_BYTES32}:
-            raise NotMined(f"the tools report {done['tx_hash']}, and the chain has {recorded}")
+            raise NotMined(f"it is reported as recorded, and the chain has {recorded}")
         return RecordedWork(actor, recorded, directory)
 
     def _seal_and_record(self, actor: Actor, directory: Path, file: Path) -> RecordedWork:
@@ -345,6 +354,8 @@ class BountyLife:
             actor.person.run("guardian:verdict", str(self.number), *kind, str(body), "--unopened", *replaces)
         elif way == Way.MCP:
             self._judge_by_agent(actor, work, reasons)
+        elif way == Way.PAGES:
+            actor.pages.judge(self.number, reasons, work.commitment if work else None)
         else:
             self._judge_by_hand(actor, work, reasons)
 
@@ -429,7 +440,7 @@ class BountyLife:
 
     def _way_to_claim(self, actor: Actor, role: str | None) -> Way:
         """No Guardian's fee is claimed by a command here, nor by a tool, and nothing by a program in TypeScript."""
-        if actor.way == Way.LIBRARY or (role and actor.way in {Way.COMMAND, Way.MCP}):
+        if actor.way in {Way.LIBRARY, Way.PAGES} or (role and actor.way in {Way.COMMAND, Way.MCP}):
             return actor.way
         return Way.RAW
 
@@ -441,6 +452,8 @@ class BountyLife:
             actor.person.run("claim", str(number))
         elif way == Way.MCP:
             actor.agent.carry_out("prepare_claim", bounty_id=self.number)
+        elif way == Way.PAGES:
+            actor.pages.claim(self.number)
         elif role == "winner":
             self.town.transact(actor, self.town.hub, "claim", self.number, b"", b"")
         else:

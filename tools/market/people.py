@@ -30,6 +30,7 @@ from web3.exceptions import TransactionNotFound
 from tools.market.agents import CAPS, MarketAgent, agent_of
 from tools.market.drawn import FINAL_BLOCKS, POSTERS
 from tools.market.log import RunLog
+from tools.market.pages import PersonAtPages, person_at_pages
 from tools.market.typescript import Programs, programs_for
 
 T = TypeVar("T")
@@ -48,16 +49,18 @@ class Way(StrEnum):
     """Pages are funded and work is submitted by the programs of examples/typescript; the rest is raw."""
     MCP = "mcp"
     """By the tools of the server for agents, over stdio; what it has no tool for is raw."""
+    PAGES = "pages"
+    """On the service's pages, with a wallet in a headless browser; what they do not offer is raw."""
     RAW = "raw"
     """HTTP and transactions of their own."""
 
 
 WAYS: Final[Mapping[str, Way]] = {
-    "poster": Way.COMMAND, "poster-2": Way.LIBRARY, "poster-3": Way.LIBRARY, "poster-4": Way.TYPESCRIPT,
+    "poster": Way.COMMAND, "poster-2": Way.LIBRARY, "poster-3": Way.PAGES, "poster-4": Way.TYPESCRIPT,
     "poster-5": Way.MCP,
-    "solver-1": Way.COMMAND, "solver-2": Way.LIBRARY, "solver-3": Way.LIBRARY, "solver-4": Way.TYPESCRIPT,
+    "solver-1": Way.COMMAND, "solver-2": Way.LIBRARY, "solver-3": Way.PAGES, "solver-4": Way.TYPESCRIPT,
     "solver-5": Way.MCP,
-    "guardian-1": Way.LIBRARY, "guardian-3": Way.LIBRARY, "guardian-4": Way.MCP, "guardian-5": Way.COMMAND,
+    "guardian-1": Way.PAGES, "guardian-3": Way.LIBRARY, "guardian-4": Way.MCP, "guardian-5": Way.COMMAND,
 }  # fmt: skip
 """Everybody else is raw."""
 
@@ -74,6 +77,8 @@ class Actor:
     """At a shell, where the stack knows the account."""
     at_work: MarketAgent | None = None
     """Who acts by MCP."""
+    at_pages: PersonAtPages | None = None
+    """Who acts on the pages."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -91,6 +96,13 @@ class Actor:
         if self.at_work is None:
             raise LookupError(f"{self.name} has no agent")
         return self.at_work
+
+    @property
+    def pages(self) -> PersonAtPages:
+        """The browser of somebody who acts on the pages."""
+        if self.at_pages is None:
+            raise LookupError(f"{self.name} has no browser")
+        return self.at_pages
 
     @cached_property
     def client(self) -> Client:
@@ -292,8 +304,8 @@ def describe(error: BaseException) -> str:
 
 
 def gathered(stack: Stack, folder: Path, log: RunLog, until: ExitStack) -> Town:
-    """The people of the stack, further Posters, and strangers, all with ether and tokens; agents until ``until`` is
-    closed."""
+    """The people of the stack, further Posters, and strangers, all with ether and tokens; agents and browsers are at
+    work until ``until`` is closed."""
     cast = Cast(stack, folder)
     actors: dict[str, Actor] = {}
     for role in stack.people.everyone():
@@ -313,4 +325,6 @@ def gathered(stack: Stack, folder: Path, log: RunLog, until: ExitStack) -> Town:
             alone = {"HOME": str(actor.home), "XDG_STATE_HOME": str(actor.home / "state"), **actor.values}
             server = server_of(stack, actor.name.partition("-")[0], actor.home, alone, CAPS)
             actor.at_work = agent_of(actor.name, server, stack.runtime.logs, until)
+        elif actor.way == Way.PAGES:
+            actor.at_pages = person_at_pages(stack, actor.wallet, actor.home / "browser", log, until)
     return Town(stack, log, actors, programs_for(stack))

@@ -1,6 +1,6 @@
-"""``service-cli``: the flows of each role over the API and the chain, as JSON lines.
+"""Signs what it derived itself, seals and opens work locally; ``service-audit`` checks a bounty or a whole deployment.
 
-Thin: it never tallies Verdicts, never settles, and signs only what it has encoded itself from verified values.
+It never does anything because of a count of Verdicts (ADR 40), nor settles, nor sends a key anywhere.
 """
 
 from typing import TYPE_CHECKING

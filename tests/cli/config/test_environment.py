@@ -5,7 +5,7 @@ import secrets
 from pathlib import Path
 
 import pytest
-from service_cli.config.environment import _KNOWN, Environment, tell_sources, without_credentials
+from service_cli.config.environment import KNOWN, Environment, tell_sources, without_credentials
 from service_cli.config.settings import LOCAL_VARIABLES
 
 from tests.cli.ledger import Ledger
@@ -88,10 +88,10 @@ def test_variables__of_the_client_and_the_services__are_not_taken_for_mistyped(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     page = (TOP / "docs" / "configuration.md").read_text(encoding="utf-8")
-    others = set(re.findall(r"`(SERVICE_[A-Z_]*[A-Z])`", page)) - set(_KNOWN)
-    names = {*others, *(f"{name}_FILE" for name in others), *_KNOWN}
+    others = set(re.findall(r"`(SERVICE_[A-Z_]*[A-Z])`", page)) - set(KNOWN)
+    names = {*others, *(f"{name}_FILE" for name in others), *KNOWN}
     assert len(others) > 20
-    assert set(LOCAL_VARIABLES) <= set(_KNOWN)
+    assert set(LOCAL_VARIABLES) <= set(KNOWN)
     assert told(capsys, dict.fromkeys(names, "x"), {}) == ""
     assert told(capsys, {"SERVICE_CHIAN_ID": "", "PATH": "x", "API_SERVICE_HOST": "x"}, {}) == ""
 

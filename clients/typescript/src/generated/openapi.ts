@@ -1822,7 +1822,9 @@ export interface operations {
                 /** @description Items in a page. */
                 limit?: number;
                 status?: "open" | "final";
+                /** @description Open, before the submission deadline: true or false. */
                 accepting?: boolean;
+                /** @description Open, between reveal point and judging deadline: true or false. */
                 judgeable?: boolean;
                 solver_address?: components["schemas"]["Address"];
                 sort?: "newest" | "deadline" | "award";

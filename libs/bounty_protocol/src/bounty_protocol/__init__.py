@@ -1,6 +1,7 @@
-"""The protocol of the Bounty Escrow Service: what any implementation of it needs, and nothing that a server needs.
+"""Formats, crypto, request signatures, the Hub's calls and events, rules, shapes of the wire; on its own (ADR 38).
 
-Formats and commitments, request signatures, the Hub's calls and events, sealing and opening, the readiness rules, and
-the shapes that go over the wire. Its packages build on each other in one direction: the import contracts in
-``pyproject.toml`` of the repository list them.
+Its packages build on each other in one direction: the import contracts in ``pyproject.toml`` of the repository list
+them.
+
+It never needs a server, a database or a command line.
 """

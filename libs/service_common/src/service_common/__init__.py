@@ -1,5 +1,6 @@
-"""Shared by the services: database, jobs, storage settings, traces, web, and their settings.
+"""Settings, database, jobs, traces and web of the services.
 
-The protocol itself is ``bounty_protocol``, which the client uses, too. The packages here build on each other in one
-direction: the import contracts in ``pyproject.toml`` list them.
+The packages here build on each other in one direction: the import contracts in ``pyproject.toml`` list them.
+
+It never imports the services, and the client never imports it.
 """

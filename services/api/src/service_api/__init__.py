@@ -1,1 +1,4 @@
-"""The public HTTP API: stores bytes, checks shapes, gates reads against indexed Hub state. It never moves money."""
+"""The only public service for programs: stores pages, envelopes and Verdicts, and decides who may read them.
+
+It never moves money, nor decides who may do what from its own tables.
+"""

@@ -1,1 +1,4 @@
-"""The only holder of the delivery private keys: stores wrapped content keys, rewraps the winner's to the Poster."""
+"""Opens wraps with the delivery keys, which it alone holds, and rewraps the winner's to the Poster.
+
+It never trusts what the api sends.
+"""

@@ -1,1 +1,4 @@
-"""Follows the Hub event log into ``hub_index``, the indexed copy that authorization and reads rely on."""
+"""Copies the Hub's event log into ``hub_index``, repairs reorgs, halts below finality; settles what nobody judged.
+
+It never shares what it writes with another writer.
+"""

@@ -116,7 +116,7 @@ Check = Callable[[RpcProvider], RpcFinding]
 def check_provider(provider: RpcProvider) -> Iterator[RpcFinding]:
     """Every finding, in the order in which they are found; few where the provider answers nothing or another chain."""
     first = ("chain", "head", "finality")
-    for name, check in _CHECKS.items():
+    for name, check in CHECKS.items():
         try:
             finding = check(provider)
         except OutOfTime as error:
@@ -133,6 +133,7 @@ def check_provider(provider: RpcProvider) -> Iterator[RpcFinding]:
 
 
 def _chain(provider: RpcProvider) -> RpcFinding:
+    """The chain id, and the Hub's code."""
     chain = provider.reading.chain
     found = quantity(provider.rpc.call("eth_chainId"))
     if found != chain.chain_id:
@@ -145,6 +146,7 @@ def _chain(provider: RpcProvider) -> RpcFinding:
 
 
 def _head(provider: RpcProvider) -> RpcFinding:
+    """The newest block, and how old it is."""
     answer = provider.rpc.call("eth_getBlockByNumber", "latest", False)
     provider.latest = parse_header(answer)
     age = provider.clock.now() - provider.latest.time
@@ -165,6 +167,7 @@ def _head(provider: RpcProvider) -> RpcFinding:
 
 
 def _finality(provider: RpcProvider) -> RpcFinding:
+    """The tags `finalized` and `safe`."""
     depth = provider.reading.chain.finality_depth
     tags = {tag: _tag(provider, tag) for tag in ("finalized", "safe")}
     has_safe = "" if isinstance(tags["safe"], Header) else "; no `safe`, which nothing here reads"
@@ -196,7 +199,10 @@ def _tag(provider: RpcProvider, tag: str) -> Header | str:
 
 
 def _pace(provider: RpcProvider) -> RpcFinding:
-    """The follower's pace; before the checks that request much, which a provider may count."""
+    """Which of the follower's requests are refused at its own pace.
+
+    Before the checks that request much, which a provider may count.
+    """
     pause = pause_between_looks(provider.reading.chain.block_time_seconds)
     looks = max(2, math.ceil(PACE_SECONDS / pause))
     rate = f"{looks} requests, one each {pause:g} s"
@@ -221,6 +227,7 @@ def _pace(provider: RpcProvider) -> RpcFinding:
 
 
 def _heads(provider: RpcProvider) -> RpcFinding:
+    """Whether answers in a row go back: nodes at different heights."""
     shown = list[BlockNumber]()
     hashes = defaultdict[BlockNumber, set[Bytes32]](set)
     for _ in range(HEADS):
@@ -249,6 +256,7 @@ def _heads(provider: RpcProvider) -> RpcFinding:
 
 
 def _ranges(provider: RpcProvider) -> RpcFinding:
+    """The longest range of `eth_getLogs`."""
     most, hub = min(MAX_SPAN, provider.final + 1), provider.reading.chain.hub_address
 
     def refusal(span: int) -> str | None:
@@ -281,6 +289,7 @@ def _ranges(provider: RpcProvider) -> RpcFinding:
 
 
 def _block_logs(provider: RpcProvider) -> RpcFinding:
+    """Logs of one block."""
     block = parse_header(provider.rpc.call("eth_getBlockByNumber", hex(provider.final), False))
     parse_logs(
         provider.rpc.call("eth_getLogs", {"address": provider.reading.chain.hub_address, "blockHash": block.hash})
@@ -289,6 +298,7 @@ def _block_logs(provider: RpcProvider) -> RpcFinding:
 
 
 def _history(provider: RpcProvider) -> RpcFinding:
+    """The logs of the Hub's first block."""
     chain = provider.reading.chain
     if not 0 < chain.deploy_block <= provider.final:
         follows = "name the Hub's block, and run the check again"
@@ -316,6 +326,7 @@ def _history(provider: RpcProvider) -> RpcFinding:
 
 
 def _receipts(provider: RpcProvider) -> RpcFinding:
+    """Receipts of new and old blocks."""
     places = {"new": provider.final, "old": BlockNumber(max(1, provider.reading.chain.deploy_block))}
     missing = {name: why for name, place in places.items() if (why := _no_receipts(provider, place)) is not None}
     one = ""
@@ -352,6 +363,7 @@ def _no_receipts(provider: RpcProvider, place: BlockNumber) -> str | None:
 
 
 def _archive(provider: RpcProvider) -> RpcFinding:
+    """How far back `eth_getProof`, `eth_call` and `eth_getBalance` answer."""
     hub = provider.reading.chain.hub_address
     known = BlockNumber(max(0, provider.newest.number - TOLERATED_LAG))  # each of its nodes has it
     parse = parse_proven_header if provider.reading.proofs else parse_header
@@ -414,6 +426,7 @@ def _false_proof(provider: RpcProvider, header: Header, answer: object) -> str:
 
 
 def _batches(provider: RpcProvider) -> RpcFinding:
+    """Calls in one request."""
     newest = provider.final  # each of its nodes has it
 
     def refusal(count: int) -> str | None:
@@ -446,6 +459,7 @@ def _batches(provider: RpcProvider) -> RpcFinding:
 
 
 def _calls(provider: RpcProvider) -> RpcFinding:
+    """Calls a day, as counted while it reads the newest blocks."""
     found = estimate(provider.rpc, provider.reading)
     parts = ", ".join(f"{part.calls:,} {part.name}" for part in found.parts)
     follows = "compare with the plan; each pod's probes and each scrape of metrics read the chain, too"
@@ -497,7 +511,7 @@ _QUORUM: Final = "SERVICE_RPC_QUORUM"
 _URLS: Final = "SERVICE_RPC_URLS"
 _SECOND: Final = "a second provider beside it, and a quorum of 2"
 _UNPROVEN: Final = f"nothing shows that the index is whole (alert IndexUnproven): {_SECOND}"
-_CHECKS: Final[dict[str, Check]] = {
+CHECKS: Final[dict[str, Check]] = {
     "chain": _chain,
     "head": _head,
     "finality": _finality,

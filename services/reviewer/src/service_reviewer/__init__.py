@@ -1,1 +1,4 @@
-"""The readiness review of challenge pages: is it clear what to deliver and how it will be judged?"""
+"""Judges whether a challenge page is clear enough to publish: as jobs, and by the rules alone over HTTP (ADR 13).
+
+It never judges merit; its public process never holds a key or data.
+"""

@@ -1,1 +1,4 @@
-"""The pages of the service, for people who will never type a command; read from the public API as anyone may."""
+"""Pages, feeds and calendars of what the api answers.
+
+It never holds a key or a database, nor shows as checked what it has not hashed.
+"""

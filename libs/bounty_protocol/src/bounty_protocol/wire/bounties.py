@@ -18,17 +18,23 @@ DEFAULT_LIMIT: Final = 20
 MAX_LIMIT: Final = 100
 
 
+SEARCH: Final = (
+    "Every word must occur in title or summary, also inside another word if it has three letters, or two in scripts"
+    ' without spaces; text in "quotes" must occur exactly, -word must not occur.'
+)
+
+
 @dataclass(frozen=True, slots=True)
 class BountyFilter:
     """Filters that a bounty's terms and page decide for good. ``award`` is what a winner gets: the escrow less both
     fees."""
 
-    poster_address: Annotated[Address | None, OMITTED] = None
+    poster_address: Annotated[Address | None, OMITTED, Note("Who funded it.")] = None
     guardian_address: Annotated[Address | None, OMITTED, Note("On the roster that the bounty pins.")] = None
-    search: Annotated[SearchText | None, OMITTED, Note("In titles and summaries.")] = None
+    search: Annotated[SearchText | None, OMITTED, Note(SEARCH)] = None
     tag: Annotated[Tag | None, OMITTED, Note("Of the page.")] = None
-    min_award: Annotated[TokenAmount | None, OMITTED] = None
-    max_award: Annotated[TokenAmount | None, OMITTED] = None
+    min_award: Annotated[TokenAmount | None, OMITTED, Note("What the winner gets at least.")] = None
+    max_award: Annotated[TokenAmount | None, OMITTED, Note("What the winner gets at most.")] = None
     deadline_after: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline later than.")] = None
     deadline_before: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline earlier than.")] = None
 
@@ -37,12 +43,18 @@ class BountyFilter:
 class BountyQuery(BountyFilter):
     """The query of the list."""
 
-    cursor: Annotated[PageCursor | None, OMITTED] = None
+    cursor: Annotated[
+        PageCursor | None,
+        OMITTED,
+        Note("Continues exactly after the last item, even if others were created meanwhile."),
+    ] = None
     limit: Annotated[int, Note("Items in a page.", minimum=1, maximum=MAX_LIMIT)] = DEFAULT_LIMIT
-    status: Annotated[BountyStatus | None, OMITTED] = None
-    accepting: Annotated[bool | None, OMITTED] = None
-    judgeable: Annotated[bool | None, OMITTED] = None
-    solver_address: Annotated[Address | None, OMITTED] = None
+    status: Annotated[BountyStatus | None, OMITTED, Note("Open or final.")] = None
+    accepting: Annotated[bool | None, OMITTED, Note("Open, before the submission deadline: true or false.")] = None
+    judgeable: Annotated[
+        bool | None, OMITTED, Note("Open, between reveal point and judging deadline: true or false.")
+    ] = None
+    solver_address: Annotated[Address | None, OMITTED, Note("Who submitted to it.")] = None
     sort: Annotated[
         BountySort, Note("Newest open ones, the earliest submission deadline, or the highest award first.")
     ] = BountySort.NEWEST

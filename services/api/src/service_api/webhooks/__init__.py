@@ -1,1 +1,4 @@
-"""Webhooks: registration by signed requests, and the worker that sends facts to those who registered."""
+"""Sends facts to addresses that anyone registered by signed requests (ADR 20).
+
+It never reaches a private address, nor is reached.
+"""
