@@ -5,6 +5,7 @@ import type { Terms } from "bounty-escrow-client";
 import { createPublicClient, createWalletClient, erc20Abi, http, parseAbi } from "viem";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import "./refused.js";
 import { apiUrl, deployment, rpcUrl } from "./settings.js";
 
 const [file = ""] = process.argv.slice(2);

@@ -19,6 +19,7 @@ import {
 import { createPublicClient, http } from "viem";
 import type { Address, Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import "./refused.js";
 import { apiUrl, beacon, deployment, relays, rpcUrl } from "./settings.js";
 
 const [bountyId = "", solver = "", commitment = "", directory = ""] = process.argv.slice(2);

@@ -3,6 +3,7 @@ import { createPublicClient, defineChain, http } from "viem";
 import type { Hex } from "viem";
 import { createBundlerClient, createPaymasterClient, toSimple7702SmartAccount } from "viem/account-abstraction";
 import { privateKeyToAccount } from "viem/accounts";
+import "./refused.js";
 import { deployment, rpcUrl } from "./settings.js";
 
 const [bountyId = ""] = process.argv.slice(2);

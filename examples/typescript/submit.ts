@@ -7,6 +7,7 @@ import { answerOf, createApi, hubAbi, readBounty, sealSubmission, uploadCipherte
 import { createPublicClient, createWalletClient, http } from "viem";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import "./refused.js";
 import { apiUrl, beacon, deployment, rpcUrl } from "./settings.js";
 
 const [bountyId = "", ...files] = process.argv.slice(2);

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from demo.agents import SERVER, ServerOfAgent, ToolRefused, policy_text
+from local_stack.interrupts import Interrupted
 from mcp import StdioServerParameters
 
 from tests.cli.scenes import Case, Stage, seal
@@ -20,14 +21,18 @@ def case(stage: Stage) -> Case:
 
 
 @pytest.fixture
-def agent(stage: Stage, case: Case, tmp_path: Path) -> Iterator[MarketAgent]:
+def server(stage: Stage, case: Case, tmp_path: Path) -> ServerOfAgent:
     policy, home = tmp_path / "policy.toml", case.home.home
     policy.write_text(policy_text("solver", stage.ledger.contract.address, stage.ledger.token.address, CAPS))
     arguments = ["--role", "solver", "--work-dir", str(home), "--policy", str(policy), "--pages", "https://p.example"]
     values = {**case.home.variables(), "HOME": str(tmp_path)}
-    server = StdioServerParameters(command=SERVER, args=arguments, env=values, cwd=str(home))
+    return ServerOfAgent(home, StdioServerParameters(command=SERVER, args=arguments, env=values, cwd=str(home)))
+
+
+@pytest.fixture
+def agent(server: ServerOfAgent, tmp_path: Path) -> Iterator[MarketAgent]:
     with ExitStack() as until:
-        yield agent_of("solver-5", ServerOfAgent(home, server), tmp_path, until)
+        yield agent_of("solver-5", server, tmp_path, until)
 
 
 def noted(agent: MarketAgent) -> list[tuple[str, str]]:
@@ -58,3 +63,13 @@ def test_agent__that_several_ask_at_once__answers_each_of_them(case: Case, agent
         asked = [pool.submit(agent.call, "get_bounty", bounty_id=int(case.words[1])) for _ in range(4)]
         assert {each.result()["bounty_id"] for each in asked} == {int(case.words[1])}
     assert len(noted(agent)) == 4
+
+
+def test_agent__of_a_run_that_is_interrupted__ends_with_what_ended_it(server: ServerOfAgent, tmp_path: Path) -> None:
+    def interrupted() -> None:
+        with ExitStack() as until:
+            agent_of("solver-5", server, tmp_path, until)
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        interrupted()

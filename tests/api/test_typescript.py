@@ -91,6 +91,20 @@ def test_programs__of_the_examples__fund_submit_and_open(service: Service, folde
         open_as_guardian(service, folder, bounty_id, solver, "0x" + "11" * 32, tmp_path / "other")
 
 
+def test_program__that_is_refused__ends_with_the_sentence_and_no_stack(
+    service: Service, folder: Path, tmp_path: Path
+) -> None:
+    world = service.world
+    variables = {"SERVICE_POSTER_PRIVATE_KEY": world.people.poster.wallet.private_key}
+    (late := tmp_path / "late.md").write_bytes(page_for(world, deadline=world.time() - 10))
+    with pytest.raises(AssertionError, match=r"(?s)^invalid_bounty_challenge: .+submission_deadline") as by_api:
+        run(folder, "fund.js", late, **variables)
+    variables = {"SERVICE_SOLVER_PRIVATE_KEY": world.solver(1).private_key, "TMPDIR": str(tmp_path)}
+    with pytest.raises(AssertionError, match="getBounty") as by_hub:
+        run(folder, "submit.js", "999999", EXAMPLES / "artifact" / "NOTES.md", **variables)
+    assert not any("\n    at " in str(each.value) for each in (by_api, by_hub))
+
+
 def test_bot__of_the_examples__watches_submits_and_claims_and_does_nothing_twice(
     service: Service, folder: Path, tmp_path: Path
 ) -> None:

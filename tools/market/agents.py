@@ -65,6 +65,8 @@ def agent_of(name: str, server: ServerOfAgent, logs: Path, until: ExitStack) -> 
     said = until.enter_context((logs / f"agent-{name}.log").open("a", encoding="utf-8"))
     portal = until.enter_context(start_blocking_portal())
     opened = Client(stdio_client(server.parameters, errlog=said), read_timeout_seconds=_SECONDS)
-    client = until.enter_context(portal.wrap_async_context_manager(opened))
+    conversation = portal.wrap_async_context_manager(opened)
+    client = conversation.__enter__()
+    until.callback(conversation.__exit__, None, None, None)  # what ends a run would come back as a group of errors
     speaking = AgentAtWork(name, server.work_dir, client, lambda _: None)
     return MarketAgent(speaking, logs / f"agent-{name}.jsonl", portal)

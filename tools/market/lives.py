@@ -244,7 +244,8 @@ class BountyLife:
             path = str(directory.relative_to(actor.agent.work_dir))
             actor.agent.carry_out("prepare_submission", bounty_id=self.number, path=path)
         else:
-            actor.pages.submit(self.number, directory)
+            deadline = self._view().submission_deadline
+            actor.pages.submit(self.number, directory, is_late=lambda: self.town.now() >= deadline)
         recorded = self._recorded(actor)
         if recorded in {*former, ZERO_BYTES32}:
             raise NotMined(f"it is reported as recorded, and the chain has {recorded}")
@@ -355,9 +356,14 @@ class BountyLife:
         elif way == Way.MCP:
             self._judge_by_agent(actor, work, reasons)
         elif way == Way.PAGES:
-            actor.pages.judge(self.number, reasons, work.commitment if work else None)
+            named = work.commitment if work else None
+            actor.pages.judge(self.number, reasons, named, is_late=self._is_judged)
         else:
             self._judge_by_hand(actor, work, reasons)
+
+    def _is_judged(self) -> bool:
+        view = self._view()
+        return view.outcome is not None or self.town.now() >= view.judging_deadline
 
     def _judge_by_agent(self, actor: Actor, work: RecordedWork | None, reasons: str) -> None:
         """Everything is opened first; an award names the work by the number that its directory begins with."""

@@ -4,7 +4,7 @@ The browser keeps what an act left unfinished, so that it goes on when it is tri
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,23 +46,32 @@ class PersonAtPages:
         """Publish a challenge page and fund it."""
         self._act("/publish", ("Go on without",), {"Page": {"text": page}}, "has its page in a moment")
 
-    def submit(self, bounty: int, directory: Path) -> None:
-        """Seal a directory and record it."""
+    def submit(self, bounty: int, directory: Path, *, is_late: Callable[[], bool]) -> None:
+        """Seal a directory and record it, unless it is too late when its turn comes."""
         buttons = ("Choose the work", "Go on with it", "Seal it")
         fields = {"Directory with the work": {"files": files_below(directory)}}
-        self._act(f"/bounties/{bounty}", buttons, fields, "is recorded")
+        self._act(f"/bounties/{bounty}", buttons, fields, "is recorded", is_late)
 
-    def judge(self, bounty: int, reasons: str, commitment: str | None) -> None:
-        """Record a Verdict for the work with this commitment; without one, that none is valid."""
+    def judge(self, bounty: int, reasons: str, commitment: str | None, *, is_late: Callable[[], bool]) -> None:
+        """Record a Verdict for the work with this commitment; without one, that none is valid. As for ``submit``."""
         fields = {"Verdict": {"option": commitment or _NO_WORK}, "Reasons": {"text": reasons}, **UNOPENED}
-        self._act(f"/bounties/{bounty}", ("Write the Verdict",), fields, "Your Verdict is recorded")
+        self._act(f"/bounties/{bounty}", ("Write the Verdict",), fields, "Your Verdict is recorded", is_late)
 
     def claim(self, bounty: int) -> None:
         """Claim what the bounty owes this account."""
         self._act(f"/bounties/{bounty}", ("Claim it",), {}, "Paid: ")
 
-    def _act(self, path: str, buttons: tuple[str, ...], fields: Fields, end: str) -> None:
+    def _act(
+        self,
+        path: str,
+        buttons: tuple[str, ...],
+        fields: Fields,
+        end: str,
+        is_late: Callable[[], bool] = lambda: False,
+    ) -> None:
         with self.lock:
+            if is_late():
+                raise PageFailed(f"{path}: it is too late")
             self._require_shown(path)
             try:
                 self._act_on(self.browser.open(self.url + path, self.wallet), path, buttons, fields, end)
