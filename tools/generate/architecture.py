@@ -16,7 +16,7 @@ _PACKAGES: Final = (
     ("[web](web.md)", "services/web", "src/service_web"),
     ("[client](client.md)", "cli", "src/service_cli"),
     ("[server for agents](agents.md)", "clients/mcp", "src/service_mcp"),
-    ("[protocol](python.md)", "libs/bounty_protocol", "src/bounty_protocol"),
+    ("[protocol](formats.md)", "libs/bounty_protocol", "src/bounty_protocol"),
     ("shared by services", "libs/service_common", "src/service_common"),
 )
 """By its page, its folder, and the package in it."""
