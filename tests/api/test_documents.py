@@ -11,7 +11,7 @@ from tests.api.contract import operations
 
 DOCS = Path(__file__).parents[2] / "docs"
 INTERFACE = (DOCS / "interface.md").read_text(encoding="utf-8")
-AUTHENTICATION = (DOCS / "authentication.md").read_text(encoding="utf-8")
+AUTHENTICATION = " ".join((DOCS / "authentication.md").read_text(encoding="utf-8").split())
 
 
 def test_interface__of_the_routes__names_each() -> None:
@@ -34,4 +34,4 @@ def test_authentication__of_the_structure_and_the_limits__says_what_the_code_doe
         assert figure in AUTHENTICATION
     assert f"{w.MAX_PER_SECOND} a second" in AUTHENTICATION
     assert f"at most {MAX_HEADER_LENGTH // 1024} KiB" in AUTHENTICATION
-    assert (int(w.CALL_SECONDS), "3\nseconds" in AUTHENTICATION) == (3, True)
+    assert f"{w.CALL_SECONDS:g} seconds" in AUTHENTICATION
