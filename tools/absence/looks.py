@@ -12,6 +12,7 @@ import psycopg
 import urllib3
 from eth_utils.address import to_checksum_address
 from local_stack.stack import DATABASE, Stack
+from rq import Queue
 from service_common.jobs.once import forget_lost_failures
 from service_common.jobs.queues import QueueName, connect, open_queue
 
@@ -170,9 +171,20 @@ class News:
 
 
 def parked_jobs(stack: Stack) -> dict[str, list[str]]:
-    """Jobs that failed for good, by queue. What a paused worker wrote of a job that another one has taken over is none:
-    the workers' own maintenance takes it out every ten minutes, and this does before it looks."""
+    """Jobs that failed for good, by queue.
+
+    What a paused worker wrote of a job that another one has taken over is none: the workers' own maintenance takes it
+    out every ten minutes, and this does before it looks. Nor is one that is forgotten by itself, as a review is that
+    nobody waits for any more: what asks for it again has it done again.
+    """
     queues = [open_queue(name, connect(stack.valkey.url())) for name in QueueName]
     for queue in queues:
         forget_lost_failures(queue.failed_job_registry)
-    return {queue.name: jobs for queue in queues if (jobs := queue.failed_job_registry.get_job_ids())}
+    return {queue.name: jobs for queue in queues if (jobs := list(_kept_failures(queue)))}
+
+
+def _kept_failures(queue: Queue) -> Iterator[str]:
+    for job_id in queue.failed_job_registry.get_job_ids():
+        job = queue.fetch_job(job_id)
+        if job is None or job.failure_ttl is None:
+            yield job_id

@@ -10,7 +10,7 @@ import type { ReadContractParameters, ReadContractReturnType } from "viem";
 import { hubAbi, RECENT_BLOCKS, ServiceError } from "../src/acting.js";
 import { inTime } from "./provider.js";
 import type { Call } from "./provider.js";
-import { refusedBy } from "./refused.js";
+import { refusedBy, revertData } from "./refused.js";
 import type { Token } from "./text.js";
 import type { Wallet } from "./wallet.js";
 
@@ -103,7 +103,7 @@ export class Node {
     try {
       return (await inTime(this.#wallet.read("eth_call", [{ to, data }, "latest"]), MOST_MILLISECONDS)) as Hex;
     } catch (error) {
-      if (revertData(error, 0) !== undefined || isRevert(error, 0)) return "0x";
+      if (revertData(error) !== undefined || isRevert(error, 0)) return "0x";
       throw unreadable();
     }
   }
@@ -275,18 +275,8 @@ function same(left: unknown, right: unknown): boolean {
 
 /** The Hub's own refusal, wherever in a wallet's error its data is; anything else is a chain that cannot be read. */
 function explained(error: unknown, token: Token | undefined): ServiceError {
-  const data = revertData(error, 0);
+  const data = revertData(error);
   return data === undefined ? unreadable() : refusedBy(data, token);
-}
-
-function revertData(error: unknown, depth: number): Hex | undefined {
-  if (typeof error === "string") return /^0x([0-9a-f]{2}){4,}$/i.test(error) ? (error as Hex) : undefined;
-  if (typeof error !== "object" || error === null || depth > 4) return undefined;
-  for (const name of ["data", "error", "originalError", "cause", "result", "returnData"]) {
-    const found = revertData((error as Record<string, unknown>)[name], depth + 1);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 /** Whether an error without data is a contract's: nodes and wallets put that into words somewhere in it. */

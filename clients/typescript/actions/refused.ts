@@ -57,6 +57,17 @@ export function refusedBy(data: Hex, token: Token | undefined): ServiceError {
   }
 }
 
+/** What a contract refused with, wherever in the error of a wallet or a node it is. */
+export function revertData(error: unknown, depth = 0): Hex | undefined {
+  if (typeof error === "string") return /^0x([0-9a-f]{2}){4,}$/i.test(error) ? (error as Hex) : undefined;
+  if (typeof error !== "object" || error === null || depth > 4) return undefined;
+  for (const name of ["data", "error", "originalError", "cause", "result", "returnData"]) {
+    const found = revertData((error as Record<string, unknown>)[name], depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 function shown(error: string, name: string, value: unknown, token: Token | undefined): string {
   if (typeof value !== "bigint") return String(value);
   if (REFUSED_TIMES.has(name)) return moment(value);

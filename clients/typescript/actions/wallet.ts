@@ -7,6 +7,7 @@ import { batchStatus, capabilitiesOf, sendBatch } from "./batches.js";
 import type { BatchStatus, Capabilities } from "./batches.js";
 import { addedChain } from "./chains.js";
 import type { Call, Provider } from "./provider.js";
+import { refusedBy, revertData } from "./refused.js";
 import type { Sponsor } from "./settings.js";
 import { printable } from "./text.js";
 
@@ -183,12 +184,12 @@ async function ask(provider: Provider, method: string, params: readonly unknown[
   try {
     return await provider.request({ method, params });
   } catch (error) {
-    throw refusalOf(error);
+    throw walletRefusal(error);
   }
 }
 
-/** A wallet's refusal in a sentence; its own text is shown below it. */
-function refusalOf(error: unknown): ServiceError {
+/** A wallet's refusal in a sentence: the Hub's, where the wallet tried the call and names it; else its own text is shown below. */
+export function walletRefusal(error: unknown): ServiceError {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code === DECLINED) {
     const nextAction = "Nothing was signed or sent. Press the button again to go on.";
@@ -201,6 +202,11 @@ function refusalOf(error: unknown): ServiceError {
   if (code === BUSY) {
     const nextAction = "Answer it in the wallet, and try again.";
     return new ServiceError("wallet_busy", "The wallet has another question open.", { nextAction });
+  }
+  const data = revertData(error);
+  if (data !== undefined) {
+    const { message: sentence, nextAction } = refusedBy(data, undefined);
+    return new ServiceError("wallet_failed", sentence, { nextAction });
   }
   const issues = typeof message === "string" ? [{ path: "wallet", message: printable(message, 300) }] : [];
   const nextAction = "Nothing was signed or sent as far as this page knows; look into the wallet before trying again.";

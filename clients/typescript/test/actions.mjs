@@ -7,7 +7,7 @@ import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["api", "files", "halts", "page", "refused", "safe", "text", "verdict", "waiting", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["api", "files", "halts", "page", "refused", "safe", "text", "verdict", "waiting", "wallet", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -185,6 +185,17 @@ test("no refusal of the Hub speaks to a command line or to the owner", () => {
 
 test("a refusal that nobody knows has a next step all the same", () => {
   assert.match(actions.refusedBy("0x12345678", USDC).nextAction, /^Reload the page/);
+});
+
+test("a wallet that finds what the Hub refuses says it in the Hub's words, and anything else in its own", () => {
+  const data = encodeErrorResult({ abi: actions.hubAbi, errorName: "SubmissionsClosed", args: [1n, 1893456000n, 1893456001n] });
+  for (const error of [{ code: 3, data }, { code: -32603, data: { code: 3, data } }, { cause: { data: { originalError: { data } } } }]) {
+    const { code, message, issues } = actions.walletRefusal({ message: "custom error", ...error });
+    assert.deepEqual([code, message, issues], ["wallet_failed", "Submissions closed at 2030-01-01 00:00:00 UTC.", []]);
+  }
+  const { message, issues } = actions.walletRefusal({ code: -32603, message: "no ether" });
+  assert.deepEqual([message, issues[0].message], ["The wallet could not do this.", "no ether"]);
+  assert.equal(actions.walletRefusal({ code: 4001, data }).code, "declined");
 });
 
 const OPEN_BOUNTY = {
