@@ -81,7 +81,7 @@ SENTENCES: Final[dict[str, list[str]]] = {
         f"The Hub allows {MOST_FEES}.",
         f"the demo has {LOCAL_FEES}.",
         f"at most {percent(MAX_PROTOCOL_FEE_BPS)} and {percent(MAX_GUARDIAN_FEE_BPS)}, and gas",
-        f"about {gas('submit')} to submit, and {gas('claim')} to claim",
+        f"about {gas('submit')} units to submit, {gas('claim')} to claim",
         f"A page has at most {MAX_DOCUMENT_BYTES // KIB} KiB, the size of a Submission is at most",
         f"{LIMITS.max_bytes // GIB} GiB, and a roster has 1 to {MAX_MEMBERS} Guardians.",
         f"a quorum of 1 to {MAX_MEMBERS} Guardians",
