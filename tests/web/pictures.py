@@ -4,14 +4,16 @@
 """
 
 import io
+import re
 import tempfile
 from pathlib import Path
 
 from bounty_protocol.domain.money import AmountKind
+from demo.examples import EXAMPLES
 from PIL import Image
 
 from tests.web.browser_process import browsed
-from tests.web.fake_api import GUARDIANS, POSTER, SOLVERS, Ledger, account, page_of
+from tests.web.fake_api import GUARDIANS, POSTER, SOLVERS, Bounty, Ledger, account
 from tests.web.test_browser import case_of, pages_of, served, visit_of
 from tests.web.test_pages import STAGES
 
@@ -20,8 +22,11 @@ STATES = {
     "open": "Open for work", "judging": "Being judged", "awarded": "Awarded", "paid": "Awarded",
     "not-awarded": "Not awarded",
 }  # fmt: skip
-_TITLE = "Fastest parser for RFC 3339 timestamps in pure Python"
-_SUMMARY = "A function that parses RFC 3339 timestamps at least three times as fast as strptime."
+_REASONS = (
+    "`bench.py` prints 3.4 on CPython 3.11, the middle of three runs on one core. All 1,000 timestamps agree.\n",
+    "Ratio 3.3 here. Each of the 20 malformed ones raises `ValueError`; no dependency.\n",
+)
+"""Of those who awarded it."""
 
 
 def main() -> None:
@@ -30,7 +35,8 @@ def main() -> None:
     for stage in STATES.values():
         bounty = ledger.add()
         STAGES[stage](bounty)
-        bounty.page = page_of(title=_TITLE, summary=_SUMMARY, deadline=bounty.deadline)
+        bounty.page = _example_page(bounty)
+        _give_reasons(bounty)
     paid = ledger.bounties[min(ledger.bounties) + 3]  # type: ignore[index]
     paid.claims = [
         (AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000),
@@ -52,6 +58,21 @@ def main() -> None:
                 shown = picture.convert("RGB").crop((0, 0, picture.width, min(1_500, picture.height)))
                 shown.quantize(64).save(made, "PNG", optimize=True)
             (FOLDER / f"{name}.png").write_bytes(made.getvalue())
+
+
+def _example_page(bounty: Bounty) -> bytes:
+    """The page of examples, with the terms of this bounty."""
+    page = (EXAMPLES / "bounty_challenge.md").read_text(encoding="utf-8")
+    terms = {"submission_deadline": bounty.deadline, "judging_window_seconds": bounty.window}
+    for name, value in {**terms, "escrow_amount": bounty.escrow}.items():
+        page = re.sub(rf"(?m)^{name}: .*$", f"{name}: {value}", page)
+    return page.encode()
+
+
+def _give_reasons(bounty: Bounty) -> None:
+    recorded, bounty.verdicts = bounty.verdicts, []
+    for each, reasons in zip(recorded, _REASONS, strict=False):
+        bounty.judge(GUARDIANS.index(each.guardian), each.kind, each.solver, reasons, at=each.at)
 
 
 if __name__ == "__main__":
