@@ -13,6 +13,20 @@ TOP: Final = Path(__file__).parents[2]
 JUMPS: Final = (-86_400, -900, -20, 20, 900, 86_400)
 """In seconds."""
 _TRUE: Final = "+0"
+_SLEEP: Final = """
+import _thread
+import time
+
+
+def sleep(seconds):
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    lock.acquire(True, seconds)
+
+
+time.sleep = sleep
+"""
+"""What a process loads before all else: libfaketime gets sleeps until a monotonic moment, as Python's are, wrong."""
 
 
 @contextmanager
@@ -23,8 +37,10 @@ def jumped(service: RunningProcess, seconds: int, folder: Path) -> Iterator[None
     told.write_text(_TRUE)
     if "LD_PRELOAD" not in service.environment:
         service.stop()
+        (folder / "sitecustomize.py").write_text(_SLEEP)
         service.restart(
             {
+                "PYTHONPATH": str(folder),
                 "LD_PRELOAD": str(_library()),
                 "FAKETIME_TIMESTAMP_FILE": str(told),
                 "FAKETIME_CACHE_DURATION": "1",
