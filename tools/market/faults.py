@@ -9,13 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, LiteralString
+from typing import Any, Final
 
 import psutil
-import psycopg
 from bounty_protocol.chain.json_rpc import RpcRefused, block_number, quantity
 from local_stack.launch import RunningProcess
-from local_stack.postgres import PostgresServer
 from local_stack.process import Child, StackError
 from local_stack.services import MIGRATE
 
@@ -140,7 +138,7 @@ class Breaking:
         if plan.kind == FaultKind.CLOCK:
             return jumped(self._service(plan), self._jump(plan), self.clocks)
         if plan.kind == FaultKind.DATABASE_READ_ONLY:
-            return read_only(stack.postgres)
+            return stack.postgres.read_only()
         if plan.kind == FaultKind.STORAGE_FULL:
             return full(stack.gcs.child)
         return paused(stack.gcs.child if plan.kind == FaultKind.STORAGE_STALLS else self._service(plan).child)
@@ -223,20 +221,3 @@ def full(child: Child | None) -> Iterator[None]:
         yield
     finally:
         process.rlimit(psutil.RLIMIT_FSIZE, before)
-
-
-@contextmanager
-def read_only(server: PostgresServer) -> Iterator[None]:
-    """No role can write in the database."""
-    _default_to_read_only(server, "on")
-    try:
-        yield
-    finally:
-        _default_to_read_only(server, "off")
-
-
-def _default_to_read_only(server: PostgresServer, value: LiteralString) -> None:
-    with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute("SET default_transaction_read_only = off")
-        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
-        connection.execute("SELECT pg_reload_conf()")

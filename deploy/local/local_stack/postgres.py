@@ -107,6 +107,24 @@ class PostgresServer(LocalServer):
         query: LiteralString = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
         self._runtime.family.wait(replica.child, lambda: replica.value(query, written) is True, timeout)
 
+    @contextmanager
+    def read_only(self) -> Iterator[None]:
+        """Nothing can be written, as where somebody runs it for others and its disk is full."""
+        self._default_to_read_only("on")
+        try:
+            yield
+        finally:
+            self._default_to_read_only("off")
+
+    def _default_to_read_only(self, value: LiteralString) -> None:
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute("SET default_transaction_read_only = off")
+            connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
+            connection.execute("SELECT pg_reload_conf()")
+        if self.child is not None:
+            shown: LiteralString = "SHOW default_transaction_read_only"
+            self._runtime.family.wait(self.child, lambda: self.value(shown) == value, RESTART_SECONDS)
+
     def pause_replay(self) -> None:
         """Have a replica take in nothing more, and return when it has stopped."""
         self.value("SELECT pg_wal_replay_pause()")

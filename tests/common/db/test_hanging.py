@@ -15,10 +15,11 @@ from local_stack.postgres import PostgresServer
 from local_stack.process import Child
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from service_common.db import engine as module
-from service_common.db.engine import check_database, make_engine
+from service_common.db.engine import check_database, make_engine, reading, single, writing
 from service_common.db.errors import DatabaseUnavailable
 from service_common.jobs.queues import connect
 from sqlalchemy import text
+from sqlalchemy.exc import InternalError
 from structlog.testing import capture_logs
 
 
@@ -50,6 +51,26 @@ def test_database__that_stops_answering__is_unavailable_and_then_used_again(
     finally:
         send(server.child, signal.SIGCONT)
     check_database(engine)
+    engine.dispose()
+
+
+def test_database__in_which_nothing_can_be_written__is_unavailable_to_who_writes_and_left_for_another(
+    server: PostgresServer,
+) -> None:
+    engine = make_engine(server.url(), application="test", pool_size=1)
+    with writing(engine) as connection:
+        connection.execute(text("CREATE TABLE kept (number int)"))
+        former = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+    with server.read_only():
+        for begun in (writing, single):
+            with pytest.raises(DatabaseUnavailable), begun(engine) as connection:
+                connection.execute(text("INSERT INTO kept VALUES (1)"))
+        check_database(engine)
+    with writing(engine) as connection:
+        connection.execute(text("INSERT INTO kept VALUES (2)"))
+        assert connection.execute(text("SELECT pg_backend_pid()")).scalar_one() != former
+    with pytest.raises(InternalError), reading(engine) as connection:  # a mistake of ours, not the server's
+        connection.execute(text("INSERT INTO kept VALUES (3)"))
     engine.dispose()
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import psycopg
 from bounty_protocol.vanished import libpq_options
 from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -109,6 +109,7 @@ def make_engine(
         return connection
 
     _check_idle_connections(engine)
+    _leave_read_only_servers(engine)
     return engine
 
 
@@ -128,6 +129,17 @@ def _check_idle_connections(engine: Engine) -> None:
             engine.dialect.do_ping(connection)
         except psycopg.Error as error:
             raise DisconnectionError from error
+
+
+def _leave_read_only_servers(engine: Engine) -> None:
+    """A server on which nothing can be written, as after a failover or with a full disk where others run it, is one
+    that is away: its connections are given up, so that those to its successor take their place."""
+
+    @event.listens_for(engine, "handle_error")
+    def give_up(context: ExceptionContext) -> None:
+        ours = context.connection is not None and context.connection.get_execution_options().get("postgresql_readonly")
+        if isinstance(context.original_exception, psycopg.errors.ReadOnlySqlTransaction) and not ours:
+            context.is_disconnect = True
 
 
 @contextmanager
