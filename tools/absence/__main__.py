@@ -29,7 +29,7 @@ from tests.api.webhooks.registered import register
 from tests.waiting import wait_until
 from tools.absence.lives import Life, begin, begun_before, typed_again
 from tools.absence.looks import Looking, News, parked_jobs
-from tools.generate.derived import TOP, with_part
+from tools.generate.derived import TOP, table, with_part
 
 PAGE: Final = TOP / "docs/operations.md"
 SECONDS: Final = 600
@@ -218,12 +218,9 @@ def with_rows(page: str, measured: Sequence[Absence]) -> str:
     """The page with these rows in its table, and the former ones of processes that were not taken away."""
     rows = {row.split("`")[1]: row for row in page.splitlines() if re.match(r"\| `[\w-]+` \| .* s \|$", row)}
     rows |= {each.process: each.row() for each in measured}
-    table = [
-        "| away | costs | what people noticed | bounties that ended | index behind by | all well after | was away |",
-        "|---" * 7 + "|",
-        *(rows[service.name] for service in SERVICES if service.name in rows),
-    ]
-    return with_part(page, "absence", ["\n".join(table)])
+    head = "| away | costs | what people noticed | bounties that ended | index behind by | all well after | was away |"
+    shown = table(head, (rows[service.name] for service in SERVICES if service.name in rows))
+    return with_part(page, "absence", [shown])
 
 
 if __name__ == "__main__":

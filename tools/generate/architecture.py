@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 _PACKAGES: Final = (
     ("[api](interface.md)", "services/api", "src/service_api"),
@@ -23,7 +23,7 @@ _PACKAGES: Final = (
 
 
 def _table() -> Iterator[str]:
-    yield "\n".join(["| part | folder | does | never |\n|---|---|---|---|", *map(_row, *zip(*_PACKAGES, strict=True))])
+    yield table("| part | folder | does | never |", map(_row, *zip(*_PACKAGES, strict=True)))
 
 
 def _row(name: str, folder: str, package: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 _STATES = "mark.attack("
 
@@ -39,7 +39,7 @@ def _table() -> Iterator[str]:
     if code != pytest.ExitCode.OK:
         raise RuntimeError(f"the tests that state bounds cannot be collected: {printed.getvalue()}")
     rows = [f"| {bound} | [`{name}`](../{file}) |" for bound, (name, file) in sorted(stated.rows.items())]
-    yield "\n".join(["| bound | tried by |", "|---|---|", *rows])
+    yield table("| bound | tried by |", rows)
 
 
 BOUNDS: Final = part("docs/threat-model.md", "bounds", _table)

@@ -9,7 +9,7 @@ from service_common.budgets import Budget
 from service_common.web.callers import CallerBudgets
 
 from tools.generate.attributes import as_cell, attribute_texts
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 from tools.generate.networks import time_of
 
 _OF_ADDRESS: Final = "_of_address"
@@ -18,7 +18,7 @@ _WITHOUT: Final = "Of all accounts behind a network address: the same."
 
 
 def _table() -> Iterator[str]:
-    yield "\n".join(["| budget | amount | in | |\n|---|---|---|---|", *_rows()])
+    yield table("| budget | amount | in | |", _rows())
 
 
 def _rows() -> Iterator[str]:

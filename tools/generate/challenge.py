@@ -5,14 +5,14 @@ from typing import Final
 
 from bounty_protocol.domain.challenge import FIELDS
 
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 from tools.generate.examples import whole_file
 
 
 def _example() -> Iterator[str]:
     yield whole_file("examples/csv_dialect.md", "markdown")
     rows = (f"| `{name}` | {'' if each.is_required else 'optional: '}{each.about} |" for name, each in FIELDS.items())
-    yield "\n".join(["| line | what it fixes |\n|---|---|", *rows])
+    yield table("| line | what it fixes |", rows)
 
 
 CHALLENGE: Final = part("docs/challenge-page.md", "challenge", _example)

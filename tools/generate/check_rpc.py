@@ -6,13 +6,13 @@ from typing import Final
 from service_indexer.provider import CHECKS
 
 from tools.generate.attributes import as_cell
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 
 
 def _table() -> Iterator[str]:
     about = {name: (check.__doc__ or "").splitlines()[0] for name, check in CHECKS.items()}
     rows = (f"| `{name}` | {as_cell(text)} |" for name, text in about.items())
-    yield "\n".join(["| line | checks |\n|---|---|", *rows])
+    yield table("| line | checks |", rows)
 
 
 CHECK_RPC: Final = part("docs/indexer.md", "check-rpc", _table)

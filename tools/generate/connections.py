@@ -8,7 +8,7 @@ from typing import Final
 from kustomization.render import Object, render
 from service_api.dependencies import make_dependencies
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 ENGINES_OF: Final = {
     "api": ("api", "api-health"),
@@ -70,14 +70,11 @@ def _bounds(spec: Object) -> tuple[int, int]:
 
 def _tables() -> Iterator[str]:
     rows = (f"| {name} | {count} |" for name, count in per_pod().items() if count)
-    yield "\n".join(["| pod, with one server process (`SERVICE_WORKERS`) | connections at most |\n|---|---|", *rows])
+    yield table("| pod, with one server process (`SERVICE_WORKERS`) | connections at most |", rows)
     totals = ((overlay, *of_overlay(overlay)) for overlay in ("staging", "mainnet"))
-    yield "\n".join(
-        [
-            "| overlay | at rest | autoscalers at their most, every Deployment in a rollout, every Job |",
-            "|---|---|---|",
-            *(f"| `{overlay}` | {rest} | {most} |" for overlay, rest, most in totals),
-        ]
+    yield table(
+        "| overlay | at rest | autoscalers at their most, every Deployment in a rollout, every Job |",
+        (f"| `{overlay}` | {rest} | {most} |" for overlay, rest, most in totals),
     )
 
 

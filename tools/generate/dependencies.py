@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Iterator
 from typing import Final
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 REASONS: Final = TOP / "requirements/reasons.toml"
 _COLUMNS: Final = ("packages", "for", "why", "instead")
@@ -18,7 +18,7 @@ def reasons() -> list[dict[str, str]]:
 
 def _table() -> Iterator[str]:
     rows = (f"| {' | '.join(each[column] for column in _COLUMNS)} |" for each in reasons())
-    yield "\n".join(["| package | for | why this one | instead |\n|---|---|---|---|", *rows])
+    yield table("| package | for | why this one | instead |", rows)
 
 
 DEPENDENCIES: Final = part("docs/dependencies.md", "dependencies", _table)

@@ -57,6 +57,11 @@ def part(path: str, name: str, blocks: Callable[[], Iterable[str]]) -> Derived:
     return Derived(name, path, make)
 
 
+def table(head: str, rows: Iterable[str]) -> str:
+    """A table of Markdown with this line of column names above its rows."""
+    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows])
+
+
 def with_part(page: str, name: str, blocks: Iterable[str]) -> str:
     """The page with these blocks between the marks of ``name``; ``ValueError`` for a page without them."""
     begin = f"<!-- generated: {name} -->"

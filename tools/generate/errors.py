@@ -14,7 +14,7 @@ from typing import Final
 
 from bounty_protocol.errors import PROBLEMS
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 CLIENT: Final = ("cli/src", "libs/bounty_protocol/src")
 SERVICES: Final = ("services/*/src", "libs/*/src")
@@ -140,20 +140,17 @@ def rows_of(code: str, places: Iterable[RaisedError]) -> Iterator[str]:
 
 
 def _client() -> Iterator[str]:
-    rows = ["| code | what it says | what to do |\n|---|---|---|"]
-    for code, places in _by_code(CLIENT).items():
-        if code not in PROBLEMS:
-            rows += rows_of(code, places)
-    yield "\n".join(rows)
+    found = _by_code(CLIENT).items()
+    rows = (row for code, places in found if code not in PROBLEMS for row in rows_of(code, places))
+    yield table("| code | what it says | what to do |", rows)
 
 
 def _api() -> Iterator[str]:
-    rows = ["| code | status | what it says | what to do |\n|---|---|---|---|"]
-    places = _by_code(SERVICES)
+    rows, places = [], _by_code(SERVICES)
     for code, problem in sorted(PROBLEMS.items()):
         said = _cell(each.message for each in places.get(code, ()))
         rows.append(f"| `{code}` | {problem.status} | {said} | {_cell([problem.next_action])} |")
-    yield "\n".join(rows)
+    yield table("| code | status | what it says | what to do |", rows)
 
 
 CLIENT_ERRORS: Final = part("docs/errors.md", "client-errors", _client)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import dropwhile, takewhile
 from typing import Final
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 _FOLDER: Final = "examples/python"
 _QUERIES: Final = ("how_far", "open_bounties", "judged_by_a_guardian", "awarded", "rosters_and_keys", "one_bounty")
@@ -13,7 +13,7 @@ _QUERIES: Final = ("how_far", "open_bounties", "judged_by_a_guardian", "awarded"
 
 
 def _table() -> Iterator[str]:
-    yield "\n".join(["| program | does |\n|---|---|", *_rows()])
+    yield table("| program | does |", _rows())
 
 
 def _rows() -> Iterator[str]:

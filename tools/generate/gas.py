@@ -7,7 +7,7 @@ from typing import Final
 from bounty_protocol.chain.abi import parse_abi
 from eth_abi.abi import encode
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 SNAPSHOT: Final = TOP / "contracts/snapshots/hub.gas.json"
 FLOORS: Final = TOP / "tests/contracts/floors.json"
@@ -49,7 +49,7 @@ def figures() -> dict[str, int]:
 def _gas() -> Iterator[str]:
     used, floors = figures(), json.loads(FLOORS.read_text(encoding="utf-8"))
     rows = (f"| {row} | {used[name]:,} |{_floor(floors.get(name))} |" for name, row in ROWS.items())
-    yield "\n".join(["| call | gas | floor |\n|---|---|---|", *rows])
+    yield table("| call | gas | floor |", rows)
 
 
 def _floor(gas: int | None) -> str:
@@ -58,7 +58,7 @@ def _floor(gas: int | None) -> str:
 
 def _calls() -> Iterator[str]:
     rows = map(_call, BY_HAND)
-    yield "\n".join(["| function | selector | then |\n|---|---|---|", *rows])
+    yield table("| function | selector | then |", rows)
 
 
 def _call(name: str) -> str:

@@ -10,7 +10,7 @@ from bounty_protocol.domain.halts import (
     STANDS_STILL_SECONDS,
 )
 
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 from tools.generate.networks import time_of
 
 _ROWS: Final = (
@@ -22,7 +22,7 @@ _ROWS: Final = (
 
 
 def _table() -> Iterator[str]:
-    yield "\n".join(["| figure | |\n|---|---|", *(f"| {what} | {time_of(seconds)} |" for what, seconds in _ROWS)])
+    yield table("| figure | |", (f"| {what} | {time_of(seconds)} |" for what, seconds in _ROWS))
 
 
 HALTS: Final = part("docs/chain-halts.md", "halts", _table)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 _TESTS: Final = "contracts/test"
 _STATED: Final = re.compile(r"(?m)^ +/// @custom:attack ((?:.*\n +/// ?(?!@))*.*)\n(?:^ +///.*\n)*? +function (\w+)\(")
@@ -36,7 +36,7 @@ def _table() -> Iterator[str]:
             actor, move, why = " ".join(re.sub(r"(?m)^ +///", "", stated).split()).split(" | ")
             found.setdefault(actor, []).append(f"| {actor} | {move} | {why} | `{test}` |")
     rows = [row for each in found.values() for row in each]
-    yield "\n".join(["| actor | move | why it fails | test |\n|---|---|---|---|", *rows, _BOOKS])
+    yield table("| actor | move | why it fails | test |", [*rows, _BOOKS])
 
 
 HUB_ATTACKS: Final = part("docs/hub.md", "hub-attacks", _table)

@@ -7,11 +7,11 @@ from bounty_protocol.domain.hub_events import EVENT_FIELDS
 from service_common.db.hub_index import meaning_of, metadata
 from sqlalchemy import Table
 
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 
 
 def _tables() -> Iterator[str]:
-    yield "\n".join(["| table | from the event | one row is |\n|---|---|---|", *map(_row, metadata.tables.values())])
+    yield table("| table | from the event | one row is |", map(_row, metadata.tables.values()))
 
 
 def _row(table: Table) -> str:

@@ -4,19 +4,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from tests.api.contract import Json, Operation, openapi_document, operations
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 
 _HEALTH: Final = "/healthz"
 
 
 def _table() -> Iterator[str]:
     rows = [_row(each) for each in operations() if each.signer is None and each.path != _HEALTH]
-    yield "\n".join(["| route | what it is | answer |\n|---|---|---|", *rows])
+    yield table("| route | what it is | answer |", rows)
 
 
 def _signed_table() -> Iterator[str]:
     rows = [_signed_row(each) for each in operations() if each.signer is not None]
-    yield "\n".join(["| route | signed by | what it is | body | answer |\n|---|---|---|---|---|", *rows])
+    yield table("| route | signed by | what it is | body | answer |", rows)
 
 
 def _row(operation: Operation) -> str:

@@ -18,7 +18,7 @@ from service_api.usecases.prepare_submission import MAX_UNRECORDED
 from service_api.webhooks import settings as webhooks
 from service_reviewer.record import RECORD_DAYS
 
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 
 _KIB: Final = 1024
 _PENDING: Final = "`SERVICE_PENDING_MEBIBYTES` together"
@@ -122,7 +122,7 @@ KEPT: Final = (
 
 def _table() -> Iterator[str]:
     rows = (f"| {' | '.join(astuple(each))} |" for each in KEPT)
-    yield "\n".join(["| what | who can write it | bound | deleted |\n|---|---|---|---|", *rows])
+    yield table("| what | who can write it | bound | deleted |", rows)
 
 
 KEPT_TABLE: Final = part("docs/operations.md", "kept", _table)

@@ -13,7 +13,7 @@ from typing import Final
 
 from prometheus_client import Counter
 
-from tools.generate.derived import TOP, Derived, part
+from tools.generate.derived import TOP, Derived, part, table
 
 MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Counter": ("_total",),
@@ -89,7 +89,7 @@ def families() -> Mapping[str, DescribedMetric]:
 
 
 def _table() -> Iterator[str]:
-    yield "\n".join(["| metric | labels | shows |\n|---|---|---|", *map(_row, families().values())])
+    yield table("| metric | labels | shows |", map(_row, families().values()))
 
 
 def _row(family: DescribedMetric) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 from hub_operations.networks import TERMS, HubTerms
 
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _ROWS: Final[tuple[tuple[str, Callable[[HubTerms], str]], ...]] = (
@@ -29,8 +29,8 @@ def _span(least: int, most: int) -> str:
 
 def _table() -> Iterator[str]:
     shown = [TERMS["mainnet"], TERMS["staging"]]
-    head = ["| | mainnet (Base) | staging (Base Sepolia) |\n|---|---|---|"]
-    yield "\n".join(head + [f"| {name} | {' | '.join(map(of, shown))} |" for name, of in _ROWS])
+    rows = (f"| {name} | {' | '.join(map(of, shown))} |" for name, of in _ROWS)
+    yield table("| | mainnet (Base) | staging (Base Sepolia) |", rows)
 
 
 NETWORKS: Final = part("docs/faq.md", "networks", _table)

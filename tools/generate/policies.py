@@ -6,7 +6,7 @@ from typing import Final
 from kustomization.policies import NAMESPACE, Elsewhere, Pod, Policies, pods
 from kustomization.render import render
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 ENTRANCE: Final = Elsewhere("the entrance", {"bounty-escrow-entrance": "true"})
 MONITORING: Final = Elsewhere("monitoring", {NAMESPACE: "monitoring"})
@@ -24,7 +24,7 @@ def _table() -> Iterator[str]:
     columns = ["from", *(each.name for each in reached), "each other pod", "public addresses", "workload identity"]
     rows = [[one.name, *_cells(policies, one, reached, others)] for one in [*asking, MONITORING, ANY]]
     lines = [" ".join(f"| {cell}".rstrip() for cell in row) + " |" for row in (columns, *rows)]
-    yield "\n".join([lines[0], "|---" * len(columns) + "|", *lines[1:]])
+    yield table(lines[0], lines[1:])
 
 
 def _cells(policies: Policies, one: Pod | Elsewhere, reached: list[Pod], others: list[Pod]) -> Iterator[str]:

@@ -5,12 +5,12 @@ from typing import Final
 
 from service_checker.report import REQUIREMENTS
 
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 
 
 def _table() -> Iterator[str]:
     rows = (f"| `{name}` | {holds} |" for name, holds in REQUIREMENTS.items())
-    yield "\n".join(["| requirement | what holds |\n|---|---|", *rows])
+    yield table("| requirement | what holds |", rows)
 
 
 CHECKED: Final = part("docs/checker.md", "requirements", _table)

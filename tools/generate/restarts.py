@@ -5,14 +5,14 @@ from typing import Final
 
 from kustomization.render import containers, pod_spec, render
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 _EVERYTHING: Final = "tests/deploy/traced"
 """An overlay with every ConfigMap that a Deployment may read."""
 
 
 def _table() -> Iterator[str]:
-    yield "\n".join(["| changed | restart |\n|---|---|", *_rows()])
+    yield table("| changed | restart |", _rows())
 
 
 def _rows() -> Iterator[str]:

@@ -5,7 +5,7 @@ from typing import Final
 
 import yaml
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 _COMPONENTS: Final = TOP / "deploy/k8s/components/external-secrets"
 _LISTS: Final = (
@@ -35,7 +35,7 @@ _ROLES: Final = "deploy/compose/postgresql/1-roles.sql"
 def _secrets() -> Iterator[str]:
     rows = [row for path, component in _LISTS for row in _rows(path, component)]
     rows.append("| `mcp` | `SERVICE_RPC_URLS`; only with `agents` |")  # its own component has it
-    yield "\n".join(["| Secret | keys |\n|---|---|", *rows])
+    yield table("| Secret | keys |", rows)
 
 
 def _rows(path: str, component: str) -> Iterator[str]:

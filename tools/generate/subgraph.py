@@ -7,7 +7,7 @@ from service_api.graphql.entities import ENTITIES, Entity
 from service_api.graphql.request import MAX_DEPTH, MAX_FIELDS, MAX_INTROSPECTIONS, MAX_SAME_FIELDS, MAX_TOKENS
 from service_api.graphql.rows import MAX_ANSWER_BYTES, MAX_IN, MAX_ROWS
 
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 
 _OF_EVERY: Final = {"id", "block_number", "block_hash", "tx_hash", "time"}
 
@@ -23,12 +23,11 @@ def _limits() -> Iterator[str]:
         ("bytes of the answer, estimated from its fields and names", f"{MAX_ANSWER_BYTES // 2**20} MiB"),
         ("values of an `_in` filter", f"{MAX_IN:,}"),
     )
-    yield "\n".join(["| limit | value |\n|---|---|", *(f"| {what} | {value} |" for what, value in rows)])
+    yield table("| limit | value |", (f"| {what} | {value} |" for what, value in rows))
 
 
 def _entities() -> Iterator[str]:
-    head = "| entity | list field | shows | fields of its own | rows below it |\n|---|---|---|---|---|"
-    yield "\n".join([head, *map(_row, ENTITIES.values())])
+    yield table("| entity | list field | shows | fields of its own | rows below it |", map(_row, ENTITIES.values()))
 
 
 def _row(entity: Entity) -> str:

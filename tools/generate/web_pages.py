@@ -5,16 +5,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tools.generate.derived import TOP, part
+from tools.generate.derived import TOP, part, table
 
 _ROUTES: Final = "services/web/src/service_web/routes"
 _FOR_PROGRAMS: Final = ("feeds", "calendars", "drawings", "beacon", "agents")
 
 
 def _tables() -> Iterator[str]:
-    yield "\n".join(["| page | shows |\n|---|---|", *_rows("pages")])
+    yield table("| page | shows |", _rows("pages"))
     rows = [row for name in _FOR_PROGRAMS for row in _rows(name)]
-    yield "\n".join(["| for programs | what |\n|---|---|", *rows])
+    yield table("| for programs | what |", rows)
 
 
 def _rows(module: str) -> Iterator[str]:

@@ -5,13 +5,13 @@ from typing import Final
 
 from service_cli.witnesses.table import TABLE, Witness, WitnessRule
 
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 
-_HEAD: Final = "| what | for | who has to vouch | when one is silent | when two differ |\n|---|---|---|---|---|"
+_HEAD: Final = "| what | for | who has to vouch | when one is silent | when two differ |"
 
 
 def _table() -> Iterator[str]:
-    yield "\n".join([_HEAD, *map(_row, TABLE)])
+    yield table(_HEAD, map(_row, TABLE))
 
 
 def _row(rule: WitnessRule) -> str:

@@ -26,7 +26,7 @@ from tests.api.webhooks.receiving import receiving
 from tests.api.webhooks.registered import register
 from tests.endpoints import Endpoint, endpoint_before
 from tools.alerts import find_debian_program, rule_groups
-from tools.generate.derived import with_part
+from tools.generate.derived import table, with_part
 from tools.runbooks.faults import FAULTS
 from tools.runbooks.scene import ALERT_SECONDS, FORMER_SECONDS, ExpectedAlert, Fault, FaultScene
 from tools.runbooks.typing_in import PAGE, Shell, Typed, blocks
@@ -201,13 +201,10 @@ def with_table(page: str, timed: Sequence[Timed], addresses: Mapping[str, str]) 
     rows |= {(each.alert, each.fault): each.figures() for each in timed}
     known = [(each.alert, fault.words) for fault in FAULTS for each in fault.alerts]
     caused = [each for each in known if each in rows]
-    table = [
-        "| alert | caused by | held after | its commands took | over after | commands (a cluster's alone) |",
-        "|---" * 6 + "|",
-        *(f"| {links[alert]} | {fault} |{rows[alert, fault]}" for alert, fault in caused),
-    ]
+    head = "| alert | caused by | held after | its commands took | over after | commands (a cluster's alone) |"
+    shown = table(head, (f"| {links[alert]} | {fault} |{rows[alert, fault]}" for alert, fault in caused))
     names = ", ".join(link for name, link in links.items() if name not in {alert for alert, _ in caused})
-    return with_part(page, "runbooks", ["\n".join(table), f"Not caused here: {names}."])
+    return with_part(page, "runbooks", [shown, f"Not caused here: {names}."])
 
 
 def _seconds(value: float | None) -> str:
