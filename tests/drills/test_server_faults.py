@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import psutil
 import psycopg
 import pytest
 from local_stack.stack import DATABASE
@@ -118,19 +117,12 @@ def test_disk__of_the_database_full__is_told_by_what_writes_there_and_nothing_el
 
 
 def test_disk__of_the_storage_full__stops_an_upload_that_is_continued_once_there_is_room(scene: Scene) -> None:
-    child = scene.stack.gcs.child
-    assert child is not None
-    storage = psutil.Process(child.pid)
-    before = storage.rlimit(psutil.RLIMIT_FSIZE)
     person = scene.cast.person("solver-2")
     work = person.home / "large"
     work.mkdir()
     (work / "work.bin").write_bytes(os.urandom(200_000))
-    storage.rlimit(psutil.RLIMIT_FSIZE, (65_536, before[1]))
-    try:
+    with scene.stack.gcs.without_room(65_536):
         refused = person.run("solver:submit", scene.bounty.bounty_id, str(work), code=1)
         assert all(getattr(scene, route)()[0] == 200 for route in ROUTES)
-    finally:
-        storage.rlimit(psutil.RLIMIT_FSIZE, before)
     assert "submit.submission_recorded" not in {event.name for event in refused.events}
     person.run("solver:submit", scene.bounty.bounty_id, str(work)).event("submit.submission_recorded")

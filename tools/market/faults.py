@@ -140,7 +140,7 @@ class Breaking:
         if plan.kind == FaultKind.DATABASE_READ_ONLY:
             return stack.postgres.read_only()
         if plan.kind == FaultKind.STORAGE_FULL:
-            return full(stack.gcs.child)
+            return stack.gcs.without_room(_ROOM_BYTES)
         return paused(stack.gcs.child if plan.kind == FaultKind.STORAGE_STALLS else self._service(plan).child)
 
     def _roll_out(self, which: str) -> None:
@@ -207,17 +207,3 @@ def paused(child: Child | None) -> Iterator[None]:
         for each in members:
             if each.is_running():
                 each.send_signal(signal.SIGCONT)
-
-
-@contextmanager
-def full(child: Child | None) -> Iterator[None]:
-    """A process finds no room for what is longer than a few bytes."""
-    if child is None:
-        raise StackError("a process that does not run has no disk")
-    process = psutil.Process(child.pid)
-    before = process.rlimit(psutil.RLIMIT_FSIZE)
-    process.rlimit(psutil.RLIMIT_FSIZE, (_ROOM_BYTES, before[1]))
-    try:
-        yield
-    finally:
-        process.rlimit(psutil.RLIMIT_FSIZE, before)

@@ -6,6 +6,7 @@ holds; objects survive ``kill`` and ``restart``.
 
 import http.client
 import json
+import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Final
 from gcs_twin.keys import make_service_account
 
 from local_stack.ports import HOST
-from local_stack.process import StopRule
+from local_stack.process import StackError, StopRule
 from local_stack.runtime import Runtime, shared_or_own
 from local_stack.server import HttpServer
 from local_stack.toolbox import LOCAL
@@ -39,6 +40,18 @@ class GcsServer(HttpServer):
         rules = json.loads(_CORS.read_text(encoding="utf-8"))
         local = [rule | {"origin": ["*"]} for rule in rules]  # the pages' port is chosen later
         self._cors_file.write_text(json.dumps(local), encoding="utf-8")
+
+    @contextmanager
+    def without_room(self, most_bytes: int) -> Iterator[None]:
+        """No file that it writes may be longer, as where its disk is full."""
+        if self.child is None:
+            raise StackError("a storage that does not run has no disk")
+        _, hard = before = resource.prlimit(self.child.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self.child.pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
+        try:
+            yield
+        finally:
+            resource.prlimit(self.child.pid, resource.RLIMIT_FSIZE, before)
 
     def _command(self, port: int) -> list[str | Path]:
         # The token's audience names the port, so the account is made when the port is known.
