@@ -46,14 +46,19 @@ export function isOver(moment: bigint, finalized: bigint, clock: bigint | undefi
  * that a witness says it is: what is sealed until then could be opened early. `reveal_point_wrong`.
  */
 export function requireRevealPoint(submissionDeadline: bigint, revealAt: bigint, delay: bigint, now: bigint): void {
-  const isExpected = revealAt === submissionDeadline + delay;
-  if (isExpected && submissionDeadline > now) return;
-  const wrong = isExpected
-    ? "its deadline has passed"
-    : `the deadline and the Hub's delay make it ${submissionDeadline + delay}`;
-  throw new ServiceError(FACTS.reveal_point[1], `The reveal point ${revealAt} is wrong: ${wrong}.`, {
-    nextAction: "Nothing was sealed. Choose another node in the wallet, or set this machine's clock.",
-  });
+  const expected = submissionDeadline + delay;
+  if (revealAt === expected && submissionDeadline > now) return;
+  const [message, nextAction] =
+    revealAt === expected
+      ? [
+          `Submissions closed at ${submissionDeadline}: what is sealed now can be opened too soon.`,
+          "If they are still open by other clocks, set this machine's.",
+        ]
+      : [
+          `The reveal point is not ${revealAt}: the deadline and the Hub's delay make it ${expected}.`,
+          "Choose another node in the wallet.",
+        ];
+  throw new ServiceError(FACTS.reveal_point[1], message, { nextAction: `Nothing was sealed. ${nextAction}` });
 }
 
 /** Refuses a Hub's reveal delay that is not the one of the network's record, where there is one: `reveal_point_wrong`. */

@@ -75,9 +75,7 @@ def reveal_point(chain: ChainClient, bounty: BountyView) -> Vouched[UnixSeconds]
     delay, now = chain.settings.reveal_delay(), latest_moment(chain)
     if (wrong := wrong_reveal_point(bounty.submission_deadline, bounty.reveal_at, delay, now)) is None:
         return vouch(Fact.REVEAL_POINT, bounty.reveal_at, ENDPOINTS | {Witness.CLOCK, Witness.RECORD})
-    message = f"{chain.named[0].upper()}{chain.named[1:]} has {moment(bounty.reveal_at, now)} as reveal point; {wrong}."
-    next_action = "Nothing was sealed. Use another RPC endpoint, or set this machine's clock."
-    raise CommandRefused("reveal_point_wrong", message, next_action=next_action)
+    raise wrong
 
 
 def require_closed(chain: ChainClient, reveal_at: UnixSeconds) -> None:
@@ -87,13 +85,19 @@ def require_closed(chain: ChainClient, reveal_at: UnixSeconds) -> None:
         raise CommandRefused("reveal_point_wrong", message, next_action="What was sealed stays on this machine.")
 
 
-def wrong_reveal_point(deadline: UnixSeconds, reveal_at: UnixSeconds, delay: int, now: UnixSeconds) -> str | None:
-    """Why a reveal point is wrong, at the latest time that a witness gives; None where it is right."""
+def wrong_reveal_point(
+    deadline: UnixSeconds, reveal_at: UnixSeconds, delay: int, now: UnixSeconds
+) -> CommandRefused | None:
+    """Why nothing is sealed until a reveal point, at the latest time that a witness gives; None where it is right."""
     expected = UnixSeconds(deadline + delay)
     if reveal_at != expected:
-        return f"the deadline and the Hub's delay of {delay} seconds make it {moment(expected, now)}"
+        message = f"The reveal point is not {moment(reveal_at, now)}: the deadline makes it {moment(expected, now)}."
+        next_action = "Nothing was sealed. Use another RPC endpoint."
+        return CommandRefused("reveal_point_wrong", message, next_action=next_action)
     if deadline <= now:
-        return f"its deadline, {moment(deadline, now)}, has passed: what is sealed now can be opened too soon"
+        message = f"Submissions closed at {moment(deadline, now)}: what is sealed now can be opened too soon."
+        next_action = "Nothing was sealed. If they are still open by other clocks, set this machine's."
+        return CommandRefused("reveal_point_wrong", message, next_action=next_action)
     return None
 
 
