@@ -1,14 +1,26 @@
 """Evidence is of the tree that is here: the Hub's by digests, the others' by what changed in the files they cover."""
 
+import json
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from tools.assurance import __main__ as main_module
+from tools.assurance import page as page_module
 from tools.assurance.__main__ import in_order_of_age, list_stale
-from tools.assurance.evidence import PAGE, Evidence, held_against, read_evidence, shown_digests, sources_digest
+from tools.assurance.evidence import (
+    NOT_RUN,
+    PAGE,
+    Evidence,
+    StepResult,
+    held_against,
+    read_evidence,
+    shown_digests,
+    sources_digest,
+)
 from tools.assurance.steps import COVERS, HUB_SOURCES, TOP, CampaignStep, steps
 
 
@@ -50,6 +62,31 @@ def test_digest_changes_with_the_sources_and_with_nothing_else(tmp_path: Path) -
 )
 def test_row_counts_when_it_passed(row: str, shown: dict[str, str]) -> None:
     assert shown_digests(row) == shown
+
+
+@pytest.mark.parametrize(
+    ("former", "state", "shown"),
+    [
+        ("passed", NOT_RUN, "passed"),
+        ("passed", "failed", "**failed**"),
+        (NOT_RUN, "passed", "passed"),
+        (NOT_RUN, NOT_RUN, NOT_RUN),
+    ],
+)
+def test_machine_that_cannot_run_a_step_takes_no_evidence_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, former: str, state: str, shown: str
+) -> None:
+    name = steps()[0].name
+    (page := tmp_path / "assurance.md").write_text(
+        f"| `{name}` | it | {former} | 2026-01-01, 1 s, `0123456` |  | old |\n"
+    )
+    result = StepResult(name, state, 2.0, "89abcdef", "2026-02-02", "new")
+    (tmp_path / f"{name}.json").write_text(json.dumps(asdict(result)))
+    monkeypatch.setattr(page_module, "PAGE", page)
+    monkeypatch.setattr(page_module, "RESULTS", tmp_path)
+    page_module.write_page(steps())
+    (row,) = [line for line in page.read_text().splitlines() if line.startswith(f"| `{name}`")]
+    assert f"| {shown} | {'2026-01-01' if (former, state) == ('passed', NOT_RUN) else '2026-02-02'}" in row
 
 
 def test_steps__each_say_what_they_cover__and_it_is_there() -> None:

@@ -25,11 +25,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from tools.assurance.evidence import PAGE, Evidence, StepResult, read_evidence, sources_digest
+from tools.assurance.evidence import NOT_RUN, PAGE, Evidence, StepResult, read_evidence, sources_digest
 from tools.assurance.page import RESULTS, load, write_page
 from tools.assurance.steps import CONTRACTS, COVERS, HUB_SOURCES, TOOLS, TOP, CampaignStep, steps
 
-NOT_RUN: Final = 77
+_CANNOT_RUN: Final = 77
 UNFINISHED: Final = "unfinished"
 STOP_SECONDS: Final = 120.0
 """How long an interrupted step may take to stop what it started; the longest of them gives its own 90."""
@@ -153,7 +153,7 @@ def _run(step: CampaignStep, commit: str, seconds: float | None = None) -> StepR
             return StepResult(step.name, UNFINISHED, time.monotonic() - started, commit, "", "")
     result = StepResult(
         step.name,
-        {0: "passed", NOT_RUN: "not run"}.get(code, "failed"),
+        {0: "passed", _CANNOT_RUN: NOT_RUN}.get(code, "failed"),
         time.monotonic() - started,
         commit,
         datetime.now(UTC).strftime("%Y-%m-%d"),

@@ -12,6 +12,8 @@ from tools.assurance.steps import COVERS, HUB_SOURCES, TOP
 
 PAGE: Final = TOP / "docs" / "assurance.md"
 SHOWN_PATHS: Final = 3
+NOT_RUN: Final = "not run"
+"""The state of a step that never ran, or that this machine cannot run."""
 _ROW: Final = re.compile(r"^\| `(?P<name>[\w-]+)` \| [^|]* \| (?P<state>[^|]*) \| (?P<when>[^|]*) \|", re.MULTILINE)
 _WHEN: Final = re.compile(r"(?P<date>[\d-]{10}), (?P<seconds>\d+) s, `(?P<commit>[0-9a-f]{7,40})`")
 
@@ -22,7 +24,7 @@ class StepResult:
 
     name: str
     state: str
-    """``passed``, ``failed`` or ``not run``."""
+    """``passed``, ``failed`` or ``NOT_RUN``."""
     seconds: float
     commit: str
     date: str
@@ -77,7 +79,7 @@ def read_evidence(page: str, names: Iterable[str]) -> list[Evidence]:
 def _evidence(name: str, row: "re.Match[str] | None") -> Evidence:
     when = _WHEN.search(row["when"]) if row else None
     if row is None or when is None:
-        return Evidence(name, "not run")
+        return Evidence(name, NOT_RUN)
     found = Evidence(name, row["state"].strip(), when["date"], float(when["seconds"]), when["commit"])
     return held_against(found, COVERS[name])
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tools.assurance.evidence import PAGE, StepResult, read_evidence
+from tools.assurance.evidence import NOT_RUN, PAGE, StepResult, read_evidence
 from tools.assurance.steps import TOP, CampaignStep
 
 RESULTS: Final = TOP / ".local" / "assurance"
@@ -40,17 +40,17 @@ def load(name: str) -> StepResult | None:
 
 
 def write_page(known: Sequence[CampaignStep]) -> None:
-    """Write the page, from every result there is; a step that was not run on this machine keeps its former row."""
+    """Write the page, from every result there is; a step that did not run on this machine keeps its former row."""
     former = {found["name"]: found for found in _FORMER.finditer(PAGE.read_text(encoding="utf-8"))}
     cells = {}
     for step in known:
         result, row = load(step.name), former.get(step.name)
-        if result is not None:
+        if result is not None and (row is None or result.state != NOT_RUN or row["state"] == NOT_RUN):
             cells[step.name] = _cells(result)
         elif row is not None:
             cells[step.name] = (row["state"], row["when"], row["last"] or "")
         else:
-            cells[step.name] = ("not run", "", "")
+            cells[step.name] = (NOT_RUN, "", "")
     bare = "\n".join(f"| `{step.name}` | {step.shows} | {' | '.join(cells[step.name][:2])} |" for step in known)
     since = {each.name: each.words for each in read_evidence(bare, [step.name for step in known])}
     rows = [
