@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from service_common.db import engine as engines
 from service_common.db import hub_index as t
+from service_indexer import replay
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.replay import rebuild_copy, verify_copy
 from sqlalchemy import Engine, func, select, text
@@ -38,6 +39,12 @@ def endpoints(world: World) -> Iterator[list[Endpoint]]:
         yield [stack.enter_context(endpoint_before(world.node.url)) for _ in range(3)]
 
 
+@pytest.fixture(params=[replay.PART_ROWS, 2], ids=["in one part", "in parts of two rows"])
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many rows are compared as one text."""
+    monkeypatch.setattr(replay, "PART_ROWS", request.param)
+
+
 def history(world: World) -> Engine:
     for _ in range(3):
         world.submit(world.create(), world.solver(1))
@@ -50,6 +57,7 @@ def scratch_rows(engine: Engine) -> int:
         return int(connection.execute(text(f"SELECT count(*) FROM {t.SCRATCH}.logs")).scalar_one())
 
 
+@pytest.mark.usefixtures("parts")
 def test_verify__of_a_true_copy__finds_every_table_equal_and_leaves_nothing(world: World) -> None:
     engine = history(world)
     before = contents(engine)
@@ -61,6 +69,7 @@ def test_verify__of_a_true_copy__finds_every_table_equal_and_leaves_nothing(worl
     assert scratch_rows(engine) == 0
 
 
+@pytest.mark.usefixtures("parts")
 def test_verify__of_a_copy_with_one_altered_row__names_its_table(world: World) -> None:
     engine = history(world)
     with engine.begin() as connection:

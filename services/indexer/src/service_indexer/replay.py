@@ -15,7 +15,23 @@ from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
 from service_common.db.engine import engine_of_job, reading, writing
 from service_common.db.hub_reads import read_head
-from sqlalchemy import Connection, Engine, MetaData, Table, Text, cast, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    MetaData,
+    Select,
+    Table,
+    Text,
+    cast,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from service_indexer.config import IndexerConfig
 from service_indexer.derived import keep_up, note_retraction
@@ -27,6 +43,8 @@ SWITCH_SECONDS: Final = 60.0
 MAX_FAILURES: Final = 10
 """How often in a row the endpoints may answer nothing usable: a replay of hours is not given up for a moment."""
 PAUSE_SECONDS: Final = 0.5
+PART_ROWS: Final = 1_000_000
+"""Rows that are compared as one text: of 33 million it would be longer than the gigabyte that PostgreSQL permits."""
 Progress = Callable[[str], None]
 
 
@@ -178,11 +196,18 @@ def _compare(copy: Connection, fresh: Connection, table: Table, final: BlockNumb
 def _digest(connection: Connection, table: Table, final: BlockNumber) -> tuple[int, str | None]:
     """How many rows up to ``final``, and a digest over all of them in chain order."""
     row = func.md5(func.concat_ws("|", *(cast(column, Text) for column in table.c)))
-    rows = (
-        select(row.label("row"))
-        .where(table.c.block_number <= final)
-        .order_by(table.c.block_number, table.c.log_index, row)
-        .subquery()
+    number = func.row_number().over(order_by=(table.c.block_number, table.c.log_index, row))
+    return _digest_in_order(
+        connection, select(row.label("row"), number.label("number")).where(table.c.block_number <= final)
     )
-    found = connection.execute(select(func.count(), func.md5(func.string_agg(rows.c.row, "")))).one()
-    return found[0], found[1]
+
+
+def _digest_in_order(connection: Connection, rows: Select[tuple[str, int]]) -> tuple[int, str | None]:
+    """How many rows, each a ``row`` with its ``number``, and a digest over them: of the digests of their parts."""
+    r = rows.subquery("rows").c
+    part = r.number // PART_ROWS
+    digest = func.md5(func.string_agg(r.row, aggregate_order_by(literal(""), r.number)))
+    p = select(part.label("part"), func.count().label("count"), digest.label("digest")).group_by(part).subquery().c
+    whole = func.md5(func.string_agg(p.digest, aggregate_order_by(literal(""), p.part)))
+    found = connection.execute(select(func.sum(p.count), whole)).one()
+    return int(found[0] or 0), found[1]
