@@ -67,6 +67,12 @@ def test_help__of_any_command__imports_nothing_slow(shell: Terminal) -> None:
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"]], ids=" ".join)
+def test_overview__before_a_command_is_named__imports_no_paths(shell: Terminal, words: list[str]) -> None:
+    code, modules = imported(shell, *words)
+    assert (code, modules & {"pathlib", "urllib", "tempfile"}) == (0, set())
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"]], ids=" ".join)
 def test_audit_help__of_the_second_script__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
     code, modules = imported(shell, *words, program="service_cli.audit.main")
     assert (code, modules & (SLOW | NEVER)) == (0, set())
