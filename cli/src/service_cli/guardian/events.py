@@ -8,7 +8,7 @@ from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.shapes import OMITTED, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
 
-from service_cli.events import ForcedCall, OpenedFiles, UnfinalizedOutcome
+from service_cli.chain.events import ForcedCall, OpenedFiles, UnfinalizedOutcome
 from service_cli.shell.event import Code, Count, Event, Position
 from service_cli.shell.items import Column, Field, Row, Shown
 from service_cli.shell.phrases import at, counted, following, short, size, tokens, transaction
