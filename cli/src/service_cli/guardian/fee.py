@@ -22,7 +22,7 @@ from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
 from service_cli.claimant.payments import claimed_before, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.guardian.events import AwaitedFee, ClaimedFee, ForcedFee, SignOfLife
+from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee, ForcedFee, SignOfLife
 from service_cli.shell.output import emit
 
 _STEP: Final = TransactionStep("transaction")
