@@ -67,6 +67,12 @@ def test_help__of_any_command__imports_nothing_slow(shell: Terminal) -> None:
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"]], ids=" ".join)
+def test_overview__before_a_command_is_named__imports_no_paths(shell: Terminal, words: list[str]) -> None:
+    code, modules = imported(shell, *words)
+    assert (code, modules & {"pathlib", "urllib", "tempfile"}) == (0, set())
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"]], ids=" ".join)
 def test_audit_help__of_the_second_script__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
     code, modules = imported(shell, *words, program="service_cli.audit.main")
     assert (code, modules & (SLOW | NEVER)) == (0, set())
@@ -90,7 +96,10 @@ PUBLIC = (
     NEVER
     | LATE
     | {"eth_utils", "cryptography", "py_arkworks_bls12381", "nacl", "yaml", "btclib_libsecp256k1", "coincurve"}
+    | {"bounty_protocol.domain.hub_events", "bounty_protocol.chain.abi"}
 )
+ACTS = NEVER | LATE | {"yaml", "bounty_protocol.chain.rollup", "service_cli.forced", "service_cli.events"}
+"""Of a command that sends: neither a reader of pages, nor the rare ``--forced``, nor the events of others."""
 WEBHOOK = "wh_" + "ab" * 16
 RUNS: list[tuple[int, set[str], list[str]]] = [
     *[
@@ -101,29 +110,29 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, SLOW | NEVER, ["env:allow"]),
     (0, NEVER | LATE, ["poster:check", "--offline", "page.md"]),
     *[(1, PUBLIC, words) for words in (["bounty:list"], ["bounty:show", "1"], ["verification-record", "1"])],
-    (1, PUBLIC, ["guardian:judgeable", "--guardian-address", ADDRESS]),
+    (1, PUBLIC | {"service_cli.guardian.events"}, ["guardian:judgeable", "--guardian-address", ADDRESS]),
     (1, NEVER | LATE, ["bounty:watch", "1"]),
     (1, NEVER | LATE, ["doctor"]),
     (1, NEVER | LATE, ["status"]),
     (1, NEVER | LATE, ["notice"]),
-    (1, NEVER | LATE, ["claim", "1", "--claimant-address", ADDRESS]),
-    (1, NEVER | LATE, ["claim", "1"]),
-    (1, NEVER | LATE, ["claim", "--all"]),
+    (1, ACTS, ["claim", "1", "--claimant-address", ADDRESS]),
+    (1, ACTS, ["claim", "1"]),
+    (1, ACTS, ["claim", "--all"]),
     (1, NEVER | LATE, ["audit", "1"]),
     (1, NEVER | LATE, ["keep", "1", "kept"]),
     (1, NEVER | LATE, ["conformance"]),
     (1, NEVER | LATE, ["poster:publish-fund", "page.md"]),
     (1, NEVER | LATE, ["poster:publish-fund", "--check", "page.md"]),
-    (1, NEVER | LATE, ["poster:open-winning-submission", "1"]),
-    (1, NEVER | LATE, ["solver:submit", "1", "."]),
-    (1, NEVER | LATE, ["solver:submit", "1", ".", "--solver-address", ADDRESS]),
-    (1, NEVER | LATE, ["guardian:open", "1", ADDRESS, COMMITMENT]),
-    (1, NEVER | LATE, ["guardian:open", "1"]),
+    (1, ACTS, ["poster:open-winning-submission", "1"]),
+    (1, ACTS, ["solver:submit", "1", "."]),
+    (1, ACTS, ["solver:submit", "1", ".", "--solver-address", ADDRESS]),
+    (1, ACTS, ["guardian:open", "1", ADDRESS, COMMITMENT]),
+    (1, ACTS, ["guardian:open", "1"]),
     (1, NEVER | LATE, ["guardian:forget", "1"]),
     (1, NEVER | LATE, ["guardian:verdict", "1", "no_valid_submission", "page.md"]),
-    (1, NEVER | LATE, ["guardian:deliver-key", "1", ADDRESS, COMMITMENT]),
-    (1, NEVER | LATE, ["guardian:heartbeat"]),
-    (1, NEVER | LATE, ["guardian:claim-fee", "1"]),
+    (1, ACTS, ["guardian:deliver-key", "1", ADDRESS, COMMITMENT]),
+    (1, ACTS | {"service_cli.claimant.events", "service_cli.guardian.events"}, ["guardian:heartbeat"]),
+    (1, ACTS | {"service_cli.claimant.events", "service_cli.guardian.events"}, ["guardian:claim-fee", "1"]),
     (1, NEVER | LATE, ["guardian:new-key"]),
     (1, NEVER | LATE, ["guardian:keys"]),
     (1, NEVER | LATE, ["webhook:add", "--url", "https://example.org/hook", "--bounty", "1", "--save-to", "secret"]),

@@ -38,7 +38,7 @@ def events_by_command() -> dict[str, tuple[type[Event], ...]]:
 
 def _names_beside_commands() -> set[str]:
     """The name of every event of the modules beside commands, which are imported by now."""
-    return {event.EVENT for event in Event.__subclasses__() if event.__module__.endswith(".events")} - {""}
+    return {event.EVENT for event in Event.__subclasses__() if event.__module__.endswith("events")} - {""}
 
 
 def schema_of(event: type[Event]) -> Schema:

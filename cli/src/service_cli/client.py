@@ -39,14 +39,8 @@ if TYPE_CHECKING:
     from service_cli.chain.signer import Signer
     from service_cli.claimant.claim import ClaimPreview
     from service_cli.claimant.events import ClaimTotal, PaidClaim
-    from service_cli.guardian.events import (
-        AnchoredVerdict,
-        ClaimedFee,
-        DeliveredKey,
-        OpenedBounty,
-        OpenedSubmission,
-        SignOfLife,
-    )
+    from service_cli.guardian.events import AnchoredVerdict, DeliveredKey, OpenedBounty, OpenedSubmission
+    from service_cli.guardian.fee_events import ClaimedFee, SignOfLife
     from service_cli.guardian.judgeable import Judgeable
     from service_cli.guardian.verdict import Meant, VerdictPreview
     from service_cli.poster.checking import Finding

@@ -19,12 +19,12 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, ChainId, HexData, UnixSeconds
 
 from service_cli.chain.about import about_chain
+from service_cli.chain.events import ForcedCall
 from service_cli.chain.prepared import ActCall, PreparedAct
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.config.acceptance import require_accepted
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.events import ForcedCall
 from service_cli.shell.new_files import require_no_file, write_new
 from service_cli.shell.output import emit
 from service_cli.shell.text import duration

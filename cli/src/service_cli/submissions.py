@@ -34,6 +34,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.submissions import ContentOrError, ContentsRequest, SubmissionContent, SubmissionContents
 
 from service_cli.api import ApiClient
+from service_cli.chain.events import OpenedFiles
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.config.env_file import note_opened
@@ -41,7 +42,6 @@ from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.downloads import Download, download_file
 from service_cli.errors import CommandRefused
-from service_cli.events import OpenedFiles
 from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.phrases import counted
 from service_cli.shell.text import DATE_SECONDS, clock_off, duration, moment, printable

@@ -1,12 +1,10 @@
 """``service-cli help TOPIC``: what all commands have in common, for somebody who has the wheel and no documents."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(NamedTuple):  # no dataclass: see OutputChoice
     """One text; ``line`` is its entry in the overview."""
 
     line: str

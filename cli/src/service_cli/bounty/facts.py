@@ -16,7 +16,6 @@ from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.domain.bounty import term_differences
-from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.hub_events import BountyCreated, SubmissionRecorded
 from bounty_protocol.domain.hub_events import bounty_of as bounty_of_event
@@ -115,6 +114,8 @@ def check_detail(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, de
 
 def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
     """Refuse a page that does not hash to the commitment, or states other terms than the chain."""
+    from bounty_protocol.domain.challenge import parse_challenge  # with the reader of YAML
+
     page = detail.get("challenge")
     next_action = "Read both; to go on anyway add --accept-term-differences."
     error = detail.get("error")

@@ -15,10 +15,10 @@ from bounty_protocol.clock import iso_utc
 from bounty_protocol.domain.hub_events import BountyFinalized
 from bounty_protocol.types import BlockNumber, BountyId, UnixSeconds
 
+from service_cli.chain.events import UnfinalizedOutcome
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandFailed
-from service_cli.events import UnfinalizedOutcome
 from service_cli.shell.output import Waiting, emit, remark, say
 from service_cli.shell.text import About, moment
 

@@ -21,6 +21,7 @@ from bounty_protocol.types import Address, BlockNumber, Bytes32, parse_bytes32
 from bounty_protocol.wire.reading import read
 
 from service_cli.chain import sender
+from service_cli.chain.events import ApprovalRequired
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt, receipt_of
 from service_cli.chain.session import ChainClient, chain_errors
@@ -29,7 +30,6 @@ from service_cli.config.acceptance import require_accepted
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.events import ApprovalRequired
 from service_cli.shell.output import emit, say
 
 if TYPE_CHECKING:  # a server, needed by those who ask for a page

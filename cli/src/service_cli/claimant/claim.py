@@ -6,30 +6,29 @@ from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.domain.hub_events import AwardClaimed, GuardianFeeClaimed, ProtocolFeeClaimed, RefundClaimed
+from bounty_protocol.domain.hub_events import AwardClaimed, RefundClaimed
 from bounty_protocol.types import Address, BountyId, TokenAmount
 
 from service_cli.chain.about import about_chain, about_sent
+from service_cli.chain.events import ForcedCall
 from service_cli.chain.finality import once_final
 from service_cli.chain.journal import JournalEntry, open_journal
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
 from service_cli.chain.prepared import PreparedAct, done_already, prepare
-from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
+from service_cli.chain.receipts import Receipt
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.token import base_units, shown_amount
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, gas_cost, simulate
 from service_cli.claimant.events import AwaitedClaim, ForcedClaim, PaidClaim, PreparedClaim, UnsentClaim
+from service_cli.claimant.payments import Payment, claimed_before, paid
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.events import ForcedCall
-from service_cli.forced import Forcing
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import emit, say
 
 _STEP: Final = TransactionStep("claim_transaction")
 FUNCTION: Final = JournalEntry.of("function", str)
-Payment = type[AwardClaimed] | type[RefundClaimed] | type[GuardianFeeClaimed] | type[ProtocolFeeClaimed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +87,8 @@ def prepare_claim(settings: Settings, bounty_id: BountyId, account: Address | No
 
 def claim_forced(settings: Settings, bounty_id: BountyId, account: Address | None, file: Path) -> ForcedCall | None:
     """``claim --forced FILE``; None where it was paid before, which is shown. A claim has no deadline."""
+    from service_cli.forced import Forcing
+
     if account is None:
         account = claiming_signer(
             settings, lambda accounts: _party(ChainClient.checked(settings), bounty_id, accounts)
@@ -176,23 +177,6 @@ def _print_claimed(chain: ChainClient, account: Address, receipt: Receipt, amoun
 def _paid_claim(receipt: Receipt) -> PaidClaim:
     """A payment of before."""
     return PaidClaim(receipt.tx_hash, receipt.block_number, _amount(receipt))
-
-
-def paid(
-    kind: Payment, bounty_id: BountyId, account: Address
-) -> ExpectedEvent[AwardClaimed | RefundClaimed | GuardianFeeClaimed | ProtocolFeeClaimed]:
-    """The event that shows a payment of this bounty to this account."""
-    return ExpectedEvent(kind, [bounty_topic(bounty_id), account_topic(account)])
-
-
-def claimed_before(chain: ChainClient, kind: Payment, bounty_id: BountyId, account: Address) -> Receipt | None:
-    """The transaction that paid this account; None where the Hub's log has none, or cannot be read from its begin."""
-    if (start := first_block(chain)) is None:
-        return None
-    try:
-        return paid(kind, bounty_id, account).newest(chain, start)
-    except CommandFailed:  # what the Hub owes is known; only the place of an old payment is not
-        return None
 
 
 def find_entitlement(

@@ -41,8 +41,9 @@ from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.token import amount_shown
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, simulate
-from service_cli.claimant.claim import CLAIMANT_KEY, Payment, claiming_signer, paid, show_transaction
+from service_cli.claimant.claim import CLAIMANT_KEY, claiming_signer, show_transaction
 from service_cli.claimant.events import ClaimedAmount, ClaimTotal, DueAmount, UnclaimedAmount
+from service_cli.claimant.payments import Payment, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import emit, remark, say

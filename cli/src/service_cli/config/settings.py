@@ -18,7 +18,6 @@ from bounty_protocol.chain.deployment import (
     parse_network,
 )
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
-from bounty_protocol.chain.rollup import rollup_of
 from bounty_protocol.types import Address, ChainId, parse_address
 
 from service_cli.config.environment import (
@@ -111,8 +110,8 @@ class Settings:
             "SERVICE_BEACON_CHAIN_HASH": beacon.chain_hash if beacon else None,
             "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key if beacon else None,
         }
-        if name == "SERVICE_SETTLEMENT_CHAIN_ID" and (rollup := rollup_of(self.chain_id)) is not None:
-            return str(rollup.settlement)
+        if name == "SERVICE_SETTLEMENT_CHAIN_ID" and (settlement := _settlement_of(self.chain_id)) is not None:
+            return str(settlement)
         known = recorded.get(name) or (getattr(self.record, _RECORDED[name], None) if name in _RECORDED else None)
         return None if known is None else str(known)
 
@@ -169,8 +168,7 @@ class Settings:
 
     def settlement_chain(self) -> ChainId:
         """The chain on which the portal is; of a known network another value is refused."""
-        rollup = rollup_of(self.chain_id)
-        known = None if rollup is None else rollup.settlement
+        known = _settlement_of(self.chain_id)
         found = self._value("SERVICE_SETTLEMENT_CHAIN_ID", lambda text: ChainId(_parse_from_one(text)), known)
         if known not in {None, found}:
             message = f"SERVICE_SETTLEMENT_CHAIN_ID is {found}, and this network settles on chain {known}."
@@ -223,6 +221,14 @@ CHAIN: Final = (
 )
 """Settings with which a command checks that it talks to one deployment's chain."""
 CHAIN_AND_API: Final = (*CHAIN, "SERVICE_API_BASE_URL")
+
+
+def _settlement_of(chain_id: ChainId) -> ChainId | None:
+    """The chain that a known network's rollup settles on."""
+    from bounty_protocol.chain.rollup import rollup_of  # with the Hub's codecs, and only --forced needs it
+
+    rollup = rollup_of(chain_id)
+    return None if rollup is None else rollup.settlement
 
 
 def load_settings(

@@ -11,6 +11,7 @@ from bounty_protocol.domain.hub_events import GuardianFeeClaimed, GuardianHeartb
 from bounty_protocol.types import Address, BountyId
 
 from service_cli.chain.about import about_sent
+from service_cli.chain.events import ForcedCall
 from service_cli.chain.finality import once_final
 from service_cli.chain.prepared import PreparedAct, done_already, newest_settled, prepare, simulate_together, unsent
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
@@ -18,12 +19,10 @@ from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import account_of, local_signer
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
-from service_cli.claimant.claim import claimed_before, paid
+from service_cli.claimant.payments import claimed_before, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.events import ForcedCall
-from service_cli.forced import Forcing
-from service_cli.guardian.events import AwaitedFee, ClaimedFee, ForcedFee, SignOfLife
+from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee, ForcedFee, SignOfLife
 from service_cli.shell.output import emit
 
 _STEP: Final = TransactionStep("transaction")
@@ -79,6 +78,8 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
 
 def claim_fee_forced(settings: Settings, bounty_id: BountyId, file: Path) -> ForcedCall | None:
     """``guardian:claim-fee --forced FILE``; None where it was paid before, which is shown."""
+    from service_cli.forced import Forcing
+
     forcing = Forcing.open(settings, file, account_of(settings, _KEY), bounty_id)
     return forcing.write(prepare_fee(settings, bounty_id, forcing.account), ForcedFee)
 

@@ -12,7 +12,7 @@ from service_cli.bounty.listing import require_deployment
 from service_cli.chain.journal import was_opened
 from service_cli.config.settings import Settings
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
-from service_cli.guardian.events import (
+from service_cli.guardian.judgeable_events import (
     REPLACED,
     REPLACED_BY_OTHERS,
     IndexedVerdict,

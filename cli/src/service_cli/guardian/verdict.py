@@ -47,6 +47,7 @@ from bounty_protocol.types import (
 from service_cli.api import ApiClient, api_of, bounty_detail, is_page_withheld, withheld_page, withheld_verdict
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent, ended_as
+from service_cli.chain.events import ForcedCall
 from service_cli.chain.journal import Journal, JournalEntry, journals_below, open_journal, was_opened
 from service_cli.chain.outside import GIVEN, ExternalSigner, Given
 from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already, prepare, program_signer
@@ -59,8 +60,6 @@ from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular, sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.events import ForcedCall
-from service_cli.forced import Forcing
 from service_cli.guardian.events import (
     AnchoredVerdict,
     ForcedVerdict,
@@ -248,6 +247,8 @@ def record_forced(
     file: Path,
 ) -> ForcedCall | None:
     """``guardian:verdict --forced FILE``: published as ever; None where it is recorded already, which is shown."""
+    from service_cli.forced import Forcing
+
     key = local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
     forcing = Forcing.open(
         settings, file, key.address, bounty_id, lambda chain: chain.bounty(bounty_id).judging_deadline

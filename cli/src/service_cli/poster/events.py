@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from bounty_protocol.shapes import OMITTED, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
 
-from service_cli.events import OpenedFiles
+from service_cli.chain.events import OpenedFiles
 from service_cli.shell.event import Count, Event, Position
 from service_cli.shell.items import Field, Shown
 from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction, why

@@ -16,7 +16,6 @@ import click
 from bounty_protocol.types import BountyId, parse_address, parse_bounty_id, parse_bytes32
 
 from service_cli.errors import CommandRefused
-from service_cli.web_address import parse_base_url
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,6 +98,12 @@ def _network(text: str) -> str:
     return text
 
 
+def _base_url(text: str) -> str:
+    from service_cli.web_address import parse_base_url
+
+    return parse_base_url(text)
+
+
 def _bounty_id(text: str) -> BountyId:
     try:
         return parse_bounty_id(text)
@@ -131,7 +136,7 @@ BOUNTY_ID: Final = Value("a bounty id", _bounty_id, offers=offer_of(_bounties))
 ADDRESS: Final = Value("an account address", parse_address, "ADDRESS")
 COMMITMENT: Final = Value("a commitment", parse_bytes32)
 NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID", offer_of(_networks))
-BASE_URL: Final = Value("an API's address", parse_base_url, "URL")
+BASE_URL: Final = Value("an API's address", _base_url, "URL")
 ETHER: Final = Value("an amount of ether", _ether, "ETHER")
 NEW_FILE: Final = Value("a file", _path, "FILE", offer_files)
 PATH: Final = Value("a path", _path, offers=offer_files)

@@ -24,7 +24,6 @@ from bounty_protocol.errors import ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_arguments, redacting
-from service_cli.shell.local_stack import ended_stack
 from service_cli.shell.output import (
     OutputLost,
     ReaderGone,
@@ -303,6 +302,8 @@ class UnexpectedError(ServiceError):
 
 
 def _end(prefix: str, error: ServiceError) -> None:
+    from service_cli.shell.local_stack import ended_stack
+
     # What the crypto and domain packages refuse is final for these bytes; only CommandFailed may pass later.
     is_refusal = not isinstance(error, CommandFailed | UnexpectedError)
     if isinstance(error, CommandFailed) and (next_action := ended_stack()) is not None:

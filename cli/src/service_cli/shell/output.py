@@ -13,8 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from service_cli.shell.event import Event
@@ -47,8 +46,7 @@ READ_ONLY_PREFIXES: Final = (
 """Commands that only show: their reader may go away when it has seen enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputSink:
+class OutputSink(NamedTuple):  # no dataclass: see OutputChoice
     """Where events and text go instead, in a program that calls the client."""
 
     event: Callable[["Event"], None]

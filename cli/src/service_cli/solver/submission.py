@@ -18,6 +18,7 @@ from bounty_protocol.types import ZERO_BYTES32, BountyId, to_bytes
 from service_cli.api import ApiClient
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import check_page
+from service_cli.chain.events import ForcedCall
 from service_cli.chain.journal import Journal
 from service_cli.chain.outside import expect_tasks, require_safe
 from service_cli.chain.prepared import PreparedAct, ProgramSigner, program_signer
@@ -35,8 +36,6 @@ from service_cli.config.environment import FURTHER_VARIABLE
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.events import ForcedCall
-from service_cli.forced import Forcing
 from service_cli.shell.consent import require_consent
 from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.text import About, moment, wei
@@ -149,6 +148,8 @@ def submit_forced(
 
     None where the Submission is recorded already, which is shown.
     """
+    from service_cli.forced import Forcing
+
     forcing = Forcing.open(
         settings, file, key.address, bounty_id, lambda chain: chain.bounty(bounty_id).submission_deadline
     )

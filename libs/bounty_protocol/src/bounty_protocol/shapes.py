@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
 from operator import attrgetter
-from pathlib import Path
+from os import PathLike
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -38,7 +38,7 @@ class Omitted:
 
 
 OMITTED: Final = Omitted()
-_AS_TEXT: Final = (BountyId, TokenAmount, Wei, Path)
+_AS_TEXT: Final = (BountyId, TokenAmount, Wei)
 
 
 class Scalar(NamedTuple):
@@ -164,7 +164,7 @@ def _change(kind: Kind) -> Callable[[Any], object] | None:
 
 
 def _change_scalar(of: Any) -> Callable[[Any], object] | None:
-    if of in _AS_TEXT:
+    if of in _AS_TEXT or (isinstance(of, type) and issubclass(of, PathLike)):
         return str
     if of is bytes:
         return _base64

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bounty_protocol.domain.hub_events import BountyCreated, BountyFinalized, BountyTerms, Logged, Origin
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a reader of the API's answers has Winner and TermDifference, and no event of the Hub
     from bounty_protocol.domain.challenge import ChallengePage
+    from bounty_protocol.domain.hub_events import BountyCreated, BountyFinalized, BountyTerms, Logged, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +23,20 @@ class Winner:
 class Bounty:
     """How it was created, and how it ended once it has."""
 
-    created: Logged[BountyCreated]
-    finalized: Logged[BountyFinalized] | None
+    created: "Logged[BountyCreated]"
+    finalized: "Logged[BountyFinalized] | None"
 
     @property
     def bounty_id(self) -> BountyId:
         return self.created.event.bounty_id
 
     @property
-    def terms(self) -> BountyCreated:
+    def terms(self) -> "BountyCreated":
         """The terms that the Hub fixed at its creation."""
         return self.created.event
 
     @property
-    def ending(self) -> BountyFinalized | None:
+    def ending(self) -> "BountyFinalized | None":
         """How it ended; None while it is open."""
         return None if self.finalized is None else self.finalized.event
 
@@ -54,7 +54,7 @@ class Bounty:
         return Winner(ending.winner, ending.submission_commitment)
 
     @property
-    def changed_at(self) -> Origin:
+    def changed_at(self) -> "Origin":
         """Where its own facts changed last."""
         return (self.finalized or self.created).origin
 
@@ -68,7 +68,7 @@ class TermDifference:
     chain: str
 
 
-def term_differences(page: "ChallengePage", terms: BountyTerms) -> tuple[TermDifference, ...]:
+def term_differences(page: "ChallengePage", terms: "BountyTerms") -> tuple[TermDifference, ...]:
     """Where the page states other terms than the chain (``challenge_terms`` of the bounty detail)."""
     pairs = (
         ("escrow_amount", page.escrow_amount, terms.escrow_amount),

@@ -10,17 +10,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from bounty_protocol.domain.bounty import Bounty, Winner
 from bounty_protocol.domain.canonical_json import canonical_bytes
-from bounty_protocol.domain.hub_events import BountyFinalized, VerdictRecorded
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountDue, Settlement, amounts_due, settlement
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import Note, to_json
 from bounty_protocol.types import ZERO_ADDRESS, Address, BlockNumber, BountyId, Bytes32, ChainId
+
+if TYPE_CHECKING:
+    from bounty_protocol.domain.hub_events import BountyFinalized, VerdictRecorded
 
 VERSION: Final = 1
 
@@ -111,7 +113,7 @@ def derive_record(
     hub: Address,
     bounty: Bounty,
     roster: Roster,
-    latest_verdicts: Sequence[VerdictRecorded],
+    latest_verdicts: "Sequence[VerdictRecorded]",
     log_digest: Bytes32,
 ) -> VerificationRecord:
     """Derive the record, or raise ``derivation_failed`` where the state contradicts itself.
@@ -154,7 +156,7 @@ def derive_record(
     )
 
 
-def supports(verdict: VerdictRecorded, ending: BountyFinalized) -> bool:
+def supports(verdict: "VerdictRecorded", ending: "BountyFinalized") -> bool:
     """Whether the Verdict names the final outcome: kind, Solver and Submission."""
     support = SUPPORT.get((verdict.kind, ending.outcome, ending.reason), Support.NO)
     if support is Support.WHERE_IT_NAMES_THE_WINNER:
@@ -162,7 +164,7 @@ def supports(verdict: VerdictRecorded, ending: BountyFinalized) -> bool:
     return support is Support.YES
 
 
-def _is_decided(ending: BountyFinalized, verdicts: Sequence[VerdictRecorded], quorum: int) -> bool:
+def _is_decided(ending: "BountyFinalized", verdicts: "Sequence[VerdictRecorded]", quorum: int) -> bool:
     """Whether these Verdicts end a bounty as it ended."""
     awards = Counter((each.solver, each.submission_commitment) for each in verdicts if each.kind is VerdictKind.AWARDED)
     for_nobody = sum(each.kind is VerdictKind.NO_VALID_SUBMISSION for each in verdicts)
@@ -176,7 +178,7 @@ def _is_decided(ending: BountyFinalized, verdicts: Sequence[VerdictRecorded], qu
 
 
 def _amounts(
-    bounty: Bounty, ending: BountyFinalized, roster: Roster, verdicts: tuple[VerdictRecorded | None, ...]
+    bounty: Bounty, ending: "BountyFinalized", roster: Roster, verdicts: "tuple[VerdictRecorded | None, ...]"
 ) -> tuple[AmountDue, ...]:
     terms, guardians = bounty.terms, [verdict.guardian for verdict in verdicts if verdict is not None]
     try:
@@ -203,7 +205,7 @@ def _amounts(
         raise _contradiction(str(error)) from None
 
 
-def _of_member(account: Address, verdict: VerdictRecorded | None, ending: BountyFinalized) -> RosterVerdict:
+def _of_member(account: Address, verdict: "VerdictRecorded | None", ending: "BountyFinalized") -> RosterVerdict:
     if verdict is None:
         return RosterVerdict(account, None, None, None, None, supported_result=False)
     awarded = verdict.kind is VerdictKind.AWARDED
