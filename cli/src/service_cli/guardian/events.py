@@ -10,7 +10,12 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_cli.chain.events import ForcedCall, OpenedFiles
 from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee, ForcedFee, SignOfLife  # noqa: F401  # for the help
-from service_cli.guardian.judgeable_events import JudgeableBounty, OwedDelivery, judging, shown_verdict  # noqa: F401  # for the help
+from service_cli.guardian.judgeable_events import (
+    JudgeableBounty,  # noqa: F401  # for the help
+    OwedDelivery,  # noqa: F401  # for the help
+    judging,
+    shown_verdict,
+)
 from service_cli.shell.event import Code, Count, Event, Position
 from service_cli.shell.items import Column, Field, Row, Shown
 from service_cli.shell.phrases import at, counted, following, short, size, transaction
