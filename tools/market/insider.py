@@ -54,18 +54,21 @@ class Insider:
             return
         self.reach.town.inside.set()
         log.write("insider", "begins", target=deed.target, found_by=[*deed.found_by], **named)
-        self._step("was not done", deed.do, named)
+        steps = [self._step("was not done", deed.do, named)]
         for finder, finds in deed.found_by.items():
-            self._step(f"was not found by {finder}", finds, named)
-        self._step("was not put right", deed.put_right, named)
+            steps.append(self._step(f"was not found by {finder}", finds, named))
+        steps.append(self._step("was not put right", deed.put_right, named))
         for what, holds in deed.over.items():
-            self._step(f"did not come to {what}", holds, named)
-        log.write("hostile", "found", act=f"insider {plan.kind}", target=deed.target, **named)
+            steps.append(self._step(f"did not come to {what}", holds, named))
+        log.write(
+            "hostile", "found" if all(steps) else "missed", act=f"insider {plan.kind}", target=deed.target, **named
+        )
 
-    def _step(self, failure: str, step: Callable[[], object], named: dict[str, object]) -> None:
+    def _step(self, failure: str, step: Callable[[], object], named: dict[str, object]) -> bool:
         log = self.reach.town.log
         began = log.seconds()
         why = self.reach.until(step, STEP_SECONDS)
         log.write("insider", "step", left=failure if why else "", seconds=round(log.seconds() - began, 1), **named)
         if why is not None:
             log.differs(f"an insider's deed {failure}", why=why, **named)
+        return why is None
