@@ -125,7 +125,9 @@ def _poster(reach: Reach, choice: float) -> Deed | None:
         answer = town.request("GET", path, by=accomplice)
         if answer.status == 200:
             town.log.differs("sealed work was served to an insider's accomplice", bounty=row[0])
-        return answer.status == 503 and answer.json()["error"]["code"] == "bounty_projection_unavailable"
+        return (
+            answer.status == 503 and answer.json()["error"]["code"] == "bounty_submission_content_authority_unavailable"
+        )
 
     deed = _of_index(
         reach, str(row[0]), "bounties", "bounty.facts",
