@@ -32,7 +32,7 @@ from tools.market.faults import pick
 from tools.market.insider import Insider
 from tools.market.log import RunLog
 from tools.market.people import Town
-from tools.market.reach import Reach
+from tools.market.reach import InsiderReach
 from tools.market.upgrade import Upgrading, programs_before
 
 MINUTES = 600.0
@@ -130,7 +130,7 @@ class Operated:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.done: list[str] = []
-        self.services = {name: Process(self, name) for name in names}
+        self.services = {name: NotedProcess(self, name) for name in names}
         self.launcher = self.runtime = self.family = self
 
     def checkpoint(self) -> None:
@@ -143,7 +143,7 @@ class Operated:
         self.done.append(child)
 
 
-class Process:
+class NotedProcess:
     """A process that only notes what is done to it."""
 
     def __init__(self, stack: Operated, name: str) -> None:
@@ -165,7 +165,7 @@ def insider_of(town: Town, folder: Path, monkeypatch: pytest.MonkeyPatch, deed: 
     monkeypatch.setattr(insider, "STEP_SECONDS", 0.0)
     monkeypatch.setitem(DEEDS, DeedKind.TERMS, lambda _reach, _choice: deed)
     town.present.set()
-    return Insider(Reach(town, folder), [DeedPlan(0.0, DeedKind.TERMS, 0.5)], 60.0)
+    return Insider(InsiderReach(town, folder), [DeedPlan(0.0, DeedKind.TERMS, 0.5)], 60.0)
 
 
 @pytest.mark.parametrize("found", [True, False])
@@ -196,7 +196,9 @@ def test_upgrade__of_a_stack_on_the_release_before__is_there_in_the_end_and_the_
 ) -> None:
     stack = Operated(tuple(each.name for each in former_services()))
     met = list[str]()
-    monkeypatch.setattr(upgrade, "RunningProcess", lambda _launcher, process, _programs: Process(stack, process.name))
+    monkeypatch.setattr(
+        upgrade, "RunningProcess", lambda _launcher, process, _programs: NotedProcess(stack, process.name)
+    )
     former = {each.command[0]: Path("/before") for each in SERVICES}
     town = town_of(stack, RunLog(tmp_path / "run.jsonl"))
     upgrading = Upgrading(town, former, 0.0, lambda: met.append("met"))

@@ -68,7 +68,7 @@ from tools.market.lives import BountyLife
 from tools.market.log import RunLog
 from tools.market.owner import Owner
 from tools.market.people import Town, gathered
-from tools.market.reach import Reach
+from tools.market.reach import InsiderReach
 from tools.market.strangers import Stranger
 from tools.market.upgrade import Upgrading, programs_before
 
@@ -150,9 +150,9 @@ def run(plan: RunPlan, log: RunLog, interrupts: Interrupts, *, from_release: boo
             town.present.set()
             hearing.begin()
         log.write("release", "former" if former else "present", asked="former" if from_release else "present")
-        operator = Operator(
+        operator = OperatorPeople(
             Upgrading(town, former, plan.seconds, hearing.begin),
-            Insider(Reach(town, inside), plan.of_the_insider, plan.seconds),
+            Insider(InsiderReach(town, inside), plan.of_the_insider, plan.seconds),
         )
         play(plan, town, endpoints, operator, interrupts)
         demand_all_blocks(town, 0)
@@ -185,14 +185,16 @@ class Hearing:
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class OperatorPeople:
     """What the operator's people do meanwhile."""
 
     upgrading: Upgrading
     insider: Insider
 
 
-def play(plan: RunPlan, town: Town, endpoints: ServiceEndpoints, operator: Operator, interrupts: Interrupts) -> None:
+def play(
+    plan: RunPlan, town: Town, endpoints: ServiceEndpoints, operator: OperatorPeople, interrupts: Interrupts
+) -> None:
     """Until the run's time is over, its faults are over, and every bounty has come to its end."""
     strangers = [Stranger(town, town.actors[name], plan.seed) for name in ("stranger-1", "stranger-2")]
     beside: tuple[Stranger | Owner, ...] = (*strangers, Owner(town, plan.seed))

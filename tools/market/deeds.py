@@ -19,7 +19,7 @@ from tools.market.drawn import DeedKind
 from tools.market.faults import pick
 from tools.market.lives import NOTE
 from tools.market.people import NotMined
-from tools.market.reach import NotDone, Reach, Row
+from tools.market.reach import InsiderReach, NotDone, Row
 
 INDEXER: Final = "service_indexer"
 API: Final = "service_api"
@@ -41,13 +41,13 @@ class Deed:
     """What has to hold once it is put right."""
 
 
-def _some(reach: Reach, choice: float, role: str, statement: LiteralString) -> Row | None:
+def _some(reach: InsiderReach, choice: float, role: str, statement: LiteralString) -> Row | None:
     rows = reach.rows(role, statement)
     return pick(rows, choice) if rows else None
 
 
 def _of_index(
-    reach: Reach,
+    reach: InsiderReach,
     target: str,
     table: str,
     requirement: str,
@@ -93,7 +93,7 @@ _OPENABLE: Final[LiteralString] = _WORK.replace(
 # --- rows of the index
 
 
-def _terms(reach: Reach, choice: float) -> Deed | None:
+def _terms(reach: InsiderReach, choice: float) -> Deed | None:
     if (row := _some(reach, choice, INDEXER, _BOUNTY)) is None:
         return None
     change: LiteralString = "UPDATE hub_index.bounties SET escrow_amount = escrow_amount + 1 WHERE bounty_id = %s"
@@ -102,7 +102,7 @@ def _terms(reach: Reach, choice: float) -> Deed | None:
     )
 
 
-def _hidden(reach: Reach, choice: float) -> Deed | None:
+def _hidden(reach: InsiderReach, choice: float) -> Deed | None:
     if (row := _some(reach, choice, INDEXER, _BOUNTY)) is None:
         return None
     change: LiteralString = "DELETE FROM hub_index.bounties WHERE bounty_id = %s"
@@ -112,7 +112,7 @@ def _hidden(reach: Reach, choice: float) -> Deed | None:
     )  # fmt: skip
 
 
-def _poster(reach: Reach, choice: float) -> Deed | None:
+def _poster(reach: InsiderReach, choice: float) -> Deed | None:
     """An accomplice in the Poster's place, to read sealed work."""
     if (row := _some(reach, choice, API, _WORK)) is None:
         return None
@@ -136,7 +136,7 @@ def _poster(reach: Reach, choice: float) -> Deed | None:
     return Deed(deed.target, deed.do, {"api: 503": is_refused, **deed.found_by}, deed.put_right)
 
 
-def _ending(reach: Reach, choice: float) -> Deed | None:
+def _ending(reach: InsiderReach, choice: float) -> Deed | None:
     if (row := _some(reach, choice, INDEXER, _ENDED)) is None:
         return None
     change: LiteralString = (
@@ -149,7 +149,7 @@ def _ending(reach: Reach, choice: float) -> Deed | None:
     )  # fmt: skip
 
 
-def _verdict(reach: Reach, choice: float) -> Deed | None:
+def _verdict(reach: InsiderReach, choice: float) -> Deed | None:
     row = _some(
         reach, choice, INDEXER,
         "SELECT block_number, log_index, bounty_id FROM hub_index.verdicts"
@@ -167,7 +167,7 @@ def _verdict(reach: Reach, choice: float) -> Deed | None:
     )  # fmt: skip
 
 
-def _totals(reach: Reach, _: float) -> Deed | None:
+def _totals(reach: InsiderReach, _: float) -> Deed | None:
     if not reach.rows(INDEXER, "SELECT 1 FROM hub_index.totals LIMIT 1"):
         return None
     change: LiteralString = "UPDATE hub_index.totals SET awards_paid = awards_paid + 7"
@@ -180,7 +180,7 @@ _CHANGE: Final[LiteralString] = (
 )
 
 
-def _change_dropped(reach: Reach, choice: float) -> Deed | None:
+def _change_dropped(reach: InsiderReach, choice: float) -> Deed | None:
     if (row := _some(reach, choice, INDEXER, _CHANGE)) is None:
         return None
     change: LiteralString = "DELETE FROM hub_index.changes WHERE number = %s RETURNING 1"
@@ -189,7 +189,7 @@ def _change_dropped(reach: Reach, choice: float) -> Deed | None:
     )
 
 
-def _change_taken_back(reach: Reach, choice: float) -> Deed | None:
+def _change_taken_back(reach: InsiderReach, choice: float) -> Deed | None:
     """A reorg that never was: who follows the changes forgets what is final."""
     if (row := _some(reach, choice, INDEXER, _CHANGE)) is None:
         return None
@@ -200,7 +200,7 @@ def _change_taken_back(reach: Reach, choice: float) -> Deed | None:
     )  # fmt: skip
 
 
-def _open_again(reach: Reach, choice: float) -> Deed | None:
+def _open_again(reach: InsiderReach, choice: float) -> Deed | None:
     """A bounty that has ended among those that have not."""
     if (row := _some(reach, choice, INDEXER, _ENDED)) is None:
         return None
@@ -220,7 +220,7 @@ def _open_again(reach: Reach, choice: float) -> Deed | None:
 # --- what the api keeps
 
 
-def _page(reach: Reach, choice: float) -> Deed | None:
+def _page(reach: InsiderReach, choice: float) -> Deed | None:
     row = _some(
         reach, choice, API,
         "SELECT p.spec_commitment, b.bounty_id, b.poster, p.content FROM app.challenge_pages p"
@@ -251,7 +251,7 @@ def _page(reach: Reach, choice: float) -> Deed | None:
     )
 
 
-def _title(reach: Reach, choice: float) -> Deed | None:
+def _title(reach: InsiderReach, choice: float) -> Deed | None:
     row = _some(
         reach, choice, API,
         "SELECT s.spec_commitment, b.bounty_id FROM app.challenge_summaries s"
@@ -273,7 +273,7 @@ def _title(reach: Reach, choice: float) -> Deed | None:
     )
 
 
-def _reasons(reach: Reach, choice: float) -> Deed | None:
+def _reasons(reach: InsiderReach, choice: float) -> Deed | None:
     """Other reasons of a Guardian's Verdict."""
     row = _some(
         reach, choice, API,
@@ -309,7 +309,7 @@ def _reasons(reach: Reach, choice: float) -> Deed | None:
     )
 
 
-def _record(reach: Reach, choice: float) -> Deed | None:
+def _record(reach: InsiderReach, choice: float) -> Deed | None:
     """A VerificationRecord of the insider's: the api serves what the facts make instead, by itself."""
     row = _some(reach, choice, API, "SELECT bounty_id, content FROM app.verification_records ORDER BY bounty_id")
     if row is None:
@@ -332,15 +332,15 @@ def _record(reach: Reach, choice: float) -> Deed | None:
     )  # fmt: skip
 
 
-def _object_lost(reach: Reach, choice: float) -> Deed | None:
+def _object_lost(reach: InsiderReach, choice: float) -> Deed | None:
     return _object(reach, choice, swapped=False)
 
 
-def _object_swapped(reach: Reach, choice: float) -> Deed | None:
+def _object_swapped(reach: InsiderReach, choice: float) -> Deed | None:
     return _object(reach, choice, swapped=True)
 
 
-def _object(reach: Reach, choice: float, *, swapped: bool) -> Deed | None:
+def _object(reach: InsiderReach, choice: float, *, swapped: bool) -> Deed | None:
     """Sealed work that is gone, or other bytes in its place which the database calls verified. A copy is put back."""
     if (row := _some(reach, choice, API, _OPENABLE if swapped else _WORK)) is None:
         return None
@@ -379,7 +379,7 @@ def _object(reach: Reach, choice: float, *, swapped: bool) -> Deed | None:
     )  # fmt: skip
 
 
-def _replace(reach: Reach, wanted: CiphertextReference, content: bytes | None) -> None:
+def _replace(reach: InsiderReach, wanted: CiphertextReference, content: bytes | None) -> None:
     with kept_by(reach.town.stack) as deps:
         info = deps.store.stat(wanted.storage_locator)
         if info is not None:
@@ -388,7 +388,7 @@ def _replace(reach: Reach, wanted: CiphertextReference, content: bytes | None) -
             put_object(deps, wanted.storage_locator, content, wanted.sha256)
 
 
-def _call_verified(reach: Reach, wanted: CiphertextReference) -> None:
+def _call_verified(reach: InsiderReach, wanted: CiphertextReference) -> None:
     with kept_by(reach.town.stack) as deps:
         info = deps.store.stat(wanted.storage_locator)
     if info is None:
@@ -404,7 +404,7 @@ def _call_verified(reach: Reach, wanted: CiphertextReference) -> None:
 # --- what delivery keeps, queues, Secrets
 
 
-def _wrap(reach: Reach, choice: float) -> Deed | None:
+def _wrap(reach: InsiderReach, choice: float) -> Deed | None:
     """A delivered key that opens nothing any more; a Guardian delivers again."""
     row = _some(
         reach, choice, DELIVERY,
@@ -432,7 +432,7 @@ def _wrap(reach: Reach, choice: float) -> Deed | None:
     )
 
 
-def _job(reach: Reach, choice: float) -> Deed:
+def _job(reach: InsiderReach, choice: float) -> Deed:
     """A job that is a program of the insider's: the worker of each queue has the Secrets of its service."""
     town, queue = reach.town, open_queue(pick(_QUEUES, choice), connect(reach.town.stack.valkey.url()))
     ran = reach.folder / f"ran-{secrets.token_hex(4)}"
@@ -456,7 +456,7 @@ def _job(reach: Reach, choice: float) -> Deed:
     return Deed(f"job in {queue.name}", do, {"worker: parked": is_parked}, remove)
 
 
-def _stored(reach: Reach, _: float) -> Deed:
+def _stored(reach: InsiderReach, _: float) -> Deed:
     """All that is stored, searched for plain work and people's keys."""
     town = reach.town
     keys = [actor.wallet.private_key for name, actor in town.actors.items() if name != "settler"]
@@ -470,7 +470,7 @@ def _stored(reach: Reach, _: float) -> Deed:
     return Deed("what is stored", lambda: None, {"nothing is readable": finds_nothing}, lambda: None)
 
 
-def _gas_key(reach: Reach, choice: float) -> Deed | None:
+def _gas_key(reach: InsiderReach, choice: float) -> Deed | None:
     """The Hub takes nothing of whoever has the settler's key that it would not take of anyone."""
     if (row := _some(reach, choice, INDEXER, _BOUNTY)) is None:
         return None
@@ -499,7 +499,7 @@ def _gas_key(reach: Reach, choice: float) -> Deed | None:
     return Deed(f"settler's key at {row[0]}", lambda: None, {"Hub: reverts": are_refused}, lambda: None)
 
 
-DEEDS: Final[dict[DeedKind, Callable[[Reach, float], Deed | None]]] = {
+DEEDS: Final[dict[DeedKind, Callable[[InsiderReach, float], Deed | None]]] = {
     DeedKind.TERMS: _terms,
     DeedKind.HIDDEN: _hidden,
     DeedKind.POSTER: _poster,

@@ -9,7 +9,7 @@ from local_stack.interrupts import Interrupted
 
 from tools.market.deeds import DEEDS, Deed
 from tools.market.drawn import DeedPlan
-from tools.market.reach import Reach
+from tools.market.reach import InsiderReach
 
 PREPARING_SECONDS: Final = 30.0
 STEP_SECONDS: Final = 240.0
@@ -20,7 +20,7 @@ STEP_SECONDS: Final = 240.0
 class Insider:
     """At work until ``ends``, in seconds after the run's begin. A deed that began is always put right."""
 
-    reach: Reach
+    reach: InsiderReach
     plans: Sequence[DeedPlan]
     ends: float
     ended: threading.Event = field(default_factory=threading.Event)

@@ -32,7 +32,7 @@ class NotDone(Exception):
 
 
 @dataclass
-class Reach:
+class InsiderReach:
     """Of one stack; ``folder`` is the insider's own."""
 
     town: Town
