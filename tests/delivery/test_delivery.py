@@ -1,5 +1,6 @@
 """Wrap, status, retrieve: who may, for which Submission, with which key."""
 
+import base64
 import os
 
 import pytest
@@ -9,6 +10,7 @@ from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.types import BountyId
 from service_common.db import app as tables
 from service_common.db import hub_index
+from service_delivery.tables import wraps
 from sqlalchemy import text, update
 from werkzeug.test import TestResponse
 
@@ -139,6 +141,28 @@ def test_stored_envelope__that_was_altered__is_not_trusted(delivery: Delivery) -
     body = body_for(envelope, sealed_box.wrap(identity, delivery.world.delivery.public_key))
     response = delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body)
     assert refusal(response) == (500, "solver_submission_content_invalid")
+
+
+@pytest.mark.attack
+def test_stored_wrap__that_was_altered__is_not_delivered_and_a_guardian_delivers_again(delivery: Delivery) -> None:
+    world = delivery.world
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    body, fresh = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key)), Identity.generate()
+    retrieve, request = (
+        f"/api/bounties/{bounty_id}/delivery/retrieve",
+        {"poster_ephemeral_public_key": fresh.public_key},
+    )
+    assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+    for altered in (bytes(80), b"", base64.b64decode(sealed_box.wrap(Identity.generate(), world.delivery.public_key))):
+        with world.engine("service_delivery").begin() as connection:
+            connection.execute(update(wraps).values(wrapped_key=altered))
+        assert exists(delivery, bounty_id, envelope) is False
+        poster = world.people.poster.wallet
+        assert refusal(delivery.call(poster, retrieve, request)) == (404, "winning_solution_key_not_found")
+        assert delivery.call(world.guardian(2), wrap_path(bounty_id), body).status_code == 201
+        assert delivery.call(world.guardian(3), wrap_path(bounty_id), body).status_code == 200
+        assert exists(delivery, bounty_id, envelope) is True
+        assert delivery.call(poster, retrieve, request).status_code == 200
 
 
 @pytest.mark.spec(14, 319)

@@ -4,30 +4,14 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import psycopg
 from demo.bounty import Cast, Funded
 from demo.person import Person
-from local_stack.stack import DATABASE
-from service_api.config import read_config
-from service_api.dependencies import make_dependencies
-from service_common.jobs.queues import QueueName, message, open_queue
 
+from tests.kept import inspect_now, lose_objects
 from tests.waiting import wait_until
 
 LONG = 3_600
 SOLVER = "solver-2"
-
-
-def inspect_now(cast: Cast, *, lose: bool = False) -> None:
-    """The inspection of what is kept, which is due once a day; before it, the storage may ``lose`` everything."""
-    deps = make_dependencies(read_config(cast.stack.services["api-worker"].environment), application="test")
-    for found in list(deps.store.list("")) if lose else []:
-        deps.store.delete(found.locator, generation=found.generation)
-    deps.engine.dispose()
-    with psycopg.connect(cast.stack.postgres.url(DATABASE), autocommit=True) as connection:
-        connection.execute("DELETE FROM app.inspections")
-    open_queue(QueueName.ARTIFACTS, deps.redis).enqueue("service_api.jobs.inspect", message())
-    deps.redis.close()
 
 
 def is_told(solver: Person, address: str, bounty: Funded) -> bool:
@@ -45,7 +29,8 @@ def test_sealed_work__that_the_storage_lost__is_told_of_and_put_back_from_anothe
     solver.run("keep", bounty.bounty_id, "kept")
     assert not is_told(solver, address, bounty)
 
-    inspect_now(cast, lose=True)
+    lose_objects(cast.stack)
+    inspect_now(cast.stack)
     wait_until(lambda: is_told(solver, address, bounty), 120)
     assert cast.page_shows(bounty, "This service no longer has the sealed bytes")
 
@@ -59,5 +44,5 @@ def test_sealed_work__that_the_storage_lost__is_told_of_and_put_back_from_anothe
     sealed.write_bytes(whole)
     other.run("solver:submit", "--put-back", bounty.bounty_id, "kept")
 
-    inspect_now(cast)
+    inspect_now(cast.stack)
     wait_until(lambda: not is_told(solver, address, bounty), 120)

@@ -9,12 +9,15 @@ from service_common.db import engine as engines
 from service_common.db import hub_index as t
 from service_indexer import replay
 from service_indexer.config import IndexerConfig, read_config
+from service_indexer.follower import advance
 from service_indexer.replay import rebuild_copy, verify_copy
 from sqlalchemy import Engine, func, select, text
 
 from tests.endpoints import Change, Endpoint, endpoint_before
 from tests.indexer.replay import contents
 from tests.world import World
+
+COMPARED = (*t.FACTS, t.changes, t.open_bounties)
 
 
 def config_of(world: World, *urls: str, quorum: int = 1) -> IndexerConfig:
@@ -62,9 +65,11 @@ def test_verify__of_a_true_copy__finds_every_table_equal_and_leaves_nothing(worl
     engine = history(world)
     before = contents(engine)
     compared = verify_copy(config_of(world), lambda _: None)
-    assert {each.table for each in compared} == {table.name for table in t.FACTS}
+    assert {each.table for each in compared} == {table.name for table in COMPARED}
     assert all(each.equal for each in compared)
-    assert sum(each.rows for each in compared) == sum(len(before[table.name]) for table in t.FACTS)
+    assert sum(each.rows for each in compared) == sum(
+        len(before[t.logs.name if table is t.changes else table.name]) for table in COMPARED
+    )
     assert contents(engine) == before
     assert scratch_rows(engine) == 0
 
@@ -76,6 +81,50 @@ def test_verify__of_a_copy_with_one_altered_row__names_its_table(world: World) -
         connection.execute(text("UPDATE hub_index.submissions SET submission_commitment = '0x' WHERE bounty_id = 2"))
     compared = verify_copy(config_of(world), lambda _: None)
     assert [each.table for each in compared if not each.equal] == ["submissions"]
+
+
+ALTERED = {
+    "a change dropped": ("changes", "DELETE FROM hub_index.changes WHERE number = (SELECT min(number) + 1 FROM {})"),
+    "a change invented": ("changes", "INSERT INTO hub_index.changes (block_number, log_index) VALUES (1, 99)"),
+    "changes out of order": ("changes", "UPDATE {} SET number = -number WHERE log_index IS NOT NULL"),
+    "a reorg that never was": ("changes", "INSERT INTO {} (block_number, retracts_final) VALUES (1, true)"),
+    "an open bounty dropped": ("open_bounties", "DELETE FROM {} WHERE bounty_id = 2"),
+    "a bounty open again": ("open_bounties", "INSERT INTO {} VALUES (99, 1, 2, 3)"),
+    "another deadline": ("open_bounties", "UPDATE {} SET judging_deadline = judging_deadline + 1 WHERE bounty_id = 2"),
+}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("how", ALTERED)
+def test_verify__of_altered_rows_that_follow_from_the_facts__names_their_table_and_a_rebuild_heals_it(
+    world: World, how: str
+) -> None:
+    engine = history(world)
+    table, change = ALTERED[how]
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(text(change.format(f"hub_index.{table}")))
+    assert [each.table for each in verify_copy(config_of(world), lambda _: None) if not each.equal] == [table]
+    world.writer_lock.close()
+    rebuild_copy(config_of(world), lambda _: None)
+    assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
+    with engine.connect() as connection:
+        kept = connection.execute(select(func.count()).select_from(t.logs)).scalar_one()
+        told = connection.execute(select(func.count(t.changes.c.log_index))).scalar_one()
+    assert told == kept
+
+
+def test_replay__of_a_chain_with_a_new_block_at_each_step__ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    history(world)
+    steps = list[bool]()
+
+    def advance_and_mine(*arguments: Any) -> bool:
+        assert len(steps) < 10
+        steps.append(advance(*arguments))
+        world.node.mine(1)
+        return steps[-1]
+
+    monkeypatch.setattr(replay, "advance", advance_and_mine)
+    assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
 
 
 def test_rebuild__of_a_halted_and_altered_copy__puts_the_chains_truth_in_its_place(world: World) -> None:

@@ -16,11 +16,22 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
+from local_stack import services as processes
+
 from tests.unpacking import unpack
 
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 FORMER_RELEASE: Final = Path(__file__).with_name("former-release")
 SERVICES: Final = ("api", "indexer", "reviewer", "delivery", "web")
+NEW: Final = tuple(each for each in processes.SERVICES if each.name in {"reviewer", "webhooks"})
+"""What the release before does not have."""
+OTHERS: Final = ("indexer-worker", "indexer-scheduler", "settler", "api-worker", "delivery", "delivery-worker")
+"""What no request waits for, in the order they are replaced: after the reviewer's worker, before the api."""
+
+
+def former_services() -> tuple[processes.ServiceProcess, ...]:
+    """The processes of the former release."""
+    return tuple(each for each in processes.SERVICES if each not in NEW)
 
 
 class NoFormerRelease(Exception):

@@ -16,19 +16,13 @@ from bounty_protocol.rubric import known_rubrics
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, same_files
 from local_stack.launch import RunningProcess
-from local_stack.services import MIGRATE, MIGRATOR, SERVICES
+from local_stack.services import MIGRATE, MIGRATOR
 from local_stack.stack import Stack, StackSettings, running_stack
 
-from tests.upgrade.former import former_client, former_file, former_programs
+from tests.upgrade.former import NEW, OTHERS, former_client, former_file, former_programs, former_services
 from tests.upgrade.load import Load
 
 PRESENT = Path(sys.executable).parent
-OTHERS = ("indexer-worker", "indexer-scheduler", "settler", "api-worker", "delivery", "delivery-worker")
-"""What no request of the load waits for, in the order they are replaced."""
-
-
-NEW = tuple(each for each in SERVICES if each.name in {"reviewer", "webhooks"})
-"""What the release before does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +105,7 @@ def submit_as_before(cast: Cast, bounty: Funded, solver: str) -> Submitted:
 @pytest.fixture
 def upgrade(tmp_path: Path) -> Iterator[Upgrade]:
     former = former_programs()
-    with running_stack(
-        StackSettings(programs=former, services=tuple(each for each in SERVICES if each not in NEW))
-    ) as stack:
+    with running_stack(StackSettings(programs=former, services=former_services())) as stack:
         cast = Cast(stack, tmp_path)
         lasting = cast.fund(submission_seconds=3_000, judging_seconds=3_000, title="Worked on all the time")
         load = Load(stack, lasting, submit_as_before(cast, lasting, "solver-1"), {"first": stack.api_base_url})

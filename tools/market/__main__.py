@@ -17,6 +17,13 @@ fault, the checker found nothing, no hostile act had an effect. Everything is in
   service, kill -9 of PostgreSQL, Redis (also with the loss of all its keys), the storage and the beacon; the
   storage stalls or is full; the database is read-only, as a full disk makes it; the clock of a process jumps by
   seconds to a day, forward or back, and returns; everything is rolled out again, the migration first.
+- **The insider** has what the operator has: each service's role in the database, the bucket, Redis, the Secrets. It
+  alters, hides and deletes rows of the index, swaps pages, reasons, records, sealed work and delivered keys, puts a
+  program into a queue, uses the settler's key, and searches all that is stored. Each deed says before who has to name
+  it: the service, ``service-indexer verify``, ``service-api defects``, the client, or the checker, which is run
+  meanwhile; then it is put right as docs/operations.md has it.
+- **The release before** (``--from-release``) is what the stack begins on; it is upgraded under them, goes back, and is
+  upgraded again. An answer of 500 by the former one is noted and is no difference.
 - **The end.** Every bounty is settled, the Hub holds nothing but what strangers gave it, the index follows, the
   receiver of a webhook has heard every fact, no job has failed for good, and every process is ready. Then the
   checker compares the chain, all answers and pages, and looks for the notes in sealed work and everybody's keys
@@ -36,26 +43,34 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import urllib3
+from bounty_protocol.chain.json_rpc import ChainUnavailable
 from local_stack.hub import LocalHubTerms
 from local_stack.interrupts import Interrupted, Interrupts
 from local_stack.process import StackError, signal_when_parent_ends
+from local_stack.services import SERVICES
 from local_stack.stack import StackSettings, running_stack
 
-from tests.api.webhooks.receiving import receiving
+from tests.api.webhooks.receiving import Receiving, receiving
 from tests.api.webhooks.registered import register
+from tests.upgrade.former import former_services
 from tools.absence.looks import News
-from tools.market.drawn import FINAL_BLOCKS, FaultKind, RunPlan, draw
+from tools.market.drawn import FINAL_BLOCKS, DeedKind, FaultKind, RunPlan, draw
 from tools.market.ending import MarketEnd, checked
 from tools.market.endpoints import ServiceEndpoints
 from tools.market.faults import Breaking, demand_all_blocks
+from tools.market.insider import Insider
 from tools.market.lives import BountyLife
 from tools.market.log import RunLog
 from tools.market.owner import Owner
 from tools.market.people import Town, gathered
+from tools.market.reach import InsiderReach
 from tools.market.strangers import Stranger
+from tools.market.upgrade import Upgrading, programs_before
 
 TOP: Final = Path(__file__).parents[2]
 LIVES: Final = 40
@@ -74,6 +89,14 @@ def main() -> int:
         "--faults", nargs="*", type=FaultKind, choices=list(FaultKind), default=list(FaultKind), metavar="KIND",
         help=f"break only these, without one nothing: {', '.join(FaultKind)} (all)",
     )  # fmt: skip
+    parser.add_argument(
+        "--insider", nargs="*", type=DeedKind, choices=list(DeedKind), default=list(DeedKind), metavar="DEED",
+        help=f"the insider does only these, without one nothing: {', '.join(DeedKind)} (all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--from-release", action="store_true",
+        help="begin on the release before, and upgrade to this one while people act; without the history, this one",
+    )  # fmt: skip
     asked = parser.parse_args()
     if not 0.5 <= asked.minutes <= 600:
         parser.error("--minutes is from 0.5 to 600")
@@ -81,7 +104,8 @@ def main() -> int:
     interrupts = Interrupts()
     signal_when_parent_ends(signal.SIGTERM)
     try:
-        compared = run(draw(asked.seed, asked.minutes * 60, kinds=asked.faults), log, interrupts)
+        plan = draw(asked.seed, asked.minutes * 60, kinds=asked.faults, deeds=asked.insider)
+        compared = run(plan, log, interrupts, from_release=asked.from_release)
     except Interrupted:
         print("market: interrupted; everything is stopped", file=sys.stderr)
         return 130
@@ -96,11 +120,15 @@ def main() -> int:
     return 1 if log.differences else 0
 
 
-def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
+def run(plan: RunPlan, log: RunLog, interrupts: Interrupts, *, from_release: bool = False) -> int:
     """Everything on a stack of its own; how many comparisons the checker made."""
     with ExitStack() as until:
         endpoints = ServiceEndpoints(until)
+        say = Narration()
+        former = programs_before(say.tell) if from_release else {}
         settings = StackSettings(
+            programs=former,
+            services=former_services() if former else SERVICES,
             terms=LocalHubTerms(reveal_delay=3),
             solvers=6,
             guardians=5,
@@ -108,41 +136,86 @@ def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
             rpc_urls=endpoints.before,
             variables={"SERVICE_RPC_QUORUM": "2"},
         )
-        say = Narration()
         stack = until.enter_context(running_stack(settings, checkpoint=interrupts.checkpoint, say=say.tell))
         folder = Path(until.enter_context(tempfile.TemporaryDirectory(prefix="market-")))
         stack.runtime.family.remove_after_death(folder)
         town = gathered(stack, folder, log, until)
-        news, since = News(), stack.anvil.w3.eth.block_number
-        receiver = until.enter_context(receiving())
-        receiver.answer = news.take
-        register(town.stack, receiver)
+        hearing = Hearing(town, until.enter_context(receiving()))
         log.began = time.monotonic()
         log.write("run", seed=plan.seed, seconds=plan.seconds, hub=stack.hub.hub.address)
         say.tell(f"{len(plan.bounties)} bounties in {plan.seconds:.0f} s; the log is {log.path}")
-        play(plan, town, endpoints, interrupts)
+        inside = folder / "insider"
+        inside.mkdir()
+        if not former:
+            town.present.set()
+            hearing.begin()
+        log.write("release", "former" if former else "present", asked="former" if from_release else "present")
+        operator = OperatorPeople(
+            Upgrading(town, former, plan.seconds, hearing.begin),
+            Insider(InsiderReach(town, inside), plan.of_the_insider, plan.seconds),
+        )
+        play(plan, town, endpoints, operator, interrupts)
         demand_all_blocks(town, 0)
         say.tell("the last fault is over; everything has to come to its end")
-        MarketEnd(town, news, since).wait()
+        MarketEnd(town, hearing.news, hearing.since).wait()
         say.tell("checking")
         found = checked(town)
         return sum(found.compared.values())
 
 
-def play(plan: RunPlan, town: Town, endpoints: ServiceEndpoints, interrupts: Interrupts) -> None:
+@dataclass
+class Hearing:
+    """A receiver of webhooks, which has to hear every fact from its registration on."""
+
+    town: Town
+    receiver: Receiving
+    news: News = field(default_factory=News)
+    since: int = 0
+
+    def begin(self) -> None:
+        """Register it, once: the release before sends nothing."""
+        while not self.since:
+            block, self.receiver.answer = self.town.stack.anvil.w3.eth.block_number, self.news.take
+            try:
+                register(self.town.stack, self.receiver)
+                self.since = block
+            except (StackError, urllib3.exceptions.HTTPError, ChainUnavailable) as error:  # something is broken
+                self.town.log.write("register", "failed", why=str(error)[:200])
+                self.town.pause(2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPeople:
+    """What the operator's people do meanwhile."""
+
+    upgrading: Upgrading
+    insider: Insider
+
+
+def play(
+    plan: RunPlan, town: Town, endpoints: ServiceEndpoints, operator: OperatorPeople, interrupts: Interrupts
+) -> None:
     """Until the run's time is over, its faults are over, and every bounty has come to its end."""
     strangers = [Stranger(town, town.actors[name], plan.seed) for name in ("stranger-1", "stranger-2")]
     beside: tuple[Stranger | Owner, ...] = (*strangers, Owner(town, plan.seed))
-    breaking = Breaking(town, endpoints, plan.seed, plan.seconds, town.stack.runtime.directory("clocks"))
+    clocks = town.stack.runtime.directory("clocks")
+    breaking = Breaking(town, endpoints, plan.seed, plan.seconds, clocks, operator.upgrading)
     with in_threads() as pool, running_beside(*beside):
-        lane = pool.submit(breaking.lane, "chain", plan.of_the_chain)
+        lanes = [pool.submit(breaking.lane, "chain", plan.of_the_chain), pool.submit(operator.insider.run)]
         lives = [pool.submit(life, town, BountyLife(town, each)) for each in plan.bounties]
         breaking.lane("process", plan.of_processes)
-        lane.result()
-        while not all(each.done() for each in lives):
+        while operator.upgrading.left and town.log.seconds() < plan.seconds:
+            town.pause(1.0)
+            operator.upgrading.go_on()
+        operator.upgrading.go_on(until_present=True)
+        while not all(each.done() for each in (*lanes, *lives)):
             interrupts.checkpoint()
             time.sleep(0.5)
-            if town.log.seconds() > plan.seconds + DAWDLING_SECONDS:
+            for lane in lanes:
+                if lane.done():
+                    lane.result()
+            is_late = town.log.seconds() > plan.seconds + DAWDLING_SECONDS
+            if is_late and all(each.done() for each in lanes):  # what the insider did is put right in any case
                 town.log.differs("bounties did not come to their end", left=sum(not each.done() for each in lives))
                 return
 
@@ -160,7 +233,7 @@ def life(town: Town, one: BountyLife) -> None:
 @contextmanager
 def in_threads() -> Iterator[ThreadPoolExecutor]:
     """A pool that nobody waits for: a thread that is in a call when the run is over ends with the stack."""
-    pool = ThreadPoolExecutor(LIVES + 1)  # one is the chain's lane
+    pool = ThreadPoolExecutor(LIVES + 2)  # the chain's lane, and the insider
     try:
         yield pool
     finally:

@@ -43,6 +43,7 @@ TOO_LATE_SECONDS: Final = 10
 """For how long a Solver who is late tries to be recorded."""
 LATE_SECONDS: Final = 120
 """How long after its judging deadline a bounty is waited for; what ends later is found by the end of the run."""
+DELIVERY_ATTEMPTS: Final = 8
 ATTEMPTS: Final = 4
 """How often a Poster writes a page again because its deadline came before its money."""
 
@@ -475,7 +476,9 @@ class BountyLife:
         if poster.way not in {Way.LIBRARY, Way.MCP} or self.plan.temper != PosterTemper.HONEST:
             return
         named = {"act": "deliver", "bounty": self.number, "way": poster.way}
-        for _ in range(8):
+        tries = 0
+        while tries < DELIVERY_ATTEMPTS:
+            tries += not self.town.inside.is_set()  # what an insider altered is put right
             try:
                 folder = self._delivered(poster)
                 break

@@ -9,10 +9,8 @@ from urllib.parse import quote, unquote, urlsplit
 import psycopg
 from local_stack.stack import DATABASE
 from psycopg import sql
-from service_api.config import read_config
-from service_api.dependencies import make_dependencies
-from service_common.jobs.queues import QueueName, message, open_queue
 
+from tests.kept import inspect_now, lose_objects
 from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, nothing, standing
 
 _READ_URL: Final = "SERVICE_DATABASE_READ_URL_FILE"
@@ -31,13 +29,8 @@ def _alter_the_index(place: FaultScene) -> None:
 
 def _lose_an_object(place: FaultScene) -> None:
     """All that Solvers uploaded; and have it inspected, which is due once a day."""
-    deps = make_dependencies(read_config(place.stack.services["api-worker"].environment), application="runbooks")
-    for found in list(deps.store.list("")):
-        deps.store.delete(found.locator, generation=found.generation)
-    deps.engine.dispose()
-    _run(place, "DELETE FROM app.inspections")
-    open_queue(QueueName.ARTIFACTS, deps.redis).enqueue("service_api.jobs.inspect", message())
-    deps.redis.close()
+    lose_objects(place.stack)
+    inspect_now(place.stack)
 
 
 def _submit_again(place: FaultScene) -> None:

@@ -56,4 +56,9 @@ if __name__ == "__main__":
     if sys.argv[1] == "enqueue":
         enqueue(redis_url)
     else:
-        run_worker([QueueName(sys.argv[1])], connect(redis_url, answer_seconds=None), in_steps={LONG})
+        run_worker(
+            [QueueName(sys.argv[1])],
+            connect(redis_url, answer_seconds=None),
+            module="tests.common.traces.worker",
+            in_steps={LONG},
+        )

@@ -22,11 +22,11 @@ from service_common.memory import keep_memory_private
 from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
+from service_api import jobs
 from service_api.backup.commands import FETCH, STORE
 from service_api.certificate import CertificateCollector
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
-from service_api.jobs import PERIODIC
 from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, DefectCollector, PendingCollector, WithheldCollector
 from service_api.public_reads import FIGURES_MS, FIGURES_SECONDS, Replica, ReplicaCollector
 from service_api.usecases.defects import list_defects
@@ -87,13 +87,14 @@ def _worker(environment: Environment) -> None:
         figures = ReplicaCollector(replica, engine, config.chain.chain_id)
         REGISTRY.register(BoundedCollector(figures, FIGURES_SECONDS))
     serve_internal_port(config.web.internal_port, _checks(config))
-    start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
+    start_periodic(jobs.PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (CIPHERTEXTS, CIPHERTEXT_BYTES)
-    run_worker([QueueName.ARTIFACTS], connect(config.redis_url, answer_seconds=None), counters)
+    run_worker([QueueName.ARTIFACTS], connect(config.redis_url, answer_seconds=None), counters, module=jobs.__name__)
 
 
 def _webhooks(environment: Environment) -> None:
-    from service_api.webhooks import jobs, metrics  # what it sends with is loaded once, before it forks for a job
+    from service_api.webhooks import jobs as webhooks
+    from service_api.webhooks import metrics  # what it sends with is loaded once, before it forks for a job
     from service_api.webhooks.config import read_config as read_webhooks_config
 
     config = read_webhooks_config(environment)
@@ -105,9 +106,10 @@ def _webhooks(environment: Environment) -> None:
     REGISTRY.register(BoundedCollector(metrics.WebhookCollector(engine, config.chain_id, SystemClock())))
     checks: dict[str, Check] = {"redis": redis.ping, "database": lambda: check_database(engine)}
     serve_internal_port(config.internal_port, checks)
-    jobs.start_enqueuing(connect(config.redis_url))  # not the worker's: it waits longer on its connections
+    webhooks.start_enqueuing(connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (metrics.ATTEMPTS, metrics.SWITCHED_OFF)
-    run_worker([QueueName.WEBHOOKS], connect(config.redis_url, answer_seconds=None), counters, in_steps={jobs.DELIVER})
+    connection = connect(config.redis_url, answer_seconds=None)
+    run_worker([QueueName.WEBHOOKS], connection, counters, module=webhooks.__name__, in_steps={webhooks.DELIVER})
 
 
 def _defects(environment: Environment, *, again: bool) -> None:

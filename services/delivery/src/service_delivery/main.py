@@ -19,8 +19,8 @@ from service_common.memory import keep_memory_private
 from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
+from service_delivery import jobs
 from service_delivery.config import DeliveryConfig, read_config
-from service_delivery.jobs import PERIODIC
 from service_delivery.metrics import WRAPS
 from service_delivery.usecases.keys import describe_keys
 
@@ -51,8 +51,8 @@ def _worker(environment: Environment) -> None:
     config = _configured(environment)
     start_traces("delivery", config.traces)
     serve_internal_port(config.web.internal_port, _checks(config) | {"redis": connect(config.redis_url).ping})
-    start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
-    run_worker([QueueName.DELIVERY], connect(config.redis_url, answer_seconds=None), (WRAPS,))
+    start_periodic(jobs.PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
+    run_worker([QueueName.DELIVERY], connect(config.redis_url, answer_seconds=None), (WRAPS,), module=jobs.__name__)
 
 
 def _keys(environment: Environment) -> None:

@@ -52,23 +52,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _worker(environment: Environment) -> None:
-    import service_indexer.jobs  # noqa: F401  # loaded before the worker forks: each job would load it again
+    from service_indexer import jobs  # loaded before the worker forks: each job would load it again
 
-    _work(_configured(environment), QueueName.INDEX)
+    _work(_configured(environment), jobs.__name__, QueueName.INDEX)
 
 
 def _settler(environment: Environment) -> None:
-    import service_indexer.settling  # noqa: F401  # as above
+    from service_indexer import settling  # as above
     from service_indexer.settler import SETTLEMENTS, SettlerCollector
 
     config = _configured(environment)
     if config.settler_key is not None:
         account = account_of_key(config.settler_key)
         REGISTRY.register(BoundedCollector(SettlerCollector(config.chain.rpc(), account)))
-    _work(config, QueueName.SETTLE, SETTLEMENTS)
+    _work(config, settling.__name__, QueueName.SETTLE, SETTLEMENTS)
 
 
-def _work(config: IndexerConfig, queue: QueueName, *counters: Counter) -> None:
+def _work(config: IndexerConfig, module: str, queue: QueueName, *counters: Counter) -> None:
     start_traces("indexer", config.traces)
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
@@ -86,7 +86,7 @@ def _work(config: IndexerConfig, queue: QueueName, *counters: Counter) -> None:
     }
     serve_internal_port(config.internal_port, checks)
     start_standby(config, queue, lambda: config.settler_key is not None and has_work(engine, config.chain.chain_id))
-    run_worker([queue], connect(config.redis_url, answer_seconds=None), counters, in_steps={FOLLOW})
+    run_worker([queue], connect(config.redis_url, answer_seconds=None), counters, module=module, in_steps={FOLLOW})
 
 
 def _scheduler(environment: Environment) -> None:

@@ -1,14 +1,15 @@
 """A fresh replay of the chain beside the copy that is read: to compare with it, or to take its place.
 
 The copy that is read is untouched until a rebuild switches, which is one transaction; readers see the old copy or the
-new one, never a mixture. Comparison is over every fact up to the last block that both call final.
+new one, never a mixture. Comparison is over every fact up to the last block that both call final, and over what follows
+from the facts: the feed of changes, and which bounties are open.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
@@ -16,6 +17,8 @@ from service_common.db import hub_index as t
 from service_common.db.engine import engine_of_job, reading, writing
 from service_common.db.hub_reads import read_head
 from sqlalchemy import (
+    Column,
+    ColumnCollection,
     Connection,
     Engine,
     MetaData,
@@ -24,11 +27,15 @@ from sqlalchemy import (
     Text,
     cast,
     delete,
+    except_,
+    exists,
     func,
     insert,
     literal,
     or_,
     select,
+    tuple_,
+    union_all,
     update,
 )
 from sqlalchemy.dialects.postgresql import aggregate_order_by
@@ -72,7 +79,8 @@ def verify_copy(config: IndexerConfig, say: Progress) -> list[Comparison]:
             fresh = read_head(other, chain_id)
             final = min(head.finalized_number, fresh.finalized_number if fresh else 0)
             say(f"comparing every fact up to block {final}")
-            return [_compare(connection, other, table, BlockNumber(final)) for table in t.FACTS]
+            facts = [_compare(connection, other, table, BlockNumber(final)) for table in t.FACTS]
+            return [*facts, _compare_changes(connection, other, BlockNumber(final)), _compare_open(connection)]
 
 
 def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
@@ -83,8 +91,11 @@ def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
         _taken_over(engine, config, say),
         writing(engine) as connection,
     ):
-        if (wrong := _first_difference(connection)) is not None:
-            note_retraction(connection, BlockNumber(wrong - 1))
+        looks = (_first_difference, _first_taken_back, _first_out_of_order)
+        wrong = [found for look in looks if (found := look(connection)) is not None]
+        if wrong:
+            note_retraction(connection, BlockNumber(min(wrong) - 1))
+        connection.execute(delete(t.open_bounties))  # one of no bounty's, which no trigger takes out
         for table in (*t.FACTS, t.blocks, t.proofs):
             fresh = table.to_metadata(MetaData(), schema=t.SCRATCH)
             names = [column.name for column in table.c]
@@ -137,6 +148,8 @@ def _advance_to_tip(source: RpcSource, writer: Writer, say: Progress) -> None:
             source.distrust()
             time.sleep(PAUSE_SECONDS * failures)
         head = writer.head()
+        if head is not None and not failures and head.block_number >= head.tip_number:
+            return  # blocks that came meanwhile are the follower's: where a step takes as long as one, there always are
         if head is not None and time.monotonic() - reported > 2:
             reported = time.monotonic()
             say(f"replayed up to block {head.block_number}")
@@ -191,6 +204,57 @@ def _first_difference(connection: Connection) -> int | None:
 def _compare(copy: Connection, fresh: Connection, table: Table, final: BlockNumber) -> Comparison:
     ours, theirs = _digest(copy, table, final), _digest(fresh, table, final)
     return Comparison(table.name, ours[0], ours == theirs)
+
+
+def _compare_changes(copy: Connection, fresh: Connection, final: BlockNumber) -> Comparison:
+    """The feed of changes has every log once, in the order of the chain, and took back none of them later. Its numbers
+    are the copy's own."""
+    c, logs = t.changes.c, t.logs.c
+    told = _places(c, by=(c.number,)).where(c.log_index.is_not(None), c.block_number <= final)
+    due = _places(logs, by=(logs.block_number, logs.log_index)).where(logs.block_number <= final)
+    ours, theirs = _digest_in_order(copy, told), _digest_in_order(fresh, due)
+    return Comparison(t.changes.name, ours[0], ours == theirs and _first_taken_back(copy) is None)
+
+
+def _places(table: ColumnCollection[str, Column[Any]], by: Sequence[Column[Any]]) -> Select[tuple[str, int]]:
+    """Where each log is, numbered in the order of ``by``."""
+    row = func.concat(table.block_number, "-", table.log_index, " ")
+    return select(row.label("row"), func.row_number().over(order_by=by).label("number"))
+
+
+def _first_taken_back(connection: Connection) -> int | None:
+    """The first block of whose logs the feed says later that they are gone, and which it has not told again; None where
+    there is none. What it tells is in the order of the chain, so that the newest before a retraction decides."""
+    c, back = t.changes.c, t.changes.alias("back").c
+    before = select(c.block_number).where(c.log_index.is_not(None), c.number < back.number)
+    newest = before.order_by(c.number.desc()).limit(1).scalar_subquery()
+    gone = select(func.min(back.block_number)).where(back.log_index.is_(None), newest > back.block_number)
+    found: int | None = connection.execute(gone).scalar()
+    return None if found is None else found + 1
+
+
+def _first_out_of_order(connection: Connection) -> int | None:
+    """The first block of whose logs the feed tells after a later one; None where it is in the order of the chain."""
+    c = t.changes.c
+    place = (c.block_number, c.log_index)
+    former = [func.lag(each).over(order_by=c.number).label(f"former_{each.name}") for each in place]
+    p = select(*place, *former).where(c.log_index.is_not(None)).subquery("places").c
+    later = tuple_(p.former_block_number, p.former_log_index) > tuple_(p.block_number, p.log_index)
+    found: int | None = connection.execute(select(func.min(p.block_number)).where(later)).scalar()
+    return found
+
+
+def _compare_open(copy: Connection) -> Comparison:
+    """The bounties that have not ended are those without an ending, with their own times."""
+    b, f = t.bounties.c, t.finalizations.c
+    times = [column.name for column in t.open_bounties.c]
+    due = select(*(b[name] for name in times)).where(~exists().where(f.bounty_id == b.bounty_id))
+    listed = select(*(t.open_bounties.c[name] for name in times))
+    differing = union_all(except_(due, listed), except_(listed, due)).subquery()
+    rows = copy.execute(select(func.count()).select_from(t.open_bounties)).scalar_one()
+    return Comparison(
+        t.open_bounties.name, rows, not copy.execute(select(func.count()).select_from(differing)).scalar_one()
+    )
 
 
 def _digest(connection: Connection, table: Table, final: BlockNumber) -> tuple[int, str | None]:

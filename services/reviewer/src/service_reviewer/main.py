@@ -17,9 +17,9 @@ from service_common.jobs.worker import run_worker
 from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
+from service_reviewer import jobs
 from service_reviewer.config import ReviewerConfig, read_config, read_serving_config
 from service_reviewer.findings import check_rules
-from service_reviewer.jobs import PERIODIC, REVIEWS
 from service_reviewer.replay import ReplayError, replay
 
 
@@ -45,9 +45,10 @@ def _worker(environment: Environment) -> None:
     if config.model is not None:
         import service_reviewer.providers.model.provider  # noqa: F401  # once, before the worker forks for each job
     serve_internal_port(config.internal_port, _checks(config))
-    start_periodic(PERIODIC, connect(config.redis_url))
+    start_periodic(jobs.PERIODIC, connect(config.redis_url))
     connection = connect(config.redis_url, answer_seconds=None)
-    run_worker([QueueName.REVIEWS, QueueName.REVIEWS_LATER], connection, (REVIEWS,))  # the first before the second
+    counters = (jobs.REVIEWS,)
+    run_worker([QueueName.REVIEWS, QueueName.REVIEWS_LATER], connection, counters, module=jobs.__name__)
 
 
 def _serve(environment: Environment) -> None:

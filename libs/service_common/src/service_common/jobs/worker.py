@@ -4,13 +4,18 @@ A job runs in a forked child, so that a crash or an endless loop ends one job an
 running job finish within its own bound; failed jobs stay visible in their queue's failed registry. A queue server that
 goes away, also in the middle of a job, ends neither the job nor the worker: it starts again. Where traces are on, a job
 is a span in the trace that it was enqueued in.
+
+Redis is believed about what there is to do, not about what that means: a worker has its service's Secrets, and RQ would
+call whatever function of Python a job names. It calls the functions of one module alone, and none before or after.
 """
 
 import gc
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from importlib import import_module
+from inspect import isfunction
+from typing import ClassVar, Final
 
 from prometheus_client import Counter, Histogram
 from prometheus_client.registry import REGISTRY
@@ -38,6 +43,39 @@ JOB_SECONDS: Final = Histogram(
 _PAUSE_SECONDS: Final = 1.0
 
 log = get_logger(__name__)
+
+
+class ForeignJob(Exception):
+    """A job that names another function than those of its worker; it is parked."""
+
+
+class OwnJob(Job):
+    """A job as a worker reads it: a function that ``module`` defines, and no callbacks or webhooks of RQ's."""
+
+    module: ClassVar[str] = ""
+
+    def perform(self):  # type: ignore[no-untyped-def]  # RQ gives it no types
+        """What the job names; ``ForeignJob`` where that is no public function of the module."""
+        module, _, name = str(self.func_name).rpartition(".")
+        function = getattr(import_module(self.module), name, None) if module == self.module else None
+        if name.startswith("_") or not isfunction(function) or function.__module__ != self.module:
+            raise ForeignJob(f"{self.func_name!r} is no job of this worker's, which has those of {self.module}")
+        return super().perform()
+
+    @property
+    def success_callback(self) -> None:
+        """None, whatever the job names; as the other two."""
+
+    @property
+    def failure_callback(self) -> None:
+        """See ``success_callback``."""
+
+    @property
+    def stopped_callback(self) -> None:
+        """See ``success_callback``."""
+
+    def send_webhooks(self, status, *, exc_string=None):  # type: ignore[no-untyped-def]
+        """Nothing."""
 
 
 class _CorrelatedWorker(Worker):
@@ -83,10 +121,12 @@ def run_worker(
     connection: Redis,
     counters: Sequence[Counter] = (),
     *,
+    module: str,
     in_steps: Collection[str] = (),
 ) -> None:
     """Work until SIGTERM or SIGINT; the internal port shows what the queues hold, and ``counters`` of their jobs.
 
+    ``module`` defines the functions that a job may name, every public one.
     ``in_steps`` are functions whose jobs go on for minutes: they make spans of their steps by themselves, and what they
     count is shown meanwhile.
     """
@@ -103,6 +143,7 @@ def run_worker(
             [open_queue(name, connection) for name in names],
             connection=connection,
             serializer=JSONSerializer,
+            job_class=type("OwnJob", (OwnJob,), {"module": module}),
             job_monitoring_interval=5,
         )
         worker.tally = tally

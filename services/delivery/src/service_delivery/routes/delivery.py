@@ -38,7 +38,7 @@ def status(bounty_id: str) -> Response:
     """Whether a wrap of exactly one Submission is held; false for anything that does not exist."""
     commitment = load_query(StatusQuery, code=_CODE).submission_commitment
     bounty = _bounty_id(bounty_id)
-    return jsonify(to_json(DeliveryStatus(wrap_exists(dependencies(), bounty, commitment))))
+    return jsonify(to_json(DeliveryStatus(wrap_exists(dependencies(), known_bounties(), bounty, commitment))))
 
 
 @routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])

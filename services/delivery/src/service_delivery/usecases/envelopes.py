@@ -1,10 +1,15 @@
 """The envelope a Submission committed to, read from the api's table and trusted only after hashing it."""
 
+from typing import Final
+
 from bounty_protocol.domain.envelope import Envelope, parse_envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_common.db import app as t
 from sqlalchemy import Connection, select
+
+NO_ENVELOPE: Final = frozenset({"submission_not_found", "solver_submission_content_invalid"})
+"""The codes of ``read_envelope`` where there is none, or one that was altered."""
 
 
 def read_envelope(connection: Connection, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> Envelope:

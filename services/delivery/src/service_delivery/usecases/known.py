@@ -13,6 +13,7 @@ from bounty_protocol.domain.hub_events import BountyFinalized
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from flask import current_app
+from service_common.db.engine import single
 from service_common.recent import Recent
 
 from service_delivery.dependencies import Dependencies
@@ -58,8 +59,8 @@ class KnownBounties:
         """The public half that the envelope behind a commitment names."""
 
         def make() -> Bytes32:
-            with deps.facts.open() as facts:
-                return read_envelope(facts.connection, bounty_id, solver, commitment).content_public_key
+            with single(deps.engine) as connection:
+                return read_envelope(connection, bounty_id, solver, commitment).content_public_key
 
         return self._keys.get((bounty_id, solver, commitment), make)
 

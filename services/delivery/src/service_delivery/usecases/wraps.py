@@ -2,7 +2,8 @@
 
 A wrap is stored only when a pinned Guardian sent it, the pair is the Submission the Hub currently records for that
 Solver (or, once the bounty is final, the winner), and the wrap opens with a key of this deployment to exactly the key
-the envelope committed to. What is stored is the wrap, never the key. Only the funding Poster of an awarded bounty gets
+the envelope committed to. What is stored is the wrap, never the key; one that was altered counts as missing, and
+a Guardian's next one takes its place. Only the funding Poster of an awarded bounty gets
 the winner's key, sealed to a fresh key. Nothing shows which Guardian sent a wrap.
 """
 
@@ -16,20 +17,24 @@ from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.hub_events import BountyFinalized
 from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.errors import Issue, ServiceError, state_refusal
-from bounty_protocol.types import BountyId, Bytes32
+from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey, WrapRequest
 from service_common.db.engine import single
-from sqlalchemy import BindParameter, bindparam, exists, select
+from service_common.log import get_logger
+from sqlalchemy import BindParameter, bindparam, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from service_delivery import tables as t
 from service_delivery.dependencies import Dependencies
 from service_delivery.metrics import WRAPS
+from service_delivery.usecases.envelopes import NO_ENVELOPE
 from service_delivery.usecases.keys import key_id
 from service_delivery.usecases.known import KnownBounties, KnownBounty
 
 _CODE = "invalid_winning_solution_delivery"
 _c, _insert = t.wraps.c, insert(t.wraps)
+
+log = get_logger(__name__)
 _held_ids: BindParameter[list[str]] = bindparam("held", expanding=True)
 _KEEP: Final = _insert.on_conflict_do_update(
     index_elements=[_c.bounty_id, _c.solver, _c.submission_commitment],
@@ -42,12 +47,21 @@ _FIND: Final = select(_c.wrapped_key).where(
     _c.submission_commitment == bindparam("submission_commitment"),
     _c.key_id.in_(_held_ids),
 )
-_IS_HELD: Final = select(
-    exists().where(
-        _c.bounty_id == bindparam("bounty_id"),
-        _c.submission_commitment == bindparam("submission_commitment"),
-        _c.key_id.in_(_held_ids),
+_HELD: Final = select(_c.solver, _c.wrapped_key).where(
+    _c.bounty_id == bindparam("bounty_id"),
+    _c.submission_commitment == bindparam("submission_commitment"),
+    _c.key_id.in_(_held_ids),
+)
+_REPLACE: Final = (
+    update(t.wraps)
+    .where(
+        _c.bounty_id == bindparam("of_bounty"),
+        _c.solver == bindparam("of_solver"),
+        _c.submission_commitment == bindparam("of_commitment"),
+        _c.wrapped_key == bindparam("altered"),
     )
+    .values(wrapped_key=bindparam("wrapped"), key_id=bindparam("by_key"))
+    .returning(_c.bounty_id)
 )
 """Made once: putting a statement together takes longer than sending it."""
 
@@ -70,16 +84,23 @@ def store_wrap(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, wr
     }
     with single(deps.engine) as connection:
         created = connection.execute(_KEEP, row).first() is not None
+        stored = None if created else connection.execute(_FIND, row).scalar()
+        if stored is not None and _opened(deps, stored, public_key) is None:
+            named = {"of_bounty": bounty_id, "of_solver": wrap.solver_address}
+            named |= {"of_commitment": wrap.submission_commitment, "altered": stored}
+            renewed = {"wrapped": row["wrapped_key"], "by_key": row["key_id"]}
+            created = connection.execute(_REPLACE, named | renewed).first() is not None
     if created:
         WRAPS.labels("stored").inc()
     return created
 
 
-def wrap_exists(deps: Dependencies, bounty_id: BountyId, commitment: Bytes32) -> bool:
-    """Whether a wrap of exactly this Submission is held, with a key that is held, too."""
+def wrap_exists(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, commitment: Bytes32) -> bool:
+    """Whether a wrap of exactly this Submission is held that opens with a key that is held, too."""
     named = {"bounty_id": bounty_id, "submission_commitment": commitment, "held": _held(deps)}
     with single(deps.engine) as connection:
-        return bool(connection.execute(_IS_HELD, named).scalar())
+        rows = connection.execute(_HELD, named).all()
+    return any(_opens(deps, known, bounty_id, row.solver, commitment, row.wrapped_key) for row in rows)
 
 
 def retrieve_key(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, poster_key: Bytes32) -> RetrievedKey:
@@ -92,10 +113,11 @@ def retrieve_key(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, 
     with single(deps.engine) as connection:
         row = connection.execute(_FIND, {**pair, "held": _held(deps)}).first()
     if row is None:
-        raise ServiceError("winning_solution_key_not_found", "No Guardian has delivered the winning key yet.")
+        raise _not_delivered()
     public_key = known.content_public_key(deps, bounty_id, winner.winner, winner.submission_commitment)
-    held = base64.b64encode(bytes(row.wrapped_key)).decode()
-    identity = sealed_box.unwrap(held, deps.config.keyring, public_key)
+    identity = _opened(deps, row.wrapped_key, public_key)
+    if identity is None:
+        raise _not_delivered()
     try:
         rewrapped = sealed_box.wrap(identity, poster_key)
     except SealedDataError as error:
@@ -104,6 +126,32 @@ def retrieve_key(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, 
         ) from None
     WRAPS.labels("retrieved").inc()
     return RetrievedKey(winner.winner, winner.submission_commitment, rewrapped)
+
+
+def _not_delivered() -> ServiceError:
+    return ServiceError("winning_solution_key_not_found", "No Guardian has delivered the winning key yet.")
+
+
+def _opens(
+    deps: Dependencies, known: KnownBounties, bounty_id: BountyId, solver: Address, commitment: Bytes32, wrapped: bytes
+) -> bool:
+    """Whether a stored wrap holds the key that the Submission's envelope names."""
+    try:
+        public_key = known.content_public_key(deps, bounty_id, solver, commitment)
+    except ServiceError as error:
+        if error.code in NO_ENVELOPE:
+            return False
+        raise
+    return _opened(deps, wrapped, public_key) is not None
+
+
+def _opened(deps: Dependencies, wrapped: bytes, public_key: Bytes32) -> Identity | None:
+    """The content key of a stored wrap; None where it was altered."""
+    try:
+        return sealed_box.unwrap(base64.b64encode(bytes(wrapped)).decode(), deps.config.keyring, public_key)
+    except SealedDataError:
+        log.error("a stored wrap does not open")  # noqa: TRY400 - nothing of what is sealed is logged
+        return None
 
 
 def _held(deps: Dependencies) -> list[str]:

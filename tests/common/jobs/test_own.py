@@ -1,0 +1,82 @@
+"""A worker has its service's Secrets: whoever can write to Redis has it call nothing but its own jobs."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+from redis import Redis
+from rq import Callback, SimpleWorker
+from rq.job import Job, JobStatus
+from rq.serializers import JSONSerializer
+from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.jobs.worker import OwnJob
+
+HERE: Final = __name__
+
+
+class TestJob(OwnJob):
+    """Of a worker that has this module's functions."""
+
+    __test__ = False
+    module = HERE
+
+
+def work(received: Mapping[str, object]) -> None:
+    """A job of this module's."""
+    if "fails" in received:
+        raise ValueError("it fails")
+
+
+def touch(job: Job, _: Redis, *__: object) -> None:
+    """A callback that a job may name."""
+    Path(str(job.meta["file"])).touch()
+
+
+def _hidden(_: object) -> None:
+    """Not for a queue."""
+
+
+def worked(redis: Redis, function: str, *arguments: object, **options: object) -> Job:
+    """A job that a worker has had."""
+    queue = open_queue(QueueName.ARTIFACTS, redis)
+    job = queue.enqueue(function, *arguments, **options)
+    worker = SimpleWorker([queue], connection=redis, serializer=JSONSerializer, job_class=TestJob)
+    worker.work(burst=True, logging_level="CRITICAL")
+    return job
+
+
+def test_job__of_the_workers_own_module__is_done(redis: Redis) -> None:
+    assert worked(redis, f"{HERE}.work", message()).get_status(refresh=True) is JobStatus.FINISHED
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "function",
+    [
+        "subprocess.check_call",
+        "os.system",
+        f"{HERE}.Path",
+        f"{HERE}.open_queue",
+        f"{HERE}._hidden",
+        f"{HERE}.Path.touch",
+        f"{HERE}.missing",
+        "service_common.jobs.worker.isfunction",
+    ],
+)
+def test_job__that_names_another_function__is_parked_and_does_nothing(
+    redis: Redis, tmp_path: Path, function: str
+) -> None:
+    job = worked(redis, function, str(tmp_path / "touched"))
+    assert job.get_status(refresh=True) is JobStatus.FAILED
+    assert "ForeignJob" in job.latest_result().exc_string  # type: ignore[union-attr, operator]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("fails", [{}, {"fails": 1}])
+def test_job__with_callbacks__calls_none(redis: Redis, tmp_path: Path, fails: dict[str, object]) -> None:
+    named = {"on_success": Callback(touch), "on_failure": Callback(touch), "meta": {"file": str(tmp_path / "touched")}}
+    job = worked(redis, f"{HERE}.work", {**message(), **fails}, **named)
+    assert job.get_status(refresh=True) is (JobStatus.FAILED if fails else JobStatus.FINISHED)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,161 @@
+"""What an operator's insider has: each service's role in the database, its Secrets, the bucket, Redis, a shell."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, LiteralString
+
+import psycopg
+from local_stack.interrupts import Interrupted
+from local_stack.stack import DATABASE
+from service_checker.memory import CheckMemory
+from service_checker.privacy import search_paths
+from service_checker.report import CheckReport
+from service_checker.run import CheckOptions, check
+
+from tests.kept import inspect_now, kept_by
+from tools.market.people import Town
+
+_COMMAND_SECONDS: Final = 180.0
+_CHECK_SECONDS: Final = 150.0
+_INSPECTION_SECONDS: Final = 20.0
+_ANY_LAG: Final = 1_000_000
+"""Blocks or seconds: while people act and things break, what is late is no finding."""
+Row = tuple[Any, ...]
+
+
+class NotDone(Exception):
+    """A step that did not succeed at the moment; it is tried again."""
+
+
+@dataclass
+class InsiderReach:
+    """Of one stack; ``folder`` is the insider's own."""
+
+    town: Town
+    folder: Path
+    shown_before: set[str] = field(default_factory=set)
+    """The documents that a watchtower read before the insider's act."""
+
+    # --- what the insider does
+
+    def rows(self, role: str, statement: LiteralString, *values: object) -> list[Row]:
+        """What a service's role reads."""
+        with self._connection(role) as connection:
+            return connection.execute(statement, values).fetchall()
+
+    def write(self, role: str, statement: LiteralString, *values: object) -> None:
+        """Have a service's role change a row; ``NotDone`` where none is changed."""
+        with self._connection(role) as connection:
+            if not connection.execute(statement, values).rowcount:
+                raise NotDone("no row is changed")
+
+    def command(self, process: str, *words: str) -> tuple[int, str]:
+        """The exit code of a command in a process's pod, and what it prints."""
+        service = self.town.stack.services[process]
+        folder = service.programs or Path(sys.executable).parent
+        ran = subprocess.run(
+            [folder / words[0], *words[1:]], env={"LANG": "C.UTF-8", **service.variables()}, cwd=self.folder,
+            capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False,
+        )  # fmt: skip
+        return ran.returncode, ran.stdout + ran.stderr
+
+    def find_stored(self, canaries: Sequence[bytes]) -> list[str]:
+        """Where any of these stands in what is stored: all rows as text, all objects, all of Redis."""
+        stored = self.folder / "stored"
+        stored.mkdir(exist_ok=True)
+        with psycopg.connect(self.town.stack.postgres.url(DATABASE)) as connection:
+            tables = connection.execute(
+                "SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND relnamespace NOT IN"
+                " (SELECT oid FROM pg_namespace WHERE nspname IN ('pg_catalog', 'information_schema'))"
+            ).fetchall()
+            for (name,) in tables:
+                with connection.cursor().copy(f"COPY {name} TO STDOUT".encode()) as copied:
+                    (stored / f"{name}.rows").write_bytes(b"".join(copied))
+        with kept_by(self.town.stack) as deps:
+            for number, info in enumerate(deps.store.list("")):
+                (stored / f"object-{number}").write_bytes(b"".join(deps.store.read(info)))
+            keys = deps.redis.scan_iter(count=1_000)
+            values = [value for key in keys if (value := deps.redis.dump(key)) is not None]
+            (stored / "redis").write_bytes(b"\n".join(values))
+        found = CheckReport()
+        search_paths([stored], canaries, found)
+        return [each.where for each in found.found]
+
+    # --- what the operator looks at, and puts right by docs/operations.md
+
+    def differs(self, table: str) -> bool:
+        """Whether ``service-indexer verify`` names a table."""
+        code, printed = self.command("indexer-worker", "service-indexer", "verify")
+        if "rows)" not in printed:
+            raise NotDone(f"verify ended with {code}: {printed[-300:]}")
+        return any(line.split()[:2] == ["DIFFERENT", table] for line in printed.splitlines())
+
+    def rebuild(self) -> None:
+        """The index contradicts the chain."""
+        for word in ("rebuild", "verify"):
+            code, printed = self.command("indexer-worker", "service-indexer", word)
+            if code:
+                raise NotDone(f"{word} ended with {code}: {printed[-300:]}")
+
+    def is_defect(self, text: str) -> bool:
+        """Whether ``service-api defects`` names something once all was inspected."""
+        inspect_now(self.town.stack)
+        ends = time.monotonic() + _INSPECTION_SECONDS
+        while not self._listed(text):
+            if time.monotonic() > ends:
+                return False
+            self.town.pause(1.0)
+        return True
+
+    def inspected_again(self, text: str) -> None:
+        """What was repaired is looked at now; ``NotDone`` where it still counts as damaged."""
+        if self._listed(text, "--again"):
+            raise NotDone("it still counts as damaged")
+
+    def _listed(self, text: str, *options: str) -> bool:
+        code, printed = self.command("api-worker", "service-api", "defects", *options)
+        if code:
+            raise NotDone(f"defects ended with {code}: {printed[-300:]}")
+        return text in printed
+
+    def checked(self, requirement: str, bounty: int | None = None, part: str | None = None) -> bool:
+        """Whether the independent checker, which looks at a bounty and a list of these, names a requirement."""
+        memory = CheckMemory(shown_before=set(self.shown_before))
+        memory.differing |= set() if bounty is None else {bounty}
+        memory.differing_lists |= set() if part is None else {part}
+        found = check(self._options(memory))
+        seen = [each for each in found.found if each.requirement == requirement]
+        self.town.log.write(
+            "watchtower", requirement, bounty=bounty, seen=[f"{each.where}: {each.seen}" for each in seen][:3]
+        )
+        return bool(seen)
+
+    def _options(self, memory: CheckMemory) -> CheckOptions:
+        stack = self.town.stack
+        return CheckOptions(
+            rpc_url=stack.anvil.url, hub=stack.hub.hub.address, api_url=stack.api_base_url, max_lag_blocks=_ANY_LAG,
+            max_unsettled_seconds=_ANY_LAG, sample=1, max_seconds=_CHECK_SECONDS, memory=memory,
+        )  # fmt: skip
+
+    def until(self, what: Callable[[], object], seconds: float) -> str | None:
+        """Try a step until it ends without an error, and returns no False; what went wrong last, or None."""
+        ends, last = time.monotonic() + seconds, "it was not so"
+        while True:
+            try:
+                if what() is not False:
+                    return None
+            except Interrupted:
+                raise
+            except Exception as error:  # noqa: BLE001 - something else is broken meanwhile; the last one is reported
+                last = f"{type(error).__name__}: {error}"[:400]
+            if time.monotonic() > ends:
+                return last
+            self.town.pause(1.0)
+
+    def _connection(self, role: str) -> psycopg.Connection:
+        url = self.town.stack.launcher.databases[role]
+        return psycopg.connect(url, autocommit=True, connect_timeout=5, options="-c statement_timeout=10s")
