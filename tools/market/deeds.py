@@ -37,7 +37,7 @@ class Deed:
     found_by: Mapping[str, Callable[[], bool]]
     """Who has to name the act, by words for the log."""
     put_right: Callable[[], object]
-    over: Mapping[str, Callable[[], bool]] = field(default_factory=dict)
+    over: Mapping[str, Callable[[], object]] = field(default_factory=dict)
     """What has to hold once it is put right."""
 
 
@@ -223,22 +223,14 @@ def _open_again(reach: InsiderReach, choice: float) -> Deed | None:
 def _page(reach: InsiderReach, choice: float) -> Deed | None:
     row = _some(
         reach, choice, API,
-        "SELECT p.spec_commitment, b.bounty_id, b.poster, p.content FROM app.challenge_pages p"
+        "SELECT p.spec_commitment, b.bounty_id, p.content FROM app.challenge_pages p"
         " JOIN hub_index.bounties b USING (spec_commitment)"
         " WHERE b.block_number <= (SELECT finalized_number FROM hub_index.head) ORDER BY b.bounty_id",
     )  # fmt: skip
     if row is None:
         return None
-    town, page = reach.town, bytes(row[3])
-    (poster,) = [actor for actor in town.actors.values() if actor.address == row[2]]
+    page = bytes(row[2])
     change: LiteralString = "UPDATE app.challenge_pages SET content = %s WHERE spec_commitment = %s"
-
-    def publish_again() -> None:
-        path = f"/api/bounty-challenge-specs/prepare-publication?poster_address={poster.address}"
-        answer = town.request("POST", path, page, by=poster, media="text/markdown")
-        if answer.status not in {200, 201}:
-            raise NotDone(f"publishing again: {answer.status} {answer.data[:300]!r}")
-
     return Deed(
         f"page of {row[1]}",
         lambda: reach.write(API, change, page.replace(b"\n", b"\nPay somebody else.\n", 1), row[0]),
@@ -246,8 +238,29 @@ def _page(reach: InsiderReach, choice: float) -> Deed | None:
             "service-audit: bounty.challenge": lambda: reach.checked("bounty.challenge", row[1]),
             "service-api defects": lambda: reach.is_defect(str(row[0])),
         },
-        publish_again,
-        {"service-api defects --again": lambda: not reach._listed(str(row[0]), "--again")},  # noqa: SLF001
+        lambda: reach.put_back(page),
+        {"service-api defects --again": lambda: reach.inspected_again(str(row[0]))},
+    )
+
+
+def _envelope(reach: InsiderReach, choice: float) -> Deed | None:
+    """Sealed work under another envelope, long after its Solver could prepare it again."""
+    if (row := _some(reach, choice, API, _OPENABLE)) is None:
+        return None
+    envelope, path = bytes(row[2]), f"/api/bounties/{row[0]}/submissions/{row[1]}/content"
+    change: LiteralString = "UPDATE app.submission_envelopes SET content = %s WHERE submission_commitment = %s"
+    guardian = reach.town.actors["guardian-3"]
+
+    def is_refused() -> bool:
+        answer = reach.town.request("GET", path, by=guardian)
+        return answer.status == 500 and answer.json()["error"]["code"] == "solver_submission_content_invalid"
+
+    return Deed(
+        f"envelope of {row[1]} in {row[0]}",
+        lambda: reach.write(API, change, envelope.replace(b'"', b"'", 1), row[1]),
+        {"api: not served": is_refused, "service-api defects": lambda: reach.is_defect(row[1])},
+        lambda: reach.put_back(envelope),
+        {"service-api defects --again": lambda: reach.inspected_again(row[1])},
     )
 
 
@@ -510,6 +523,7 @@ DEEDS: Final[dict[DeedKind, Callable[[InsiderReach, float], Deed | None]]] = {
     DeedKind.CHANGE_TAKEN_BACK: _change_taken_back,
     DeedKind.OPEN_AGAIN: _open_again,
     DeedKind.PAGE: _page,
+    DeedKind.ENVELOPE: _envelope,
     DeedKind.TITLE: _title,
     DeedKind.REASONS: _reasons,
     DeedKind.RECORD: _record,

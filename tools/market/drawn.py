@@ -105,6 +105,7 @@ class DeedKind(StrEnum):
     OPEN_AGAIN = "open-again"
     """A bounty that has ended among those that have not."""
     PAGE = "page"
+    ENVELOPE = "envelope"
     TITLE = "title"
     REASONS = "reasons"
     """Other reasons of a Verdict."""

@@ -53,15 +53,15 @@ class InsiderReach:
             if not connection.execute(statement, values).rowcount:
                 raise NotDone("no row is changed")
 
-    def command(self, process: str, *words: str) -> tuple[int, str]:
-        """The exit code of a command in a process's pod, and what it prints."""
+    def command(self, process: str, *words: str, given: bytes = b"") -> tuple[int, str]:
+        """The exit code of a command in a process's pod, and what it prints; ``given`` is its standard input."""
         service = self.town.stack.services[process]
         folder = service.programs or Path(sys.executable).parent
         ran = subprocess.run(
             [folder / words[0], *words[1:]], env={"LANG": "C.UTF-8", **service.variables()}, cwd=self.folder,
-            capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False,
+            input=given, capture_output=True, timeout=_COMMAND_SECONDS, check=False,
         )  # fmt: skip
-        return ran.returncode, ran.stdout + ran.stderr
+        return ran.returncode, (ran.stdout + ran.stderr).decode(errors="replace")
 
     def find_stored(self, canaries: Sequence[bytes]) -> list[str]:
         """Where any of these stands in what is stored: all rows as text, all objects, all of Redis."""
@@ -110,6 +110,12 @@ class InsiderReach:
                 return False
             self.town.pause(1.0)
         return True
+
+    def put_back(self, document: bytes) -> None:
+        """What is kept is damaged: a page, an envelope or a Verdict."""
+        code, printed = self.command("api-worker", "service-api", "put-back", given=document)
+        if code:
+            raise NotDone(f"put-back ended with {code}: {printed[-300:]}")
 
     def inspected_again(self, text: str) -> None:
         """What was repaired is looked at now; ``NotDone`` where it still counts as damaged."""

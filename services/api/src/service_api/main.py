@@ -4,13 +4,15 @@ import sys
 from collections.abc import Sequence
 
 from bounty_protocol.clock import SystemClock
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.errors import ServiceError
 from prometheus_client import REGISTRY
 from service_common import log
 from service_common.bounded import BoundedCollector
 from service_common.common_settings import read_database_url
 from service_common.config import EnvironmentReader
-from service_common.db.engine import check_database, make_engine
+from service_common.db.engine import check_database, engine_of_job, make_engine
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.migrate import await_database, migrate
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
@@ -31,6 +33,7 @@ from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, DefectCollector, 
 from service_api.public_reads import FIGURES_MS, FIGURES_SECONDS, Replica, ReplicaCollector
 from service_api.usecases.defects import list_defects
 from service_api.usecases.inspecting import look_again
+from service_api.usecases.putting_back import NotNamed, put_back
 from service_api.withholding.commands import SHOW_AGAIN, WITHHELD, WITHHOLD
 
 
@@ -44,6 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "print what the inspections found of what is kept, by bounty",
             _defects,
             switches={"--again": "look at each now, before it is printed: what was repaired is printed no more"},
+        ),
+        "put-back": Process(
+            "keep a page, an envelope or a Verdict again, from its bytes at standard input, where the chain names them",
+            _put_back,
         ),
         "withhold": WITHHOLD,
         "show-again": SHOW_AGAIN,
@@ -125,6 +132,22 @@ def _defects(environment: Environment, *, again: bool) -> None:
     reader.check()
     for line in list_defects(make_engine(url, application="defects", pool_size=1)):
         print(line)  # noqa: T201
+
+
+def _put_back(environment: Environment) -> None:
+    log.configure("put-back")
+    reader = EnvironmentReader(environment)
+    url = read_database_url(reader)
+    reader.check()
+    content = sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
+    try:
+        with engine_of_job(url, application="put-back") as engine:
+            for each in put_back(engine, content):
+                print(f"{each} is as its hash on chain says")  # noqa: T201
+    except (NotNamed, ServiceError) as error:
+        sys.exit(f"nothing was changed: {error}")
+    except DatabaseUnavailable:
+        sys.exit("the database did not answer; is SERVICE_DATABASE_URL the api's?")
 
 
 def _migrate(environment: Environment) -> None:

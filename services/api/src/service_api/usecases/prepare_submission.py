@@ -20,7 +20,7 @@ from bounty_protocol.wire.values import AbiArguments
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import writing
-from sqlalchemy import Connection, exists, func, select, text
+from sqlalchemy import Connection, Engine, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
@@ -56,7 +56,7 @@ def prepare_submission(
     require_uploaded(deps, envelope.ciphertext)
     if not recorded:
         require_room(deps, Pending.ENVELOPES, solver)
-    created = _store(deps, envelope, body, None if recorded else ROW_BYTES + len(body))
+    created = store_envelope(deps.engine, envelope, body, None if recorded else ROW_BYTES + len(body))
     return _prepared(deps, envelope), created
 
 
@@ -82,7 +82,7 @@ def _is_recorded(connection: Connection, envelope: Envelope) -> bool:
     return bool(connection.execute(select(named)).scalar_one())
 
 
-def _store(deps: Dependencies, envelope: Envelope, body: bytes, pending_bytes: int | None) -> bool:
+def store_envelope(engine: Engine, envelope: Envelope, body: bytes, pending_bytes: int | None) -> bool:
     """Whether the row is new. One that is there is written again: the key commits to the bytes, so it can only heal."""
     e = t.submission_envelopes
     key = {
@@ -92,7 +92,7 @@ def _store(deps: Dependencies, envelope: Envelope, body: bytes, pending_bytes: i
     }
     derived = {e.c.content: body, e.c.storage_locator: envelope.ciphertext.storage_locator}
     statement = insert(e).values(key | derived | {e.c.pending_bytes: pending_bytes})
-    with writing(deps.engine) as connection:
+    with writing(engine) as connection:
         lock = {"place": f"{envelope.bounty_id}/{envelope.solver_address}"}
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:place, 8))"), lock)
         kept = connection.execute(statement.on_conflict_do_nothing(index_elements=key).returning(e.c.solver))

@@ -20,7 +20,7 @@ from service_common.db import app as t
 from service_common.db.engine import writing
 from service_common.db.hub_facts import FactSource, HubFacts
 from service_common.db.hub_reads import read_verdicts_of
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
@@ -38,20 +38,22 @@ def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Byte
         request.require_signer(facts.roster(bounty).accounts)
         _check_document(deps, request, document, commitment)
         _check_state(deps, facts, document, commitment)
-    values = {
-        "report_commitment": commitment,
-        "content": request.body,
-        "bounty_id": document.bounty_id,
-        "guardian": request.signer,
-    }
-    with writing(deps.engine) as connection:
-        statement = insert(t.written_verdicts).values(values)
-        kept = connection.execute(statement.on_conflict_do_nothing().returning(t.written_verdicts.c.bounty_id)).first()
-        if kept is None:
-            key = [t.written_verdicts.c.report_commitment]
-            connection.execute(statement.on_conflict_do_update(index_elements=key, set_={"content": request.body}))
-    if kept is not None:
+    is_new = store_verdict(deps.engine, document, request.body)
+    if is_new:
         VERDICTS.inc()
+    return is_new
+
+
+def store_verdict(engine: Engine, document: WrittenVerdict, content: bytes) -> bool:
+    """Whether the row is new. One that is there is written again: the key commits to the bytes, so it can only heal."""
+    w = t.written_verdicts
+    key = {"report_commitment": report_commitment(content)}
+    of = {"bounty_id": document.bounty_id, "guardian": document.guardian_address}
+    statement = insert(w).values(key | of | {"content": content})
+    with writing(engine) as connection:
+        kept = connection.execute(statement.on_conflict_do_nothing().returning(w.c.bounty_id)).first()
+        if kept is None:
+            connection.execute(statement.on_conflict_do_update(index_elements=[*key], set_={"content": content}))
     return kept is not None
 
 
