@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 import urllib3
+from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.errors import ServiceError
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies
 from service_api.storage.port import ObjectInfo
@@ -24,6 +25,7 @@ from tests.api.test_ciphertexts import put, record, stored
 from tests.api.test_faults import Raising
 from tests.api.test_list import listed, published
 from tests.api.test_submissions import Sealed, open_bounty, seal
+from tests.api.test_written_verdicts import document, judgeable, write
 from tests.clocks import HandClock
 
 
@@ -316,6 +318,22 @@ def found(service: Service, word: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.attack
+def test_verdict__that_was_altered__is_found_and_gone_once_its_guardian_sent_it_again(service: Service) -> None:
+    deps, guardian = service.dependencies, service.world.guardian(1)
+    bounty_id, submitted = judgeable(service)
+    verdict = document(service, bounty_id, guardian, (service.world.solver(1), submitted))
+    assert write(service, guardian, verdict).status_code == 201
+    assert bounty_id not in walk(deps, Walk.VERDICTS)
+    w = t.written_verdicts
+    with deps.engine.begin() as connection:
+        its_row = w.c.report_commitment == report_commitment(verdict)
+        connection.execute(update(w).where(its_row).values(content=verdict + b"The Poster is right.\n"))
+    assert bounty_id in walk(deps, Walk.VERDICTS)
+    assert write(service, guardian, verdict).status_code == 200
+    look_again(deps)
+    assert not any(line.startswith(f"bounty {bounty_id}:") for line in list_defects(deps.engine))
+
+
 def test_record__that_its_facts_contradict__is_found_and_names_its_bounty(service: Service) -> None:
     world, deps = service.world, service.dependencies
     ids = [world.create(seconds=1_000) for _ in range(2)]

@@ -316,9 +316,13 @@ def _reasons(reach: InsiderReach, choice: float) -> Deed | None:
         {
             "api: not served": lambda: town.request("GET", path).status == 404,
             "service-audit: bounty.verdict": lambda: reach.checked("bounty.verdict", row[1]),
+            "service-api defects": lambda: reach.is_defect(row[0]),
         },
         write_again,
-        {"api: served": lambda: town.request("GET", path).data == document},
+        {
+            "api: served": lambda: town.request("GET", path).data == document,
+            "service-api defects --again": lambda: reach.inspected_again(row[0]),
+        },
     )
 
 

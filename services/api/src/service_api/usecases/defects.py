@@ -24,6 +24,7 @@ class Walk(StrEnum):
     """An inspection of all rows of one kind."""
 
     TITLES = "titles"
+    VERDICTS = "verdicts"
     RECORDS = "records"
     OBJECTS = "objects"
     BYTES = "bytes"

@@ -5,6 +5,7 @@ or a week after it began. What it finds is a row of ``app.defects``, which names
 Readers have checks of their own and are served nothing of it.
 
 - ``titles``: what lists show is what the page states; else it is written anew, or goes where the page is altered.
+- ``verdicts``: a written Verdict hashes to its commitment. Readers are told that none is held.
 - ``records``: a VerificationRecord is what the facts make.
 - ``objects``: the envelope of each active Submission hashes to its commitment, and the object that it names is there,
   in a generation that was verified, with the length and the storage's own checksum that this one had then.
@@ -21,7 +22,7 @@ from itertools import islice
 from typing import Any, Final
 
 from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment
 from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse_envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
@@ -212,6 +213,40 @@ def _states_another_title(row: Row[*tuple[Any, ...]], page: bytes) -> bool:
     except ServiceError:  # of a former release, which published other pages
         return False
     return bool((row.title, row.summary) != (challenge.title, challenge.summary))
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+def _verdicts() -> Select[tuple[str, int, bytes]]:
+    w = t.written_verdicts.c
+    return select(w.report_commitment, w.bounty_id, w.content)
+
+
+def _look_at_verdicts(deps: Dependencies, position: str) -> Iterator[Looked]:
+    w = t.written_verdicts.c
+    while True:
+        with reading(deps.engine) as connection:
+            later = _verdicts().where(w.report_commitment > position).order_by(w.report_commitment).limit(_ROWS)
+            rows = connection.execute(later).all()
+        for row in rows:
+            yield _look_at_verdict(row)
+        if not rows:
+            return
+        position = rows[-1].report_commitment
+
+
+def _look_at_verdict_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
+    with reading(deps.engine) as connection:
+        its_row = _verdicts().where(t.written_verdicts.c.report_commitment == known.subject)
+        return [_look_at_verdict(row) for row in connection.execute(its_row)]
+
+
+def _look_at_verdict(row: Row[tuple[str, int, bytes]]) -> Looked:
+    commitment = row.report_commitment
+    is_whole = report_commitment(bytes(row.content)) == commitment
+    wrong = None if is_whole else "the stored Verdict does not hash to its commitment"
+    return Looked(commitment, commitment, BountyId(row.bounty_id), wrong)
 
 
 # ---------------------------------------------------------------- records
@@ -441,12 +476,14 @@ _DAY: Final = timedelta(hours=23)
 """A little less, so that a run which comes an hour later is not too early each time."""
 INSPECTIONS: Final = {
     Walk.TITLES: Inspection(_look_at_titles, _DAY),
+    Walk.VERDICTS: Inspection(_look_at_verdicts, _DAY),
     Walk.RECORDS: Inspection(_look_at_records, _DAY),
     Walk.OBJECTS: Inspection(_look_at_objects, _DAY),
     Walk.BYTES: Inspection(_look_at_bytes, timedelta(days=7), at_a_time=1),
 }
 _LOOK_AGAIN: Final[dict[Walk, Callable[[Dependencies, KnownDefect], list[Looked]]]] = {
     Walk.TITLES: _look_at_page_again,
+    Walk.VERDICTS: _look_at_verdict_again,
     Walk.RECORDS: lambda deps, known: [_look_at_record(deps, known.bounty_id)],
     Walk.OBJECTS: _look_at_work_again,
     Walk.BYTES: _look_at_work_again,
