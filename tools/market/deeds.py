@@ -107,7 +107,7 @@ def _hidden(reach: InsiderReach, choice: float) -> Deed | None:
         return None
     change: LiteralString = "DELETE FROM hub_index.bounties WHERE bounty_id = %s"
     return _of_index(
-        reach, str(row[0]), "bounties", "list.items",
+        reach, str(row[0]), "bounties", "list.order",
         lambda: reach.rows(INDEXER, change + " RETURNING 1", row[0]), row[0], "/api/bounties",
     )  # fmt: skip
 
