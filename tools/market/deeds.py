@@ -231,9 +231,14 @@ def _page(reach: InsiderReach, choice: float) -> Deed | None:
         return None
     page = bytes(row[2])
     change: LiteralString = "UPDATE app.challenge_pages SET content = %s WHERE spec_commitment = %s"
+
+    def do() -> None:
+        reach.shown_before.add(f"/api/bounties/{row[1]} challenge")
+        reach.write(API, change, page.replace(b"\n", b"\nPay somebody else.\n", 1), row[0])
+
     return Deed(
         f"page of {row[1]}",
-        lambda: reach.write(API, change, page.replace(b"\n", b"\nPay somebody else.\n", 1), row[0]),
+        do,
         {
             "service-audit: bounty.challenge": lambda: reach.checked("bounty.challenge", row[1]),
             "service-api defects": lambda: reach.is_defect(str(row[0])),
