@@ -11,7 +11,7 @@ from typing import Final, LiteralString
 
 from bounty_protocol.domain.envelope import CiphertextReference, parse_envelope
 from bounty_protocol.types import BountyId
-from service_cli import Refused
+from service_cli import ServiceError
 from service_common.jobs.queues import QueueName, connect, open_queue
 
 from tests.kept import inspect_now, kept_by, put_object
@@ -383,7 +383,7 @@ def _object(reach: InsiderReach, choice: float, *, swapped: bool) -> Deed | None
         folder = reach.folder / f"opened-{secrets.token_hex(4)}"
         try:
             town.actors["guardian-3"].client.open_submission(BountyId(row[0]), row[1][:10], folder)
-        except Refused as refused:
+        except ServiceError as refused:
             if refused.code not in {"storage_mismatch", "ciphertext_mismatch"}:
                 raise NotDone(f"the client refuses it as {refused.code}") from refused
             return True
