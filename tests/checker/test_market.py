@@ -214,6 +214,7 @@ def test_upgrade__of_a_stack_on_the_release_before__is_there_in_the_end_and_the_
     assert upgrading.migrations() == upgrade.PRESENT
     assert met == ["met", "met"]
     assert town.present.is_set()
+    assert town.present_since is not None
 
 
 def test_release_before__that_is_not_in_the_history__is_said(monkeypatch: pytest.MonkeyPatch) -> None:

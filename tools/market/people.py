@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -138,6 +139,8 @@ class Town:
     """While something is not as it should be that an insider did."""
     present: threading.Event = field(default_factory=threading.Event)
     """While every process is of this release, and not of the one before."""
+    present_since: datetime | None = None
+    """When it came in place of the one before."""
     by_operator: threading.Lock = field(default_factory=threading.Lock)
     """Held for a deed of the insider, which is put right, or for an upgrade: not both at a time."""
     _newest: tuple[float, int, int] = (0.0, 0, 0)

@@ -5,6 +5,7 @@ upgraded again, in the order of docs/operations.md. Each process is replaced wit
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, cast
 
@@ -82,6 +83,7 @@ class Upgrading:
                     self._made[each.name] = RunningProcess(town.stack.launcher, each, PRESENT)
                 self._made[each.name].restart()
                 services[each.name] = self._made[each.name]
+            town.present_since = datetime.now(UTC)
             town.present.set()
             self.met()
         town.log.write("upgrade", "ends", to=words)
