@@ -203,3 +203,12 @@ def test_settings__that_are_missing__are_named(tmp_path: Path) -> None:
     with pytest.raises(Refused) as refused:
         Client({"SERVICE_CHAIN_ID": "local"}, state_directory=tmp_path).find_bounties()
     assert (refused.value.code, "SERVICE_RPC_URL" in refused.value.message) == ("configuration_incomplete", True)
+
+
+def test_refusal__of_what_is_read_with_the_protocol_s_own_library__is_one_of_the_client_s(stage: Stage) -> None:
+    """Of a page here; sealed data, envelopes and documents alike."""
+    case = claim(stage)
+    with pytest.raises(Refused) as refused:
+        Client(case.home.environment, state_directory=case.home.home / "state").preview_funding(b"no page")
+    assert refused.value.code == "invalid_bounty_challenge"
+    assert refused.value.next_action

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, Wei
 
 from service_cli.config.environment import Environment
@@ -631,12 +632,17 @@ class Client:
 
     @contextmanager
     def _at_work(self, needs: Sequence[str] | None) -> Iterator[Settings]:
-        """The settings of one call, in which nothing is printed."""
+        """The settings of one call, in which nothing is printed, and whose refusals are all the client's."""
         with ExitStack() as stack:
             stack.enter_context(redirected(self._sink))
             if self._state is not None:
                 stack.enter_context(state_below(self._state))
-            yield load_settings(self._network, None, needs, environment=self._environment, max_cost=self._max_cost)
+            try:
+                yield load_settings(self._network, None, needs, environment=self._environment, max_cost=self._max_cost)
+            except (Refused, Failed):
+                raise
+            except ServiceError as error:  # of a page, an envelope or sealed data: final for these bytes
+                raise Refused(error.code, error.message, issues=error.issues, next_action=error.next_action) from error
 
 
 def _program_signer(
