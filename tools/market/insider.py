@@ -12,7 +12,7 @@ from tools.market.drawn import DeedPlan
 from tools.market.reach import InsiderReach
 
 PREPARING_SECONDS: Final = 30.0
-STEP_SECONDS: Final = 240.0
+STEP_SECONDS: Final = 900.0
 """For how long a step is tried while other things break."""
 
 
