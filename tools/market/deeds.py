@@ -139,7 +139,10 @@ def _poster(reach: InsiderReach, choice: float) -> Deed | None:
 def _ending(reach: InsiderReach, choice: float) -> Deed | None:
     if (row := _some(reach, choice, INDEXER, _ENDED)) is None:
         return None
-    change: LiteralString = "UPDATE hub_index.finalizations SET refund = refund + 1, winner = %s WHERE bounty_id = %s"
+    change: LiteralString = (
+        "UPDATE hub_index.finalizations SET refund = refund + 1, winner = %s,"
+        " reason = CASE reason WHEN 3 THEN 4 ELSE 3 END WHERE bounty_id = %s"
+    )
     accomplice = reach.town.actors["stranger-1"].address
     return _of_index(
         reach, str(row[0]), "finalizations", "bounty.facts",
