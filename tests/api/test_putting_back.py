@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.commitments import report_commitment, spec_commitment
 from bounty_protocol.types import to_bytes
 from local_stack.services import MIGRATOR
 from service_api.app import make_app
@@ -93,6 +93,21 @@ def test_document__that_its_author_can_send_no_more__is_put_back_by_the_operator
         assert case.served(kind) is None
         assert put_back(service, content, monkeypatch) is None
         assert case.served(kind) == content
+
+
+@pytest.mark.attack
+def test_document__whose_hash_a_stranger_recorded_as_of_another_kind__is_put_back(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, world = Case(service, tmp_path), service.world
+    world.create(case.contents["envelope"])  # its hash is that of a bounty's page now, and of a Submission's envelope
+    world.submit(world.create(), world.solver(2), spec_commitment(case.contents["page"]))
+    world.submit(world.create(), world.solver(2), report_commitment(case.contents["verdict"]))
+    world.finalize()
+    for kind in KINDS:
+        case.lose(kind, altered=True)
+        assert put_back(service, case.contents[kind], monkeypatch) is None
+        assert case.served(kind) == case.contents[kind]
 
 
 def test_bytes__that_the_chain_names_and_that_are_no_page__change_nothing(

@@ -8,10 +8,10 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment, submission_commitment
 from bounty_protocol.domain.envelope import parse_envelope
 from bounty_protocol.domain.verdict import parse_verdict
-from bounty_protocol.types import Address, BountyId
+from bounty_protocol.errors import ServiceError
 from service_common.db import hub_index as h
 from service_common.db.engine import reading
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, exists, select
 
 from service_api.usecases.pages import store_page
 from service_api.usecases.prepare_submission import store_envelope
@@ -19,32 +19,50 @@ from service_api.usecases.written_verdicts import store_verdict
 
 
 class NotNamed(Exception):
-    """No bounty, Submission or Verdict of the index has the hash of these bytes."""
+    """No bounty, Submission or Verdict of the index has these bytes, in words."""
 
 
 def put_back(engine: Engine, content: bytes) -> list[str]:
-    """Keep a document; what of which bounty it is, in words. ``NotNamed``, or ``ServiceError`` where what the chain
-    names is no such document; then nothing has changed."""
-    b, s, v = h.bounties.c, h.submissions.c, h.verdicts.c
-    page, envelope, verdict = spec_commitment(content), submission_commitment(content), report_commitment(content)
-    with reading(engine) as connection:
-        of_page = select(b.bounty_id).where(b.spec_commitment == page).order_by(b.bounty_id)
-        bounties = [BountyId(each) for each in connection.execute(of_page).scalars()]
-        of_envelope = select(s.bounty_id, s.solver).where(s.submission_commitment == envelope)
-        submissions = [(BountyId(row.bounty_id), Address(row.solver)) for row in connection.execute(of_envelope)]
-        of_verdict = select(v.bounty_id, v.guardian).where(v.report_commitment == verdict)
-        verdicts = [(BountyId(row.bounty_id), Address(row.guardian)) for row in connection.execute(of_verdict)]
-    if bounties:
-        store_page(engine, page, content, parse_challenge(content))
-        return [f"the page of bounty {each}" for each in bounties]
-    if submissions:
-        sealed = parse_envelope(content)
-        if (sealed.bounty_id, sealed.solver_address) in submissions:
-            store_envelope(engine, sealed, content, None)
-            return [f"the envelope of {sealed.solver_address} in bounty {sealed.bounty_id}"]
-    if verdicts:
-        document = parse_verdict(content)
-        if (document.bounty_id, document.guardian_address) in verdicts:
-            store_verdict(engine, document, content)
-            return [f"the Verdict of {document.guardian_address} in bounty {document.bounty_id}"]
+    """Keep a document; what of which bounty it is, in words. ``NotNamed`` where nothing was changed.
+
+    Anybody can have the hash of another's document recorded, as of a page or an envelope of their own: what the bytes
+    are decides, and only then who names them.
+    """
+    for each in (_page, _envelope, _verdict):
+        try:
+            found = each(engine, content)
+        except ServiceError:  # bytes of another kind
+            continue
+        if found:
+            return found
     raise NotNamed("The chain names no page, envelope or Verdict of these bytes, as far as the index has it.")
+
+
+def _page(engine: Engine, content: bytes) -> list[str]:
+    page, commitment, b = parse_challenge(content), spec_commitment(content), h.bounties.c
+    with reading(engine) as connection:
+        named = select(b.bounty_id).where(b.spec_commitment == commitment).order_by(b.bounty_id)
+        bounties = connection.execute(named).scalars().all()
+    if bounties:
+        store_page(engine, commitment, content, page)
+    return [f"the page of bounty {each}" for each in bounties]
+
+
+def _envelope(engine: Engine, content: bytes) -> list[str]:
+    envelope, commitment, s = parse_envelope(content), submission_commitment(content), h.submissions.c
+    own = (s.bounty_id == envelope.bounty_id) & (s.solver == envelope.solver_address)
+    with reading(engine) as connection:
+        if not connection.execute(select(exists().where(own, s.submission_commitment == commitment))).scalar_one():
+            return []
+    store_envelope(engine, envelope, content, None)
+    return [f"the envelope of {envelope.solver_address} in bounty {envelope.bounty_id}"]
+
+
+def _verdict(engine: Engine, content: bytes) -> list[str]:
+    verdict, commitment, v = parse_verdict(content), report_commitment(content), h.verdicts.c
+    own = (v.bounty_id == verdict.bounty_id) & (v.guardian == verdict.guardian_address)
+    with reading(engine) as connection:
+        if not connection.execute(select(exists().where(own, v.report_commitment == commitment))).scalar_one():
+            return []
+    store_verdict(engine, verdict, content)
+    return [f"the Verdict of {verdict.guardian_address} in bounty {verdict.bounty_id}"]
