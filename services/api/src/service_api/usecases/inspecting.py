@@ -33,7 +33,7 @@ from service_common.db import hub_index as h
 from service_common.db.engine import reading, single, writing
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.log import get_logger
-from sqlalchemy import Engine, Row, Select, case, delete, exists, func, select, tuple_, update
+from sqlalchemy import Column, Engine, Row, Select, case, delete, exists, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounty_pages import read_bounty_page
@@ -153,6 +153,19 @@ def _end(engine: Engine, name: Walk) -> None:
         connection.execute(update(t.inspections).where(i.name == name).values(position="", ended_at=i.began_at))
 
 
+def _rows_after(
+    engine: Engine, rows: Select[*tuple[Any, ...]], key: Column[Any], position: str | int
+) -> Iterator[Row[*tuple[Any, ...]]]:
+    """All rows whose key comes after ``position``, in its order, a part at a time; nothing is open in between."""
+    while True:
+        with reading(engine) as connection:
+            found = connection.execute(rows.where(key > position).order_by(key).limit(_ROWS)).all()
+        yield from found
+        if not found:
+            return
+        position = getattr(found[-1], key.name)
+
+
 # ---------------------------------------------------------------- titles
 
 
@@ -165,16 +178,8 @@ def _pages() -> Select[Any]:
 
 
 def _look_at_titles(deps: Dependencies, position: str) -> Iterator[Looked]:
-    p = t.challenge_pages.c
-    while True:
-        with reading(deps.engine) as connection:
-            later = _pages().where(p.spec_commitment > position).order_by(p.spec_commitment).limit(_ROWS)
-            rows = connection.execute(later).all()
-        for row in rows:
-            yield from _look_at_title(deps, row)
-        if not rows:
-            return
-        position = rows[-1].spec_commitment
+    for row in _rows_after(deps.engine, _pages(), t.challenge_pages.c.spec_commitment, position):
+        yield from _look_at_title(deps, row)
 
 
 def _look_at_page_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
@@ -224,16 +229,8 @@ def _verdicts() -> Select[tuple[str, int, bytes]]:
 
 
 def _look_at_verdicts(deps: Dependencies, position: str) -> Iterator[Looked]:
-    w = t.written_verdicts.c
-    while True:
-        with reading(deps.engine) as connection:
-            later = _verdicts().where(w.report_commitment > position).order_by(w.report_commitment).limit(_ROWS)
-            rows = connection.execute(later).all()
-        for row in rows:
-            yield _look_at_verdict(row)
-        if not rows:
-            return
-        position = rows[-1].report_commitment
+    for row in _rows_after(deps.engine, _verdicts(), t.written_verdicts.c.report_commitment, position):
+        yield _look_at_verdict(row)
 
 
 def _look_at_verdict_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
@@ -253,16 +250,9 @@ def _look_at_verdict(row: Row[tuple[str, int, bytes]]) -> Looked:
 
 
 def _look_at_records(deps: Dependencies, position: str) -> Iterator[Looked]:
-    r, after = t.verification_records.c, int(position or 0)
-    while True:
-        with reading(deps.engine) as connection:
-            later = select(r.bounty_id).where(r.bounty_id > after).order_by(r.bounty_id).limit(_ROWS)
-            ids = connection.execute(later).scalars().all()
-        for bounty_id in ids:
-            yield _look_at_record(deps, BountyId(bounty_id))
-        if not ids:
-            return
-        after = ids[-1]
+    key = t.verification_records.c.bounty_id
+    for row in _rows_after(deps.engine, select(key), key, int(position or 0)):
+        yield _look_at_record(deps, BountyId(row.bounty_id))
 
 
 def _look_at_record(deps: Dependencies, bounty_id: BountyId) -> Looked:
