@@ -1,6 +1,7 @@
 """Settings that most processes have, each defined once."""
 
 import re
+from collections.abc import Mapping
 
 from bounty_protocol.types import parse_decimal
 
@@ -11,6 +12,14 @@ from service_common.log import parse_level
 def read_database_url(reader: EnvironmentReader) -> str:
     """``SERVICE_DATABASE_URL``."""
     return reader.required("SERVICE_DATABASE_URL", parse_database_url, "PostgreSQL as this service's own role")
+
+
+def database_url_of(environment: Mapping[str, str]) -> str:
+    """The same for a command that needs nothing else."""
+    reader = EnvironmentReader(environment)
+    url = read_database_url(reader)
+    reader.check()
+    return url
 
 
 def read_redis_url(reader: EnvironmentReader) -> str:

@@ -9,8 +9,7 @@ from bounty_protocol.errors import ServiceError
 from prometheus_client import REGISTRY
 from service_common import log
 from service_common.bounded import BoundedCollector
-from service_common.common_settings import read_database_url
-from service_common.config import EnvironmentReader
+from service_common.common_settings import database_url_of
 from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.migrate import await_database, migrate
@@ -127,18 +126,14 @@ def _defects(environment: Environment, *, again: bool) -> None:
             look_again(looking)
         except ServiceError as error:
             sys.exit(f"not looked at all of it: {error.message}")
-    reader = EnvironmentReader(environment)
-    url = read_database_url(reader)
-    reader.check()
+    url = database_url_of(environment)
     for line in list_defects(make_engine(url, application="defects", pool_size=1)):
         print(line)  # noqa: T201
 
 
 def _put_back(environment: Environment) -> None:
     log.configure("put-back")
-    reader = EnvironmentReader(environment)
-    url = read_database_url(reader)
-    reader.check()
+    url = database_url_of(environment)
     content = sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
     try:
         with engine_of_job(url, application="put-back") as engine:
@@ -152,14 +147,7 @@ def _put_back(environment: Environment) -> None:
 
 def _migrate(environment: Environment) -> None:
     log.configure("migrate")
-
-    def read_url() -> str:
-        reader = EnvironmentReader(environment)
-        url = read_database_url(reader)
-        reader.check()
-        return url
-
-    print(f"schema at {migrate(await_database(read_url))}")  # noqa: T201
+    print(f"schema at {migrate(await_database(lambda: database_url_of(environment)))}")  # noqa: T201
 
 
 def _configured(environment: Environment) -> ApiConfig:

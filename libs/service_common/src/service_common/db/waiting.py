@@ -10,8 +10,7 @@ from typing import Final
 from bounty_protocol.clock import SystemClock
 
 from service_common import log
-from service_common.common_settings import read_database_url
-from service_common.config import EnvironmentReader
+from service_common.common_settings import database_url_of
 from service_common.db.migrate import SchemaBehind, await_schema
 from service_common.entry_point import Environment, Process
 
@@ -19,9 +18,7 @@ WAIT_SECONDS: Final = 300.0
 
 
 def _await(environment: Environment) -> None:
-    reader = EnvironmentReader(environment)
-    url = read_database_url(reader)
-    reader.check()
+    url = database_url_of(environment)
     log.configure("await-schema")
     try:
         print(f"schema at {await_schema(url, clock=SystemClock(), seconds=WAIT_SECONDS)}")  # noqa: T201

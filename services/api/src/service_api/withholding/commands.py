@@ -12,8 +12,7 @@ from typing import Final
 
 from bounty_protocol.wire.withheld import WithheldKind
 from service_common import log
-from service_common.common_settings import read_database_url
-from service_common.config import EnvironmentReader
+from service_common.common_settings import database_url_of
 from service_common.db.engine import engine_of_job, reading
 from service_common.db.errors import DatabaseUnavailable
 from service_common.entry_point import Environment, Process
@@ -58,9 +57,7 @@ def _withheld(environment: Environment, ended: bool) -> None:
 @contextmanager
 def _database(environment: Environment) -> Iterator[Engine]:
     log.configure("withholding")
-    reader = EnvironmentReader(environment)
-    url = read_database_url(reader)
-    reader.check()
+    url = database_url_of(environment)
     try:
         with engine_of_job(url, application="withholding") as engine:
             yield engine
