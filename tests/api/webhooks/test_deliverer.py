@@ -888,3 +888,15 @@ def test_notice__that_another_worker_sent_meanwhile__is_not_sent_once_more(
         assert connection.execute(kept).scalar_one() == due.after_notice + 5
         connection.execute(delete(deliveries).where(deliveries.c.webhook_id == webhook_id))
         connection.commit()
+
+
+def test_webhook__whose_next_attempt_a_wrong_clock_wrote__hears_at_once(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    confirmed(subscriber, worker, receiver, all_bounties=True)
+    with service.world.database.engine().begin() as connection:
+        connection.execute(text("UPDATE webhooks.deliveries SET next_attempt_at = now() + interval '1 day'"))
+    service.world.create()
+    service.world.finalize()
+    worker.run()
+    assert "BountyCreated" in names(receiver)

@@ -2,8 +2,10 @@
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +112,21 @@ def test_job__beside_one_that_sends__ends_at_once(
         assert deliver(message()) == "another one sends"
 
 
+@contextmanager
+def sending(service: Service) -> Iterator[None]:
+    """A job that sends, until its lock is taken from it."""
+    with ThreadPoolExecutor() as threads:
+        job = threads.submit(deliver, message())
+        try:
+            yield
+        finally:
+            with service.world.engine("service_webhooks").connect() as connection:
+                of_lock = f"locktype = 'advisory' AND classid = {LOCK_SPACE}"
+                held = f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {of_lock}"
+                assert connection.execute(text(held)).scalars().all() == [True]
+            assert job.result(timeout=600) == "DatabaseUnavailable"
+
+
 def test_job__at_rest__is_woken_by_the_index_and_ends_with_its_lock(
     service: Service, variables: Mapping[str, str], receiver: Receiving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,18 +134,27 @@ def test_job__at_rest__is_woken_by_the_index_and_ends_with_its_lock(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(jobs, "REST_SECONDS", 600.0)  # what comes sooner was notified of
     Subscriber(service).register(receiver.url(), all_bounties=True, finality="unsafe")
-    with ThreadPoolExecutor() as threads:
-        job = threads.submit(deliver, message())
+    with sending(service):
         receiver.wait_for("webhook.challenge")
         for _ in range(2):
             service.world.create()
             service.world.index()
             receiver.wait_for("hub.facts")
-        with service.world.engine("service_webhooks").connect() as connection:
-            of_lock = f"locktype = 'advisory' AND classid = {LOCK_SPACE}"
-            held = f"SELECT pg_terminate_backend(pid) FROM pg_locks WHERE {of_lock}"
-            assert connection.execute(text(held)).scalars().all() == [True]
-        assert job.result(timeout=600) == "DatabaseUnavailable"
+
+
+def test_job__on_a_machine_whose_clock_was_a_day_ahead__sends_at_once(
+    service: Service, variables: Mapping[str, str], receiver: Receiving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    true = time.time
+    Subscriber(service).register(receiver.url(), all_bounties=True, finality="unsafe")
+    for ahead in (86_400, 0):
+        monkeypatch.setattr(time, "time", lambda ahead=ahead: true() + ahead)
+        with sending(service):
+            service.world.create()
+            service.world.index()
+            receiver.wait_for("hub.facts")
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def _webhooks(environment: Environment) -> None:
     start_traces("webhooks", config.traces)
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="webhooks-health", pool_size=1)
-    REGISTRY.register(BoundedCollector(metrics.WebhookCollector(engine, config.chain_id, SystemClock())))
+    REGISTRY.register(BoundedCollector(metrics.WebhookCollector(engine, config.chain_id)))
     checks: dict[str, Check] = {"redis": redis.ping, "database": lambda: check_database(engine)}
     serve_internal_port(config.internal_port, checks)
     webhooks.start_enqueuing(connect(config.redis_url))  # not the worker's: it waits longer on its connections

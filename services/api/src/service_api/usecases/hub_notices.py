@@ -18,7 +18,7 @@ from bounty_protocol.types import Address, UnixSeconds
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.log import get_logger
-from sqlalchemy import Connection, Row, delete, or_, select
+from sqlalchemy import Connection, Row, delete, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
@@ -53,7 +53,7 @@ def publish_notice(deps: Dependencies, notice: HubNotice) -> tuple[HubNotice, bo
     )
     with writing(deps.engine) as connection:
         is_new = connection.execute(keep.returning(n.c.signer)).first() is not None
-        connection.execute(delete(n).where(n.c.expires_at <= now))
+        connection.execute(delete(n).where(n.c.expires_at <= func.extract("epoch", func.now())))
         kept = connection.execute(
             select(n).where(n.c.hub_address == notice.hub_address, n.c.signer == notice.signer)
         ).one()

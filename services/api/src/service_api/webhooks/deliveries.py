@@ -164,7 +164,7 @@ def list_hearing(
 
 def _asked(now: datetime) -> ColumnElement[bool]:
     d = t.deliveries.c
-    is_time = d.next_attempt_at <= now
+    is_time = _is_time(now)
     unsendable = d.last_result.is_not_distinct_from(AttemptEnd.UNSENDABLE.value)
     return (_UNTESTED & (~unsendable | is_time)) | ((d.state == WebhookState.PENDING.value) & is_time)
 
@@ -173,7 +173,13 @@ def _hearing(now: datetime, newest: ChangeNumber, newest_notice: int) -> ColumnE
     d = t.deliveries.c
     is_noticed = func.coalesce(d.after_notice, 0) < newest_notice
     is_news = (d.after_number < newest) | d.missed_block.is_not(None) | is_noticed
-    return (d.state == WebhookState.ACTIVE.value) & (d.next_attempt_at <= now) & is_news
+    return (d.state == WebhookState.ACTIVE.value) & _is_time(now) & is_news
+
+
+def _is_time(now: datetime) -> ColumnElement[bool]:
+    """Whether a webhook's next attempt is due; one further off than any pause was written by a clock that was wrong."""
+    next_attempt_at = t.deliveries.c.next_attempt_at
+    return (next_attempt_at <= now) | (next_attempt_at > now + timedelta(seconds=max(BACKOFF)))
 
 
 def _list(engine: Engine, now: datetime, wanted: ColumnElement[bool]) -> list[DueWebhook]:

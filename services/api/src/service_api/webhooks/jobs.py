@@ -12,11 +12,11 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import Final
 
-from bounty_protocol.clock import SystemClock
 from bounty_protocol.types import ChainId
 from redis import Redis
 from redis.exceptions import RedisError
 from rq import get_current_job
+from service_common.db.clock import DatabaseClock
 from service_common.db.engine import make_engine
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.locks import try_chain_lock
@@ -100,7 +100,7 @@ def deliver(received: Mapping[str, object]) -> str:
 
 def _deliver(config: WebhooksConfig, engine: Engine, listener: Listener, worker: str | None) -> str:
     redis = connect(config.redis_url)
-    clock = SystemClock()
+    clock = DatabaseClock.of(engine)
     sender = Sender(config.rules)
     deliverer = Deliverer(engine, config.chain_id, config.hub_address, config.keyring, config.rules, sender, clock)
     ends, signed_at, stopping = time.monotonic() + JOB_SECONDS, float("-inf"), False

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from bounty_protocol.clock import Clock
 from bounty_protocol.types import ChainId
 from bounty_protocol.wire.values import WebhookState
 from prometheus_client import Counter
@@ -31,8 +30,8 @@ _STATES: Final = (*(each.value for each in WebhookState), _FAILING)
 class WebhookCollector(Collector):
     """How many webhooks there are by state, and how long ago nothing was waiting; read at each scrape."""
 
-    def __init__(self, engine: Engine, chain_id: ChainId, clock: Clock) -> None:
-        self._engine, self._chain_id, self._clock = engine, chain_id, clock
+    def __init__(self, engine: Engine, chain_id: ChainId) -> None:
+        self._engine, self._chain_id = engine, chain_id
 
     def collect(self) -> Iterator[Metric]:
         """The figures of this moment."""
@@ -42,7 +41,8 @@ class WebhookCollector(Collector):
         try:
             with reading(self._engine) as connection:
                 counted = connection.execute(select(state, func.count()).group_by(state)).all()
-                caught_up = connection.execute(select(p.caught_up_at).where(p.chain_id == self._chain_id)).scalar()
+                lag = func.extract("epoch", func.now() - p.caught_up_at)
+                found = connection.execute(select(lag).where(p.chain_id == self._chain_id)).scalar()
         except DatabaseUnavailable:
             return
         counts = {row[0]: row[1] for row in counted}
@@ -52,8 +52,9 @@ class WebhookCollector(Collector):
         for name in _STATES:
             family.add_metric([name], counts.get(name, 0))
         yield family
-        if caught_up is not None:
-            lag = max(0.0, self._clock.now() - caught_up.timestamp())
+        if found is not None:
             yield GaugeMetricFamily(
-                "service_webhooks_lag_seconds", "Time since nothing was left to send to receivers that answer", lag
+                "service_webhooks_lag_seconds",
+                "Time since nothing was left to send to receivers that answer",
+                max(0.0, float(found)),
             )
