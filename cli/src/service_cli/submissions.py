@@ -41,7 +41,7 @@ from service_cli.config.env_file import note_opened
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.downloads import Download, download_file
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.phrases import counted
 from service_cli.shell.text import DATE_SECONDS, clock_off, duration, moment, printable
@@ -83,7 +83,7 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
         clock = ShiftedClock(lambda: ahead)
     client = BeaconClient(settings.beacon().urls, info, Urllib3Get(), clock)
     ends, shown = time.monotonic() + WAIT_SECONDS, False
-    while isinstance(found := client.round(number), NotYet):
+    while isinstance(found := _asked(client, number), NotYet):
         if found.retry_after > WAIT_SECONDS or time.monotonic() > ends:
             now = clock.now()
             due = moment(int(found.due_at), now)
@@ -107,6 +107,14 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
             shown = True
         time.sleep(max(0.3, min(found.retry_after, 3)))
     return found
+
+
+def _asked(client: BeaconClient, number: int) -> Beacon | NotYet:
+    """What the relays answer. That none answers, or none truly, may pass, unlike what is wrong with sealed data."""
+    try:
+        return client.round(number)
+    except SealedDataError as error:
+        raise CommandFailed(error.code, error.message, next_action=error.next_action) from None
 
 
 _NOT_SERVED: Final = "submission_not_found"

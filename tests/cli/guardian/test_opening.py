@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.crypto import age
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
+from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, ChainId, UnixSeconds, bytes32, parse_bytes32
@@ -316,6 +317,20 @@ def test_words__of_a_reveal_point_ahead__say_when_it_is(
     monkeypatch.setattr("service_cli.submissions.BeaconClient.round", lambda _self, _number: late)
     with pytest.raises(CommandRefused, match=r"is due at \d{4}-.* UTC \(in (1 h|59 min 59 s)\)\."):
         submissions.round_signature(settings, ledger.beacon.info, 7)
+
+
+@pytest.mark.parametrize("failure", [Failure.BEACON_UNAVAILABLE, Failure.BEACON_INVALID])
+def test_relays__that_do_not_answer_or_not_truly__are_a_failure_that_may_pass(
+    guardian: Terminal, judged: Submitted, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, failure: Failure
+) -> None:
+    load(api, judged)
+
+    def fail(_self: BeaconClient, _number: int) -> Beacon:
+        raise SealedDataError(failure, "no relay has it")
+
+    monkeypatch.setattr("service_cli.submissions.BeaconClient.round", fail)
+    ended = guardian.run("guardian:open", judged.bounty, code=1).last
+    assert (ended["event"], ended["code"]) == ("guardian_open.failed", failure.value)
 
 
 @pytest.mark.parametrize("passed", [6_000, 7_000])
