@@ -9,35 +9,53 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from bench.comparison import ROUNDS, WORSE, Compared
 from bench.figures import Figure
+from tests.upgrade.former import former_commit
 
 TOP: Final = Path(__file__).resolve().parents[1]
 KEPT: Final = TOP / ".local/bench"
 PAGE: Final = TOP / "docs/benchmarks.md"
-HEAD: Final = """# Benchmarks
+HEAD: Final = f"""# Benchmarks
 
 `./noxw -s bench` measures; `-- --only GROUP` one group, and `large` and `triage` only so: they take half an hour
 and ten minutes. Each figure is the median of several rounds; a reference runs in turn with ours, in the same
 session on the same machine. Shared machines are noisy, so a ratio is worth more than an absolute figure, and no
 test asserts one. This page is written by that session, from the last run of each group.
+
+`-- --beside-former` runs a group in the release before and in this one, {ROUNDS} times each in turn. A figure that is
+more than {WORSE:.0%} worse has its cause in the [changelog](../CHANGELOG.md).
 """
+
+MEASURED: Final = ("id", "value", "reference", "ratio", "goal", "met")
+COMPARED: Final = ("id", "before", "now", "change", "")
 
 
 def keep(group: str, figures: Sequence[Figure]) -> None:
     """Remember a group's figures, with when and where they were measured."""
     KEPT.mkdir(parents=True, exist_ok=True)
-    run = {
+    run = _moment() | {"figures": [json.loads(figure.line()) for figure in figures]}
+    (KEPT / f"{group}.json").write_text(json.dumps(run), encoding="utf-8")
+
+
+def keep_compared(group: str, rows: Sequence[Compared]) -> None:
+    """Remember a group's figures beside those of the release before."""
+    run = _moment() | {"former": former_commit(), "rows": [asdict(row) for row in rows]}
+    (KEPT / f"{group}.former.json").write_text(json.dumps(run), encoding="utf-8")
+
+
+def _moment() -> dict[str, Any]:
+    return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "commit": _commit(),
         "load": round(os.getloadavg()[2], 1),
-        "figures": [json.loads(figure.line()) for figure in figures],
     }
-    (KEPT / f"{group}.json").write_text(json.dumps(run), encoding="utf-8")
 
 
 def write_page(groups: Sequence[str]) -> None:
@@ -53,26 +71,54 @@ def sections(page: str) -> dict[str, str]:
     return {found[1]: found[0] for found in re.finditer(r"(?ms)^## (\S+)$.*?(?=^## |\Z)", page)}
 
 
+def worse_figures(page: str) -> list[str]:
+    """The ids that the page shows as worse than those of the release before."""
+    return re.findall(r"(?m)^\| `(\S+)` \|.*\| \*\*worse\*\* \|$", page)
+
+
 def _section(group: str, former: Mapping[str, str]) -> str:
+    measured, _, beside = former.get(group, f"## {group}\n\nNot measured yet.\n").partition(_BESIDE)
+    if (run := _kept(f"{group}.json")) is not None:
+        measured = f"## {group}\n\n{_when(run)}.\n\n{_table(MEASURED, map(_cells, run['figures']))}"
+    if (run := _kept(f"{group}.former.json")) is not None:
+        rows = _table(COMPARED, map(_compared_cells, run["rows"]))
+        beside = f"`{run['former'][:10]}`\n\n{_when(run)}.\n\n{rows}"
+    return f"\n{measured.rstrip()}\n" + (f"\n{_BESIDE}{beside.rstrip()}\n" if beside else "")
+
+
+_BESIDE: Final = "### Beside the release before, "
+
+
+def _kept(name: str) -> dict[str, Any] | None:
     try:
-        run = json.loads((KEPT / f"{group}.json").read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads((KEPT / name).read_text(encoding="utf-8"))
     except OSError:
-        return "\n" + former.get(group, f"## {group}\n\nNot measured yet.\n").rstrip("\n") + "\n"
-    rows = "".join(map(_row, run["figures"]))
-    when = (
-        f"{run['date']}, `{run['commit'][:10]}`, {run['load']} processes busy in the quarter of an hour before its end"
-    )
-    return (
-        f"\n## {group}\n\n{when}.\n\n| id | value | reference | ratio | goal | met |\n|---|---|---|---|---|---|\n{rows}"
-    )
+        return None
+    return found
 
 
-def _row(figure: dict[str, Any]) -> str:
+def _when(run: Mapping[str, Any]) -> str:
+    commit, load = run["commit"][:10], run["load"]
+    return f"{run['date']}, `{commit}`, {load} processes busy in the quarter of an hour before its end"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = (" | ".join(map(str, row)) for row in (heads, *rows))
+    head, *others = (f"| {line} |\n" for line in lines)
+    return "".join([head, "|---" * len(heads) + "|\n", *others])
+
+
+def _cells(figure: Mapping[str, Any]) -> Sequence[object]:
     reference = "" if figure["reference"] is None else f"{figure['reference']}: {figure['reference_value']:,}"
     ratio = "" if figure["ratio"] is None else figure["ratio"]
     met = {True: "yes", False: "**no**", None: ""}[figure["ok"]]
     goal = str(figure["goal"]).replace("|", "/")
-    return f"| `{figure['id']}` | {figure['value']:,} {figure['unit']} | {reference} | {ratio} | {goal} | {met} |\n"
+    return f"`{figure['id']}`", f"{figure['value']:,} {figure['unit']}", reference, ratio, goal, met
+
+
+def _compared_cells(row: Mapping[str, Any]) -> Sequence[object]:
+    before, now = (f"{row[name]:,.12g} {row['unit']}" for name in ("former", "present"))
+    return f"`{row['id']}`", before, now, f"{row['change']:+.0%}", "**worse**" if row["worse"] else ""
 
 
 def _commit() -> str:
