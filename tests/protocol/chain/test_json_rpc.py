@@ -243,3 +243,11 @@ def test_endpoint__that_is_queried_too_often__is_known_by_it(
         JsonRpc([server.url]).call("eth_blockNumber")
     assert (caught.value.limited, caught.value.retry_after) == (limited, retry_after)
     assert "secret-key" not in str(caught.value)
+
+
+def test_endpoint__that_is_down__is_silent_and_one_that_answers_is_not() -> None:
+    with endpoint(b"no", status=400) as answering:
+        for url, silent in ((answering, False), ("http://127.0.0.1:9", True)):
+            with pytest.raises(ChainUnavailable) as caught:
+                JsonRpc([url]).call("eth_blockNumber")
+            assert caught.value.silent is silent

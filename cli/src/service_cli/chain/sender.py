@@ -32,6 +32,7 @@ from service_cli.chain.transactions import (
     Transaction,
     TransactionStep,
     account_nonce,
+    calls_before_sending,
     gas_cost,
     next_nonce,
     nonce_of,
@@ -164,9 +165,11 @@ def require_after(session: Session[Signer], earlier: Iterable[int | None], what:
 
     ``earlier`` are the last nonces of what was signed before, and ``what`` that is.
     """
+    signed = [each for each in earlier if each is not None]
+    if not signed:
+        return
     nonce = next_nonce(session.chain, session.account)
-    found = [each for each in earlier if each is not None and nonce < each <= nonce + _NEAR]
-    if found:
+    if found := [each for each in signed if nonce < each <= nonce + _NEAR]:
         raise _ahead(what, max(found), nonce, "Mined after what is to be signed now, it would take its place")
 
 
@@ -239,9 +242,11 @@ class _Sending:
         if (kept := journal.get(step.attempt)) is not None:
             self.state = Kept(kept, Reach.EARLIER_RUN)
             return
-        simulate(self.chain, self.signer.address, self.call)
-        with account_lock(self.chain.chain_id, self.signer.address):  # so that the next command sees the nonce taken
-            self.state = Kept(self._sign(None), Reach.THIS_RUN)
+        account = self.signer.address
+        with account_lock(self.chain.chain_id, account):  # so that the next command sees the nonce taken
+            with self.chain.prefetched(*calls_before_sending(self.chain, account, self.call)):
+                simulate(self.chain, account, self.call)
+                self.state = Kept(self._sign(None), Reach.THIS_RUN)
             self._offer(self.state.attempt, 0)
 
     def run(self) -> Receipt | None:

@@ -6,10 +6,10 @@ configuration; a disagreement is refused. An unreachable endpoint is ``CommandFa
 
 import time
 from collections.abc import Container, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from bounty_protocol.auth.sign import RequestToSign
 from bounty_protocol.auth.typed_data import Approval
@@ -18,8 +18,8 @@ from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, SIGNING_OFFSET_BLOC
 from bounty_protocol.chain.gas import USUAL_COST_WEI
 from bounty_protocol.chain.hub import BountyView, Hub, RosterView
 from bounty_protocol.chain.json_rpc import (
+    Call,
     ChainUnavailable,
-    JsonRpc,
     RpcRefused,
     block_number,
     host_of,
@@ -30,6 +30,7 @@ from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.journal import Journal, open_journal
+from service_cli.chain.prefetch import PrefetchingRpc
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandFailed, CommandRefused
@@ -60,7 +61,7 @@ class ChainClient:
         self.agreed_cost = USUAL_COST_WEI if settings.max_cost is None else settings.max_cost
         """The greatest fee of one transaction of this run, in wei; a person at the terminal can raise it."""
         self._clock_named = False
-        self.rpc = JsonRpc([self.url])
+        self.rpc = PrefetchingRpc(self.url)
         self.hub = Hub(self.rpc, settings.hub_address())
 
     @property
@@ -88,15 +89,29 @@ class ChainClient:
         chain.check_deployment()
         return chain
 
+    @contextmanager
+    def prefetched(self, *calls: Call) -> Iterator[None]:
+        """Have these read by one request, for what is read within (``chain/prefetch.py``)."""
+        with ExitStack() as block:
+            with chain_errors():
+                block.enter_context(self.rpc.prefetched(calls))
+            yield
+
+    def answer(self, call: Call) -> object:
+        """One call's result."""
+        method, params = call
+        return self.rpc.call(method, *params)
+
     def check_deployment(self) -> None:
         """Refuse an RPC, Hub, token or reveal delay of another deployment."""
-        with chain_errors():
+        constants = map(self.hub.call, ("token", "revealDelay", "publicationDelay"))
+        with self.prefetched(("eth_chainId", []), code_call(self.hub.address), *constants), chain_errors():
             served = quantity(self.rpc.call("eth_chainId"))
             if served != self.chain_id:
                 where = f" at {printable(host_of(self.url), 100)}"
                 named = f"chain {network_named(served)}, and this run is for {network_named(self.chain_id)}"
                 raise _incoherent(f"The RPC endpoint{where} serves {named}.")
-            if self.rpc.call("eth_getCode", self.hub.address, "latest") in {"0x", None}:
+            if self.answer(code_call(self.hub.address)) in {"0x", None}:
                 raise _incoherent(f"There is no contract at the Hub address {self.hub.address}.")
             try:
                 token, delay = self.hub.token(), self.hub.reveal_delay()
@@ -126,6 +141,11 @@ class ChainClient:
             warn(f"warning: {off}; {_STANDS_STILL if header.time < now else 'set it'}")
         return header
 
+    @property
+    def finalized_call(self) -> Call:
+        """What ``finalized`` reads first."""
+        return NEWEST_HEADER if self.settings.finality_depth() else ("eth_getBlockByNumber", ["finalized", False])
+
     def finalized(self) -> Header:
         """The newest block that is final: by the chain's own tag, or where it has none, by the deployment's depth."""
         depth = self.settings.finality_depth()
@@ -138,10 +158,11 @@ class ChainClient:
     @cached_property
     def token(self) -> "EscrowToken":
         """How the escrow token describes itself; queried once. Decimals other than the network's record are refused."""
-        from bounty_protocol.chain.hub_constants import read_token
+        from bounty_protocol.chain.hub_constants import read_token, token_calls
 
-        with chain_errors():
-            token = read_token(self.rpc, self.settings.escrow_token())
+        address = self.settings.escrow_token()
+        with self.prefetched(*token_calls(address)), chain_errors():
+            token = read_token(self.rpc, address)
         self.require_recorded(token)
         return token
 
@@ -198,7 +219,7 @@ class ChainClient:
     def require_own_rules(self, account: Address) -> None:
         """Refuse a signature that a plain key of this account did not make, unless the account is a contract."""
         with chain_errors():
-            code = self.rpc.call("eth_getCode", account, "latest")
+            code = self.answer(code_call(account))
         if code in {"0x", None}:
             message = f"This signature is not one of {account} over what was shown. It was not sent."
             next_action = "Sign with that account's wallet, exactly what was shown last."
@@ -207,7 +228,7 @@ class ChainClient:
     def balance(self, account: Address) -> Wei:
         """Wei."""
         with chain_errors():
-            return Wei(quantity(self.rpc.call("eth_getBalance", account, "latest")))
+            return Wei(quantity(self.answer(balance_call(account))))
 
     def token_balance(self, account: Address) -> TokenAmount:
         """Smallest units of the escrow token."""
@@ -240,6 +261,20 @@ class Session(Generic[S_co]):
     def journal(self, *names: str) -> AbstractContextManager[Journal]:
         """The journal of one piece of work on this Hub, held by this process alone."""
         return open_journal(self.chain.chain_id, self.chain.hub.address, *names)
+
+
+NEWEST_HEADER: Final[Call] = ("eth_getBlockByNumber", ["latest", False])
+"""What ``ChainClient.latest`` reads."""
+
+
+def code_call(account: Address) -> Call:
+    """The call for an account's code."""
+    return "eth_getCode", [account, "latest"]
+
+
+def balance_call(account: Address) -> Call:
+    """The call of ``ChainClient.balance``."""
+    return "eth_getBalance", [account, "latest"]
 
 
 def require_bounty_id(value: object) -> None:

@@ -55,7 +55,15 @@ from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, 
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer, local_signer
-from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, gas_cost, require_affordable, simulate
+from service_cli.chain.transactions import (
+    HubCall,
+    Transaction,
+    TransactionStep,
+    calls_before_sending,
+    gas_cost,
+    require_affordable,
+    simulate,
+)
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular, sync_folder
@@ -301,9 +309,10 @@ def _recorded_or_published(
         _refuse_second(chain, bounty_id, session.account)
         _refuse_beside_given(session, verdict)
     require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
-    simulate(chain, session.account, verdict.call())
-    if isinstance(session.signer, LocalSigner):
-        require_affordable(chain, session.account, verdict.call())
+    with chain.prefetched(*calls_before_sending(chain, session.account, verdict.call())):
+        simulate(chain, session.account, verdict.call())
+        if isinstance(session.signer, LocalSigner):
+            require_affordable(chain, session.account, verdict.call())
     _confirm_opened(chain, bounty_id, verdict.named, options)
     _confirm_reasons(body.decode(), options)
     _hand_out(session, journal, verdict, document, options, is_signed=False)

@@ -7,7 +7,13 @@ before anything is signed. Nothing here needs a key.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bounty_protocol.chain.hub_constants import EscrowToken, HubConstants, read_hub_constants, term_issues
+from bounty_protocol.chain.hub_constants import (
+    EscrowToken,
+    HubConstants,
+    constant_calls,
+    read_hub_constants,
+    term_issues,
+)
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.money import fee_amount
 from bounty_protocol.domain.roster import Roster
@@ -64,8 +70,9 @@ class HubConditions:
 
 def read_conditions(chain: ChainClient) -> HubConditions:
     """The Hub's current conditions."""
-    roster, roster_until = chain.current_roster(), chain.roster_until()
-    with chain_errors():
+    current = map(chain.hub.call, ("currentRosterVersion", "announcedRoster", "feePolicy"))
+    with chain.prefetched(*current, *constant_calls(chain.hub, chain.settings.escrow_token())), chain_errors():
+        roster, roster_until = chain.current_roster(), chain.roster_until()
         protocol_bps, guardian_bps, recipient = chain.hub.fee_policy()
         constants = read_hub_constants(chain.rpc, chain.hub.address, chain.chain_id)
     chain.require_recorded(constants.token)

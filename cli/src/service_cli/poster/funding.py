@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import Final
 
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
+from bounty_protocol.chain.json_rpc import Call
 from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.domain.hub_events import BountyCreated
@@ -45,6 +46,7 @@ from service_cli.chain.token import (
     AuthorizationState,
     allowance,
     authorization_state,
+    calls_for_authorizations,
     has_code,
     shown_amount,
     takes_authorizations,
@@ -57,6 +59,7 @@ from service_cli.chain.transactions import (
     TokenApproval,
     Transaction,
     TransactionStep,
+    calls_for_means,
     require_means,
 )
 from service_cli.errors import CommandFailed, CommandRefused
@@ -90,6 +93,11 @@ CREATION_CALLS: Final = {
 def funding_path(chain: ChainClient, poster: Address) -> FundingPath:
     """How an account that signed nothing yet funds."""
     return FundingPath.AUTHORIZATION if takes_authorizations(chain, poster) else FundingPath.ALLOWANCE
+
+
+def calls_before_funding(chain: ChainClient, poster: Address) -> list[Call]:
+    """What choosing a path and asking for its means reads."""
+    return [*calls_for_authorizations(chain, poster), *calls_for_means(poster)]
 
 
 def path_explained(chain: ChainClient, poster: Address, path: FundingPath) -> str | None:
@@ -195,9 +203,11 @@ class Funding:
         """Create the bounty; of ``known``, the account's escrows on this page, none may be this journal's work."""
         if self.own(known) is not None:
             raise AssertionError("a bounty that exists is not created again")
-        chain, path = self.session.chain, self._chosen_path()
-        if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
-            require_means(chain, self.session.account, CREATION_CALLS[path])
+        chain = self.session.chain
+        with chain.prefetched(*calls_before_funding(chain, self.session.account)):
+            path = self._chosen_path()
+            if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
+                require_means(chain, self.session.account, CREATION_CALLS[path])
         authorized = path is FundingPath.AUTHORIZATION
         try:
             terms = self._terms(conditions.value, following)

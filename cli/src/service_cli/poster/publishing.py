@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS
+from bounty_protocol.chain.hub_constants import balance_call
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.hub_events import BountyCreated
@@ -53,6 +54,7 @@ from service_cli.poster.funding import (
     Funding,
     FundingPath,
     NextFunding,
+    calls_before_funding,
     funding_path,
     path_explained,
 )
@@ -204,10 +206,12 @@ def _agreed(
         require_same_token(session.api, token)
         check_terms(session.chain, conditions, challenge, session.account)
         require_ready(page, path or "-", session.chain.latest().time, conditions)
-        check_tokens(session.chain, session.account, challenge, token)
-        funded_by = funding_path(session.chain, session.account)
-        if is_sender:
-            require_means(session.chain, session.account, CREATION_CALLS[funded_by])
+        held = balance_call(token.address, session.account)
+        with session.chain.prefetched(held, *calls_before_funding(session.chain, session.account)):
+            check_tokens(session.chain, session.account, challenge, token)
+            funded_by = funding_path(session.chain, session.account)
+            if is_sender:
+                require_means(session.chain, session.account, CREATION_CALLS[funded_by])
         explained = path_explained(session.chain, session.account, funded_by)
         if explained is not None and funding.wanted is None:
             say(explained)

@@ -26,6 +26,7 @@ from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
     HubCall,
     advise_wallet,
+    calls_before_sending,
     gas_cost,
     require_affordable,
     require_price,
@@ -253,14 +254,15 @@ def _content_of(directory: Path, options: SubmitOptions) -> str | None:
 
 def _require_permitted(work: Work) -> None:
     """Ask the Hub whether this account may submit, and whether it can pay, before anything is sealed or signed."""
-    call = placeholder(work)
-    simulate(work.chain, work.solver, call)
-    if isinstance(work.session.signer, LocalSigner):
-        require_affordable(work.chain, work.solver, call)
-    elif isinstance(work.session.signer, ProgramSigner):
-        require_usual_gas(work.chain, work.solver, call)
-    else:
-        advise_wallet(work.chain, work.solver, call)
+    chain, solver, call = work.chain, work.solver, placeholder(work)
+    with chain.prefetched(*calls_before_sending(chain, solver, call)):
+        simulate(chain, solver, call)
+        if isinstance(work.session.signer, LocalSigner):
+            require_affordable(chain, solver, call)
+        elif isinstance(work.session.signer, ProgramSigner):
+            require_usual_gas(chain, solver, call)
+        else:
+            advise_wallet(chain, solver, call)
 
 
 def placeholder(work: Work) -> HubCall:

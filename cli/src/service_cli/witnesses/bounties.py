@@ -11,7 +11,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 
 from service_cli.api import ApiClient
 from service_cli.bounty.facts import LAST_CHANGE, check_detail, require_agreement, wait_finalized
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import NEWEST_HEADER, ChainClient, chain_errors
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.text import moment
 from service_cli.witnesses.table import Fact, Witness
@@ -24,8 +24,14 @@ Pair = tuple[Address, Bytes32]
 
 def agreed_bounty(chain: ChainClient, bounty_id: BountyId) -> BountyView:
     """The bounty; ``sources_disagree`` where a further endpoint has other terms of it."""
-    agreed(chain, Fact.TERMS, lambda each: _fixed(each.bounty(bounty_id)))
-    return chain.bounty(bounty_id)
+    views: dict[ChainClient, BountyView] = {}
+
+    def fixed(each: ChainClient) -> BountyTerms:
+        views[each] = each.bounty(bounty_id)
+        return _fixed(views[each])
+
+    agreed(chain, Fact.TERMS, fixed)
+    return views[chain]
 
 
 def _fixed(view: BountyView) -> BountyTerms:
@@ -62,8 +68,9 @@ class SealingTerms:
 
 def sealing_terms(chain: ChainClient, terms: Vouched[BountyView]) -> SealingTerms:
     """The roster that the terms pin, which hashes to what was vouched for, and a reveal point that is still to come."""
-    roster = chain.pinned_roster(terms.value)
-    return SealingTerms(terms, vouch(Fact.ROSTER, roster, terms.by), reveal_point(chain, terms.value))
+    with chain.prefetched(chain.hub.call("getRoster", terms.value.roster_version), NEWEST_HEADER):
+        roster = chain.pinned_roster(terms.value)
+        return SealingTerms(terms, vouch(Fact.ROSTER, roster, terms.by), reveal_point(chain, terms.value))
 
 
 def reveal_point(chain: ChainClient, bounty: BountyView) -> Vouched[UnixSeconds]:

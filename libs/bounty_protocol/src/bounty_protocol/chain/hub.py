@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from bounty_protocol.chain.abi import Function, hub_abi
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused, hex_bytes
 from bounty_protocol.domain.hub_events import BountyTerms
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, RosterVersion, TokenAmount, UnixSeconds
@@ -64,6 +64,11 @@ class Hub:
     def __init__(self, rpc: JsonRpc, address: Address) -> None:
         self.rpc, self.address = rpc, address
 
+    def call(self, function: str, *arguments: object, block: BlockNumber | str = "latest") -> Call:
+        """A view's call, for a request of several."""
+        data = "0x" + hub_abi().functions[function].encode(*arguments).hex()
+        return "eth_call", [{"to": self.address, "data": data}, hex(block) if isinstance(block, int) else block]
+
     def read(self, function: str, *arguments: object, block: BlockNumber | str = "latest") -> tuple[object, ...]:
         """Call a view; raises ``RpcRefused`` when the Hub reverts."""
         return self._read(function, arguments, block, Function.decode)
@@ -75,14 +80,10 @@ class Hub:
         block: BlockNumber | str,
         decode: Callable[[Function, bytes], T],
     ) -> T:
-        codec = hub_abi().functions[function]
-        answer = self.rpc.call(
-            "eth_call",
-            {"to": self.address, "data": "0x" + codec.encode(*arguments).hex()},
-            hex(block) if isinstance(block, int) else block,
-        )
+        method, params = self.call(function, *arguments, block=block)
+        answer = self.rpc.call(method, *params)
         try:
-            return decode(codec, hex_bytes(answer))
+            return decode(hub_abi().functions[function], hex_bytes(answer))
         except ValueError as error:
             raise ChainUnavailable(
                 f"the contract at {self.address} did not answer {function} as the Hub does"

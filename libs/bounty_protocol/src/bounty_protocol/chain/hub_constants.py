@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from bounty_protocol.chain.abi import Function, Parameter
 from bounty_protocol.chain.hub import Hub
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, ChainId, TokenAmount, UnixSeconds
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 _TEXT: Final = Function("text", (), (Parameter("", "string"),))
 """The encoding of each of a token's texts."""
 BALANCE_OF: Final = "0x70a08231"
+_SYMBOL, _DECIMALS, _NAME, _VERSION = "0x95d89b41", "0x313ce567", "0x06fdde03", "0x54fd4d50"
+_CONSTANTS: Final = (
+    "token",
+    "revealDelay",
+    "minEscrow",
+    "minJudgingWindow",
+    "maxJudgingWindow",
+    "minSubmissionWindow",
+    "maxSubmissionWindow",
+    "publicationDelay",
+)
 MAX_DECIMALS: Final = 36
 """Twice those of ether, and more than any token in use has; with the 255 that a contract can return, any amount is
 nothing."""
@@ -86,6 +97,11 @@ def read_hub_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) ->
     )
 
 
+def constant_calls(hub: Hub, token: Address) -> list[Call]:
+    """The calls of ``read_hub_constants``, for a request of several, where the Hub's token is this one."""
+    return [("eth_chainId", []), *map(hub.call, _CONSTANTS), *token_calls(token)]
+
+
 def read_publication_delay(hub: Hub) -> int:
     """The Hub's publication delay; raises ``ChainUnavailable`` for a Hub of a release before it had one."""
     try:
@@ -100,16 +116,26 @@ def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:
     """The token's descriptive fields."""
     return EscrowToken(
         address=address,
-        symbol=_text(rpc, address, "95d89b41"),
+        symbol=_text(rpc, address, _SYMBOL),
         decimals=_decimals(rpc, address),
-        name=_text(rpc, address, "06fdde03"),
-        version=_text(rpc, address, "54fd4d50"),
+        name=_text(rpc, address, _NAME),
+        version=_text(rpc, address, _VERSION),
     )
+
+
+def token_calls(address: Address) -> list[Call]:
+    """The calls of ``read_token``, for a request of several."""
+    return [_call(address, selector) for selector in (_SYMBOL, _DECIMALS, _NAME, _VERSION)]
+
+
+def balance_call(token: Address, account: Address, block: str = "latest") -> Call:
+    """The call of ``balance_of``, for a request of several."""
+    return _call(token, BALANCE_OF + account[2:].rjust(64, "0"), block)
 
 
 def balance_of(rpc: JsonRpc, token: Address, account: Address, block: str = "latest") -> TokenAmount:
     """An account's balance of a token, in its smallest units; ``ChainUnavailable`` for an answer that is no word."""
-    answer = rpc.call("eth_call", {"to": token, "data": BALANCE_OF + account[2:].rjust(64, "0")}, block)
+    answer = _answer(rpc, balance_call(token, account, block))
     try:
         word = hex_bytes(answer)
     except ValueError:
@@ -119,15 +145,24 @@ def balance_of(rpc: JsonRpc, token: Address, account: Address, block: str = "lat
     return TokenAmount(int.from_bytes(word, "big"))
 
 
+def _call(contract: Address, data: str, block: str = "latest") -> Call:
+    return "eth_call", [{"to": contract, "data": data}, block]
+
+
+def _answer(rpc: JsonRpc, call: Call) -> object:
+    method, params = call
+    return rpc.call(method, *params)
+
+
 def _decimals(rpc: JsonRpc, address: Address) -> int:
-    found = quantity(rpc.call("eth_call", {"to": address, "data": "0x313ce567"}, "latest"))
+    found = quantity(_answer(rpc, _call(address, _DECIMALS)))
     if found > MAX_DECIMALS:
         raise ChainUnavailable(f"the escrow token has {found} decimals by this endpoint, more than {MAX_DECIMALS}")
     return found
 
 
 def _text(rpc: JsonRpc, address: Address, selector: str) -> str:
-    answer = rpc.call("eth_call", {"to": address, "data": f"0x{selector}"}, "latest")
+    answer = _answer(rpc, _call(address, selector))
     try:
         return str(_TEXT.decode(hex_bytes(answer))[0])
     except ValueError as error:

@@ -31,6 +31,12 @@ _TOO_OFTEN: Final = 429
 _NOT_NOW: Final = frozenset({_TOO_OFTEN, 502, 503, 504})
 """Statuses of an endpoint that is limited or down: the next one is tried, as for one that redirects."""
 
+_SILENT: Final = (
+    urllib3.exceptions.NewConnectionError,
+    urllib3.exceptions.SSLError,
+    urllib3.exceptions.TimeoutError,
+)
+
 _QUANTITY: Final = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
 Call = tuple[str, list[object]]
@@ -50,7 +56,8 @@ class ChainUnavailable(Exception):
 
     ``host`` and ``cause`` are of the last one queried, where it is known: never a path or a credential of its address.
     They are no part of the text, which services log. ``limited``: it answered that it was queried too often, and
-    ``retry_after`` is in how many seconds it wants to be queried again, where it said so.
+    ``retry_after`` is in how many seconds it wants to be queried again, where it said so. ``silent``: it was not
+    reached, or nothing came in time, so that a smaller request would be in vain, too.
     """
 
     def __init__(
@@ -61,18 +68,29 @@ class ChainUnavailable(Exception):
         cause: str | None = None,
         limited: bool = False,
         retry_after: int | None = None,
+        silent: bool = False,
     ) -> None:
         super().__init__(problem)
         self.host = host
         self.cause = cause
         self.limited = limited
         self.retry_after = retry_after
+        self.silent = silent
 
     def bare(self) -> "ChainUnavailable":
         """The same without a traceback, whose frames hold what the endpoint answered: to be kept while others are
         queried."""
-        return type(self)(
-            str(self), host=self.host, cause=self.cause, limited=self.limited, retry_after=self.retry_after
+        return self.restated(type(self), str(self))
+
+    def restated(self, kind: "type[ChainUnavailable]", problem: str) -> "ChainUnavailable":
+        """The same of another kind, in other words."""
+        return kind(
+            problem,
+            host=self.host,
+            cause=self.cause,
+            limited=self.limited,
+            retry_after=self.retry_after,
+            silent=self.silent,
         )
 
 
@@ -146,8 +164,7 @@ class JsonRpc:
             return answers
         kind = AnswerTooLarge if any(isinstance(each, AnswerTooLarge) for each in failures) else ChainUnavailable
         problem = f"none of {len(self.endpoints.all)} RPC endpoints gave a usable answer"
-        last = failures[-1]
-        raise kind(problem, host=last.host, cause=last.cause, limited=last.limited, retry_after=last.retry_after)
+        raise failures[-1].restated(kind, problem)
 
     def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
         """The same of one endpoint; what becomes of one that fails is left to the caller."""
@@ -159,9 +176,10 @@ class JsonRpc:
             known = cause if isinstance(error, urllib3.exceptions.HTTPError | _Unusable) else "no JSON-RPC answer"
             kind = AnswerTooLarge if isinstance(error, AnswerTooLong) else ChainUnavailable
             limited, retry_after = (error.limited, error.retry_after) if isinstance(error, _Unusable) else (False, None)
+            silent = isinstance(error, _SILENT)
         # Raised here, for those errors name the address, and their frames hold the answer.
-        problem = f"RPC endpoint {endpoint.place} gave no usable answer"
-        raise kind(problem, host=host_of(endpoint.url), cause=known, limited=limited, retry_after=retry_after)
+        problem, host = f"RPC endpoint {endpoint.place} gave no usable answer", host_of(endpoint.url)
+        raise kind(problem, host=host, cause=known, limited=limited, retry_after=retry_after, silent=silent)
 
     def distrust(self) -> None:
         """The caller cannot use the last answer: query another endpoint first."""
