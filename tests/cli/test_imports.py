@@ -19,7 +19,7 @@ SLOW = {
     "http", "nacl", "py_arkworks_bls12381", "rfc8785", "ssl", "urllib3", "yaml", "asyncio", "email", "urllib.request",
 }  # fmt: skip
 LATE = {"eth_account", "eth_abi"}
-"""Not before there is something to sign, or an answer to read."""
+"""Not before there is a keystore to open, or an answer to read."""
 
 NEVER = {"web3", "flask", "sqlalchemy", "redis", "rq", "alembic", "psycopg", "structlog", "google"}
 PROGRAM = """
@@ -153,6 +153,11 @@ def test_command__before_its_first_answer__imports_only_what_it_may(
     (shell.home / "page.md").write_bytes(PAGE)
     ended, modules = imported(shell, *words, **NOWHERE)
     assert (ended, modules & never) == (code, set())
+
+
+def test_command__that_signs_and_sends_with_a_plain_key__imports_no_eth_account(guardian: Terminal) -> None:
+    code, modules = imported(guardian, "guardian:heartbeat")
+    assert (code, modules & (NEVER | LATE)) == (0, set())
 
 
 RENDERERS = {"service_cli.shell.render", "markdown_it"}

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
+from bounty_protocol.auth.eip712 import typed_data_digest
 from bounty_protocol.auth.sign import RequestToSign, approval_header
-from bounty_protocol.auth.signature import account_of_key, parse_private_key
+from bounty_protocol.auth.signature import account_of_key, parse_private_key, sign_digest
 from bounty_protocol.auth.typed_data import SigningDomain, typed_data
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.deployment import SIGNING_OFFSET_BLOCKS
@@ -150,12 +151,7 @@ def _recent_block(rpc: JsonRpc) -> tuple[ChainId, BlockNumber, Bytes32]:
 
 
 def _of_key(private_key: bytes) -> tuple[Address, SignTypedData]:
-    def sign(data: Mapping[str, object]) -> bytes:
-        from service_cli.chain.signer import eth_account
-
-        return bytes(eth_account().sign_typed_data(private_key, full_message=dict(data)).signature)
-
-    return account_of_key(private_key), sign
+    return account_of_key(private_key), lambda data: sign_digest(typed_data_digest(data), private_key)
 
 
 def _of_wallet(wallet: tuple[str, SignTypedData] | None) -> tuple[Address, SignTypedData]:

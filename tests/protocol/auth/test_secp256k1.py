@@ -91,6 +91,22 @@ def test_recover__of_what_a_key_signed__is_that_key(binding: CurveLibrary, key: 
 
 @bindings
 @settings(max_examples=50)
+@given(key=st.integers(1, ORDER - 1), digest=st.binary(min_size=32, max_size=32))
+def test_sign__of_any_digest__is_as_in_pure_python(binding: CurveLibrary, key: int, digest: bytes) -> None:
+    native = PrivateKey(word(key), backend=NativeECCBackend()).sign_msg_hash(digest).to_bytes()
+    assert binding.sign(digest, word(key)) == (native[:64], native[64])
+
+
+@bindings
+@pytest.mark.parametrize("key", [word(0), word(ORDER), b"", b"\xa7" * 31, b"\xa7" * 33])
+def test_sign__by_bytes_that_are_no_key__is_refused_without_showing_them(binding: CurveLibrary, key: bytes) -> None:
+    with pytest.raises(ValueError, match="a private key is 32 bytes") as refused:
+        binding.sign(DIGEST, key)
+    assert not key or key.hex() not in "".join(traceback.format_exception(refused.value))
+
+
+@bindings
+@settings(max_examples=50)
 @given(
     digest=st.binary(min_size=32, max_size=32), r=st.integers(0, 2**256 - 1), s=st.integers(0, 2**256 - 1),
     number=st.sampled_from([0, 1]),

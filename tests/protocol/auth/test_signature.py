@@ -1,7 +1,7 @@
 """The edges of the accepted form of a plain key's signature: any r and s are somebody's, and whose is computed."""
 
 import pytest
-from bounty_protocol.auth.signature import account_of_key, recover
+from bounty_protocol.auth.signature import account_of_key, recover, sign_digest
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, address_of
 from btclib_libsecp256k1 import recovery as oracle
@@ -44,6 +44,13 @@ def test_v__of_29_or_30__does_not_count_although_it_recovers_somebody(recovery: 
 def test_account__of_a_private_key__is_the_one_that_signs_with_it(number: int) -> None:
     key = number.to_bytes(32, "big")
     assert account_of_key(key) == Account.from_key(key).address.lower()
+
+
+@settings(max_examples=50)
+@given(st.integers(1, HALF_ORDER * 2), st.binary(min_size=32, max_size=32))
+def test_signature__of_a_key__is_of_the_accepted_form_and_its_account_s(number: int, digest: bytes) -> None:
+    key = number.to_bytes(32, "big")
+    assert recover(digest, sign_digest(digest, key)) == account_of_key(key)
 
 
 @pytest.mark.parametrize("number", [0, HALF_ORDER * 2 + 1, 2**256 - 1])

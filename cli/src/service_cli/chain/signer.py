@@ -19,8 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bounty_protocol.auth.signature import account_of_key, parse_private_key
+from bounty_protocol.auth.eip712 import typed_data_digest
+from bounty_protocol.auth.signature import account_of_key, parse_private_key, sign_digest
 from bounty_protocol.chain.deployment import NETWORKS
+from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.types import Address, parse_address
 
 from service_cli.config.acceptance import require_accepted
@@ -63,12 +65,12 @@ class LocalSigner:
 
     def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
         say(f"signing: {summary}")
-        return bytes(eth_account().sign_typed_data(self._key, full_message=with_integers(typed_data)).signature)
+        return sign_digest(typed_data_digest(typed_data), self._key)
 
-    def sign_transaction(self, fields: Mapping[str, object], summary: str) -> bytes:
+    def sign_transaction(self, transaction: UnsignedTransaction, summary: str) -> bytes:
         """The raw signed transaction."""
         say(f"signing: {summary}")
-        return bytes(eth_account().sign_transaction(dict(fields), self._key).raw_transaction)
+        return transaction.signed(self._key)
 
 
 _WALLETS: Final = {
@@ -140,7 +142,7 @@ def with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:
 
 
 def eth_account() -> "type[Account]":
-    """eth-account's signing, imported only when something is signed.
+    """eth-account, imported only for a keystore: it takes longer than everything else of a command.
 
     One of its dependencies raises the interpreter's recursion limit so far that deeply nested JSON of a hostile
     endpoint would overflow the stack and kill the process; the limit is put back.

@@ -17,10 +17,11 @@ from typing import Annotated, Final, Protocol
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
 from bounty_protocol.chain.json_rpc import Call, RpcRefused, block_number, mapping, quantity
+from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.shapes import OMITTED
-from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32, checksum_address
+from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32
 
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt
@@ -443,19 +444,17 @@ def sign_attempt(
     if replaces is not None:
         cost = GasCost(cost.gas, cost.price.above(replaces.price))
     _require_payable(chain, signer.address, [cost])
-    fields = {
-        "chainId": chain.chain_id,
-        "type": 2,
-        "nonce": nonce,
-        "to": checksum_address(call.target(chain)),
-        "value": 0,
-        "data": call.data,
-        "gas": cost.gas,
-        "maxFeePerGas": cost.price.cap,
-        "maxPriorityFeePerGas": cost.price.tip,
-    }
+    unsigned = UnsignedTransaction(
+        chain_id=chain.chain_id,
+        nonce=nonce,
+        tip=cost.price.tip,
+        fee_cap=cost.price.cap,
+        gas=cost.gas,
+        to=call.target(chain),
+        data=bytes.fromhex(call.data[2:]),
+    )
     summary = f"{call.summary}; at most {ether(cost.wei)} for gas"
-    raw = "0x" + signer.sign_transaction(fields, summary).hex()
+    raw = "0x" + signer.sign_transaction(unsigned, summary).hex()
     earlier, start = (replaces.raws, replaces.from_block) if replaces else ((), head)
     return SignedStep(nonce, start, call.data, cost.price.cap, cost.price.tip, (*earlier, raw), cost.gas)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bounty_protocol.auth.sign import RequestToSign, approval_header
-from bounty_protocol.auth.signature import account_of_key
-from bounty_protocol.auth.typed_data import Approval, SigningDomain, typed_data
+from bounty_protocol.auth.signature import account_of_key, sign_digest
+from bounty_protocol.auth.typed_data import Approval, SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.deployment import SIGNING_OFFSET_BLOCKS
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, block_number, quantity
@@ -199,7 +199,4 @@ def _filled(known: Known, text: str) -> str:
 
 
 def _sign(key: bytes, domain: SigningDomain, approval: Approval) -> bytes:
-    from service_cli.chain.signer import eth_account, with_integers
-
-    data = with_integers(typed_data(domain, approval))
-    return bytes(eth_account().sign_typed_data(key, full_message=data).signature)
+    return sign_digest(digest(domain, approval), key)

@@ -1,8 +1,8 @@
-"""The curve of plain keys: recovering a public key from a signature, and deriving it from a private key.
+"""The curve of plain keys: signing, recovering a public key from a signature, and deriving it from a private key.
 
-libsecp256k1 does both. Two packages bind it, and the first of ``_LOADERS`` that is installed is used: coincurve has no
-wheel for Python 3.14, btclib-libsecp256k1 has one for every supported Python. They are equally fast; coincurve is
-imported in a third of the time. Both keep to the same contract, which the tests run against each.
+libsecp256k1 does all three. Two packages bind it, and the first of ``_LOADERS`` that is installed is used: coincurve
+has no wheel for Python 3.14, btclib-libsecp256k1 has one for every supported Python. They are equally fast; coincurve
+is imported in a third of the time. Both keep to the same contract, which the tests run against each.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,13 +14,16 @@ _NOT_A_KEY: Final = "a private key is 32 bytes, a number from 1 to below the gro
 
 @dataclass(frozen=True, slots=True)
 class CurveLibrary:
-    """One package's two operations."""
+    """One package's operations."""
 
     name: str
     recover: Callable[[bytes, bytes, int], bytes | None]
     """Of a digest, r || s and a recovery id from 0 to 3: the 64 bytes x || y; None when there is no such key."""
     public_key: Callable[[bytes], bytes]
     """The 64 bytes x || y of a private key; ``ValueError``, which names no value, for bytes that are none."""
+    sign: Callable[[bytes, bytes], tuple[bytes, int]]
+    """Of a digest and a private key: r || s with s in the lower half, and the recovery id; always the same ones (RFC
+    6979). ``ValueError`` as above."""
 
 
 def _coincurve() -> CurveLibrary:
@@ -41,7 +44,16 @@ def _coincurve() -> CurveLibrary:
         except ValueError:
             raise ValueError(_NOT_A_KEY) from None
 
-    return CurveLibrary("coincurve", recover, public_key)
+    def sign(digest: bytes, private_key: bytes) -> tuple[bytes, int]:
+        if len(private_key) != 32:
+            raise ValueError(_NOT_A_KEY)
+        try:
+            made = PrivateKey(private_key).sign_recoverable(digest, hasher=None)
+        except ValueError:
+            raise ValueError(_NOT_A_KEY) from None
+        return made[:64], made[64]
+
+    return CurveLibrary("coincurve", recover, public_key, sign)
 
 
 def _btclib() -> CurveLibrary:
@@ -59,7 +71,13 @@ def _btclib() -> CurveLibrary:
         except ValueError:
             raise ValueError(_NOT_A_KEY) from None
 
-    return CurveLibrary("btclib-libsecp256k1", recover, public_key)
+    def sign(digest: bytes, private_key: bytes) -> tuple[bytes, int]:
+        try:
+            return recovery.sign(digest, private_key)
+        except ValueError:
+            raise ValueError(_NOT_A_KEY) from None
+
+    return CurveLibrary("btclib-libsecp256k1", recover, public_key, sign)
 
 
 _LOADERS: Final = {"coincurve": _coincurve, "btclib_libsecp256k1": _btclib}

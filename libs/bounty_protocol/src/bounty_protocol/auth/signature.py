@@ -1,4 +1,4 @@
-"""Plain-key signatures: the one policy on their form, and recovery.
+"""Plain-key signatures: the one policy on their form, making them, and recovery.
 
 A signature is 65 bytes r || s || v with s in the lower half of the group order (EIP-2) and v 27 or 28. Compact
 (64-byte) signatures, v of 0 or 1 and high s are refused, so one approval has one signature of one form.
@@ -20,6 +20,12 @@ def recover(digest: bytes, signature: bytes) -> Address | None:
         return None
     key = BINDING.recover(digest, signature[:64], signature[64] - 27)
     return None if key is None else _account(key)
+
+
+def sign_digest(digest: bytes, private_key: bytes) -> bytes:
+    """The signature of a digest of 32 bytes, the same each time; ``ValueError``, which names no value, for no key."""
+    compact, recovery_id = BINDING.sign(digest, private_key)
+    return compact + bytes([27 + recovery_id])
 
 
 def account_of_key(private_key: bytes) -> Address:

@@ -1,0 +1,91 @@
+"""The digest of typed data, against eth-account's."""
+
+from collections.abc import Mapping
+
+import pytest
+from bounty_protocol.auth.eip712 import typed_data_digest
+from bounty_protocol.auth.signature import sign_digest
+from eth_account import Account
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+KEY = b"\x42" * 32
+DOMAIN = [
+    {"name": "name", "type": "string"},
+    {"name": "version", "type": "string"},
+    {"name": "chainId", "type": "uint256"},
+    {"name": "verifyingContract", "type": "address"},
+]
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+numbers = st.integers(0, 2**256 - 1)
+addresses = st.binary(min_size=20, max_size=20).map(lambda data: "0x" + data.hex())
+values = {
+    "string": texts,
+    "uint256": numbers,
+    "address": addresses,
+    "bytes32": st.binary(min_size=32, max_size=32).map(lambda data: "0x" + data.hex()),
+}
+
+
+@st.composite
+def typed(draw: st.DrawFn) -> dict[str, object]:
+    kinds = draw(st.lists(st.sampled_from(sorted(values)), min_size=1, max_size=8))
+    domain = {
+        "name": draw(texts),
+        "version": draw(texts),
+        "chainId": draw(numbers),
+        "verifyingContract": draw(addresses),
+    }
+    return {
+        "types": {"EIP712Domain": DOMAIN, "Thing": [{"name": f"n{i}", "type": kind} for i, kind in enumerate(kinds)]},
+        "primaryType": "Thing",
+        "domain": domain,
+        "message": {f"n{i}": draw(values[kind]) for i, kind in enumerate(kinds)},
+    }
+
+
+@settings(max_examples=200)
+@given(typed())
+def test_digest__of_any_flat_structure__is_what_the_library_signs(data: dict[str, object]) -> None:
+    assert sign_digest(typed_data_digest(data), KEY) == Account.sign_typed_data(KEY, full_message=data).signature
+
+
+def thing(kind: str, value: object) -> Mapping[str, object]:
+    return {
+        "types": {"EIP712Domain": [{"name": "name", "type": "string"}], "Thing": [{"name": "n", "type": kind}]},
+        "primaryType": "Thing",
+        "domain": {"name": "Service"},
+        "message": {"n": value},
+    }
+
+
+def test_digest__of_an_integer_as_text__is_that_of_the_integer() -> None:
+    assert typed_data_digest(thing("uint256", "7")) == typed_data_digest(thing("uint256", 7))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("uint256", -1),
+        ("uint256", 2**256),
+        ("uint256", "seven"),
+        ("uint256", 1.5),
+        ("uint8", 1),
+        ("bytes32", "0x" + "11" * 31),
+        ("address", "0x" + "11" * 32),
+        ("string", 7),
+        ("bytes", "0x11"),
+        ("string[]", ["a"]),
+        ("Other", {"n": 1}),
+    ],
+)
+def test_digest__of_a_value_that_is_not_of_its_type__is_refused(kind: str, value: object) -> None:
+    with pytest.raises((ValueError, OverflowError)):
+        typed_data_digest(thing(kind, value))
+
+
+@pytest.mark.parametrize("missing", ["types", "primaryType", "domain", "message"])
+def test_digest__of_data_that_lacks_a_part__is_refused(missing: str) -> None:
+    data = thing("uint256", 7)
+    with pytest.raises(KeyError):
+        typed_data_digest({name: part for name, part in data.items() if name != missing})
