@@ -5,10 +5,9 @@ against the winning commitment on chain before anything is written.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.crypto import sealed_box
-from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey
@@ -23,7 +22,9 @@ from service_cli.errors import CommandRefused
 from service_cli.poster.events import FittingKey, OpenedWinningWork
 from service_cli.shell.arguments import require_new
 from service_cli.shell.output import emit
-from service_cli.submissions import beacon_of, check_envelope, fetch_submission, write_artifact
+
+if TYPE_CHECKING:  # ciphers, which only a winner's work needs
+    from bounty_protocol.crypto.x25519 import Identity
 
 
 def open_winning_submission(
@@ -49,6 +50,12 @@ def open_winning_submission(
         next_action = "Read it there, or name another OUTPUT_DIR to open it once more."
         raise CommandRefused("output_refused", message, next_action=next_action) from None
     check_detail(chain, bounty_id, bounty, wait_finalized(session.api, bounty_id))
+
+    from bounty_protocol.crypto import sealed_box
+    from bounty_protocol.crypto.x25519 import Identity
+
+    from service_cli.submissions import beacon_of, check_envelope, fetch_submission, write_artifact
+
     winner = (bounty.winner, bounty.winning_submission)
     fresh = Identity.generate()
     try:
@@ -87,7 +94,7 @@ def _with_guardians(
 
 
 def _retrieve(
-    session: ApiSession[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: Identity
+    session: ApiSession[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: "Identity"
 ) -> str:
     """The content key sealed to a fresh key; the answer must name the contract's winner."""
     answer = session.api.signed(

@@ -13,10 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.crypto.archive_read import writing_failed
-from bounty_protocol.crypto.artifact import seal_directory
-from bounty_protocol.crypto.capsule import seal_capsule
-from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
 from bounty_protocol.domain.roster import Roster
@@ -31,7 +27,6 @@ from service_cli.disk import sync_file
 from service_cli.shell.output import Progress, say
 from service_cli.shell.text import moment
 from service_cli.solver.selection import Selection, summary
-from service_cli.submissions import beacon_of
 from service_cli.witnesses.bounties import SealingTerms
 from service_cli.witnesses.times import latest_moment
 
@@ -134,6 +129,8 @@ def seal(work: Work, terms: SealingTerms, selection: Selection, content: str, jo
         sync_file(file)
         _keep_envelope(envelope, journal.folder / ENVELOPE)
     except OSError as error:
+        from bounty_protocol.crypto.archive_read import writing_failed
+
         raise writing_failed(error) from error
     journal.note(SEALED, envelope)
     journal.note(CONTENT, content)
@@ -174,6 +171,12 @@ def _keep_envelope(envelope: Envelope, path: Path) -> None:
 
 
 def _sealed(work: Work, terms: SealingTerms, selection: Selection, file: Path) -> Envelope:
+    from bounty_protocol.crypto.artifact import seal_directory
+    from bounty_protocol.crypto.capsule import seal_capsule
+    from bounty_protocol.crypto.x25519 import Identity
+
+    from service_cli.submissions import beacon_of
+
     roster, identity = terms.roster.value, Identity.generate()
     binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.solver)
     with Progress("sealing") as progress:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.types import Address
-from bounty_protocol.wire.submissions import UploadTarget
 
 from service_cli.api import ApiClient
 from service_cli.api_session import ApiSession
@@ -23,7 +22,6 @@ from service_cli.shell.phrases import size
 from service_cli.solver.events import CheckedEnvelope, UploadedCiphertext
 from service_cli.solver.recording import submit_call, unsent
 from service_cli.solver.sealing import CIPHERTEXT, PREPARED, UPLOADED, Work
-from service_cli.storage import read_target, upload
 from service_cli.witnesses.bounties import require_closed
 
 _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."
@@ -83,6 +81,10 @@ class _ObservedSigner:
 
 def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:
     """Whether the storage took the bytes; False where it has them already."""
+    from bounty_protocol.wire.submissions import UploadTarget
+
+    from service_cli.storage import read_target, upload
+
     ciphertext = envelope.ciphertext
     body = f'{{"ciphertext_sha256":"{ciphertext.sha256}","ciphertext_byte_length":{ciphertext.byte_length}}}'.encode()
     target = api.signed(

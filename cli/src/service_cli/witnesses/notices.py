@@ -22,7 +22,6 @@ from bounty_protocol.errors import Issue
 from bounty_protocol.foreign_json import read_json
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import UnixSeconds
-from bounty_protocol.wire.deployment import Deployment
 from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient
@@ -112,6 +111,8 @@ def require_counting(chain: ChainClient, notice: HubNotice) -> None:
 
 def shown_by(api: ApiClient) -> tuple[HubNotice, ...]:
     """The notices that an API shows, none of them proven. A release before this one shows nothing."""
+    from bounty_protocol.wire.deployment import Deployment
+
     found = api.get("/api/deployment").read(Deployment).hub_notices
     if len(found) > MOST_NOTICES:
         raise api.peer.malformed(f" answered more than {MOST_NOTICES} notices about the Hub.")

@@ -12,12 +12,14 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from bounty_protocol.crypto.age_stream import Block
 from bounty_protocol.crypto.archive import BLOCK, ArchiveLimits, ArchiveNames, refused, shown, shown_size
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, shown_issues
+
+if TYPE_CHECKING:  # with the ciphers, which listing a directory does not need
+    from bounty_protocol.crypto.age_stream import Block
 
 _READ: Final = 256 * 1024
 _END: Final = bytes(2 * BLOCK)
@@ -120,7 +122,7 @@ def tar_length(entries: tuple[ArchiveEntry, ...], head: bytes = b"") -> int:
     return len(head) + sum(len(entry.header()) + entry.size + -entry.size % BLOCK for entry in entries) + len(_END)
 
 
-def tar_blocks(root: Path, entries: tuple[ArchiveEntry, ...], head: bytes = b"") -> Iterator[Block]:
+def tar_blocks(root: Path, entries: tuple[ArchiveEntry, ...], head: bytes = b"") -> "Iterator[Block]":
     """The tar stream, after the blocks ``head``. A block may be reused once the next one is requested."""
     buffer = memoryview(bytearray(_READ))
     yield head
@@ -152,7 +154,7 @@ def _entry(found: os.DirEntry[str], path: str) -> ArchiveEntry:
     raise refused(f"{shown(path)} is {kind}")
 
 
-def _content(root: Path, entry: ArchiveEntry, buffer: memoryview) -> Iterator[Block]:
+def _content(root: Path, entry: ArchiveEntry, buffer: memoryview) -> "Iterator[Block]":
     try:
         descriptor = os.open(root / entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
