@@ -11,6 +11,7 @@ from bounty_protocol.chain.json_rpc import Call, ChainUnavailable
 from service_cli.chain.prefetch import PrefetchingRpc
 
 from tests.cli.api_twin import ApiTwin
+from tests.cli.audited import Audited
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy, Server, as_json
@@ -105,6 +106,27 @@ def test_endpoint__that_does_not_take_such_batches__is_read_call_by_call(
     rpc.refuse = refuse
     assert guardian.run("guardian:heartbeat").last["event"] == "guardian_heartbeat.recorded"
     assert rpc.sent() == 1
+
+
+def test_commands__over_an_endpoint_without_batches__fund_submit_and_claim_everything(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, solver: Terminal, bounty: str, won_alone: int,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    rpc.refuse = refused(400, "bad request")
+    (poster.home / "page.md").write_bytes(ledger.page())
+    assert poster.run("poster:publish-fund", "page.md").last["event"] == "publish_fund.bounty_created"
+    (solver.home / "work").mkdir()
+    (solver.home / "work" / "main.py").write_text("print(1)\n")
+    assert solver.run("solver:submit", bounty, "work").last["event"] == "submit.submission_recorded"
+    winner = person(ledger, api, rpc, tmp_path / "winner", "solver-2")
+    assert str(won_alone) in {event.get("bounty_id") for event in winner.run("claim", "--all").events}
+
+
+def test_audit__over_an_endpoint_without_batches__reads_call_by_call(
+    rpc: RpcProxy, auditor: Terminal, audited: Audited
+) -> None:
+    rpc.refuse = refused(400, "bad request")
+    assert auditor.audit(audited.awarded).code == 0
 
 
 def test_endpoint__that_refuses_the_calls_of_a_batch_one_by_one__is_asked_for_each_alone(
