@@ -142,7 +142,7 @@ def with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:
 
 
 def eth_account() -> "type[Account]":
-    """eth-account, imported only for a keystore: it takes longer than everything else of a command.
+    """eth-account, imported for a keystore alone: it takes longer than everything else of a command.
 
     One of its dependencies raises the interpreter's recursion limit so far that deeply nested JSON of a hostile
     endpoint would overflow the stack and kill the process; the limit is put back.

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bounty_protocol.auth.sign import RequestToSign, approval_header
-from bounty_protocol.auth.signature import account_of_key, sign_digest
-from bounty_protocol.auth.typed_data import Approval, SigningDomain, digest
+from bounty_protocol.auth.signature import account_of_key
+from bounty_protocol.auth.typed_data import Approval, SigningDomain, typed_data
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.deployment import SIGNING_OFFSET_BLOCKS
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, block_number, quantity
@@ -199,4 +199,8 @@ def _filled(known: Known, text: str) -> str:
 
 
 def _sign(key: bytes, domain: SigningDomain, approval: Approval) -> bytes:
-    return sign_digest(digest(domain, approval), key)
+    """By eth-account: a digest of our own would agree with a service that has the same mistake."""
+    from service_cli.chain.signer import eth_account, with_integers
+
+    data = with_integers(typed_data(domain, approval))
+    return bytes(eth_account().sign_typed_data(key, full_message=data).signature)
