@@ -40,12 +40,13 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import urllib3
 from bounty_protocol.chain.json_rpc import ChainUnavailable
@@ -75,6 +76,7 @@ from tools.market.upgrade import Upgrading, programs_before
 TOP: Final = Path(__file__).parents[2]
 LIVES: Final = 40
 """How many bounties may be alive at once, and those that wait for their begin."""
+K = TypeVar("K", bound=StrEnum)
 DAWDLING_SECONDS: Final = 300.0
 """How long after the run's time a life may take before it counts as stuck."""
 
@@ -86,12 +88,12 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="how long acts and faults go on (10)")
     parser.add_argument("--log", type=Path, help="the log of the run; default .local/market/SEED.jsonl")
     parser.add_argument(
-        "--faults", nargs="*", type=FaultKind, choices=list(FaultKind), default=list(FaultKind), metavar="KIND",
-        help=f"break only these, without one nothing: {', '.join(FaultKind)} (all)",
+        "--faults", nargs="+", type=_none_or(FaultKind), default=list(FaultKind), metavar="KIND",
+        help=f"break only these, or none: {', '.join(FaultKind)} (all)",
     )  # fmt: skip
     parser.add_argument(
-        "--insider", nargs="*", type=DeedKind, choices=list(DeedKind), default=list(DeedKind), metavar="DEED",
-        help=f"the insider does only these, without one nothing: {', '.join(DeedKind)} (all)",
+        "--insider", nargs="+", type=_none_or(DeedKind), default=list(DeedKind), metavar="DEED",
+        help=f"the insider does only these, or none: {', '.join(DeedKind)} (all)",
     )  # fmt: skip
     parser.add_argument(
         "--from-release", action="store_true",
@@ -104,7 +106,8 @@ def main() -> int:
     interrupts = Interrupts()
     signal_when_parent_ends(signal.SIGTERM)
     try:
-        plan = draw(asked.seed, asked.minutes * 60, kinds=asked.faults, deeds=asked.insider)
+        faults, deeds = ([each for each in some if each is not None] for some in (asked.faults, asked.insider))
+        plan = draw(asked.seed, asked.minutes * 60, kinds=faults, deeds=deeds)
         compared = run(plan, log, interrupts, from_release=asked.from_release)
     except Interrupted:
         print("market: interrupted; everything is stopped", file=sys.stderr)
@@ -118,6 +121,15 @@ def main() -> int:
     what += f"{hostile(log)} hostile acts, {compared} comparisons: "
     print(what + (f"{len(log.differences)} differences" if log.differences else "nothing differs"))
     return 1 if log.differences else 0
+
+
+def _none_or(kinds: type[K]) -> Callable[[str], K | None]:
+    """Reads one of these, or the word for none of them."""
+
+    def kind(text: str) -> K | None:
+        return None if text == "none" else kinds(text)
+
+    return kind
 
 
 def run(plan: RunPlan, log: RunLog, interrupts: Interrupts, *, from_release: bool = False) -> int:
