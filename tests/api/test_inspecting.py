@@ -318,7 +318,12 @@ def found(service: Service, word: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.attack
-def test_verdict__that_was_altered__is_found_and_gone_once_its_guardian_sent_it_again(service: Service) -> None:
+@pytest.mark.parametrize(
+    "altered", [{"content": b"The Poster is right.\n"}, {"bounty_id": 10**9}, {"guardian": "0x" + "ab" * 20}]
+)
+def test_verdict__that_was_altered__is_found_and_gone_once_its_guardian_sent_it_again(
+    service: Service, altered: dict[str, object]
+) -> None:
     deps, guardian = service.dependencies, service.world.guardian(1)
     bounty_id, submitted = judgeable(service)
     verdict = document(service, bounty_id, guardian, (service.world.solver(1), submitted))
@@ -327,7 +332,7 @@ def test_verdict__that_was_altered__is_found_and_gone_once_its_guardian_sent_it_
     w = t.written_verdicts
     with deps.engine.begin() as connection:
         its_row = w.c.report_commitment == report_commitment(verdict)
-        connection.execute(update(w).where(its_row).values(content=verdict + b"The Poster is right.\n"))
+        connection.execute(update(w).where(its_row).values(altered))
     assert bounty_id in walk(deps, Walk.VERDICTS)
     assert write(service, guardian, verdict).status_code == 200
     look_again(deps)

@@ -2,6 +2,7 @@
 
 import base64
 import os
+from types import SimpleNamespace
 
 import pytest
 from bounty_protocol.crypto import sealed_box
@@ -144,7 +145,12 @@ def test_stored_envelope__that_was_altered__is_not_trusted(delivery: Delivery) -
 
 
 @pytest.mark.attack
-def test_stored_wrap__that_was_altered__is_not_delivered_and_a_guardian_delivers_again(delivery: Delivery) -> None:
+def test_stored_wrap__that_was_altered__is_not_delivered_and_a_guardian_delivers_again(
+    delivery: Delivery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged = list[dict[str, object]]()
+    log = SimpleNamespace(error=lambda _, **fields: logged.append(fields))
+    monkeypatch.setattr("service_delivery.usecases.wraps.log", log)
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
     body, fresh = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key)), Identity.generate()
@@ -163,6 +169,9 @@ def test_stored_wrap__that_was_altered__is_not_delivered_and_a_guardian_delivers
         assert delivery.call(world.guardian(3), wrap_path(bounty_id), body).status_code == 200
         assert exists(delivery, bounty_id, envelope) is True
         assert delivery.call(poster, retrieve, request).status_code == 200
+        named = {"bounty_id": bounty_id, "submission_commitment": envelope.commitment()}
+        assert logged == 3 * [named]  # by each that looked at it, for whoever looks for it in the database
+        logged.clear()
 
 
 @pytest.mark.spec(14, 319)

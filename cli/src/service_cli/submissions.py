@@ -68,7 +68,8 @@ def kept_folder(directory: Path, commitment: Bytes32) -> Path | None:
 
 def beacon_of(settings: Settings) -> BeaconInfo:
     """The beacon that this deployment seals for."""
-    return beacon_info(settings.beacon(), Urllib3Get())
+    with _relays_asked():
+        return beacon_info(settings.beacon(), Urllib3Get())
 
 
 def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_time: int | None = None) -> Beacon:
@@ -110,9 +111,16 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
 
 
 def _asked(client: BeaconClient, number: int) -> Beacon | NotYet:
-    """What the relays answer. That none answers, or none truly, may pass, unlike what is wrong with sealed data."""
-    try:
+    """What the relays answer."""
+    with _relays_asked():
         return client.round(number)
+
+
+@contextmanager
+def _relays_asked() -> Iterator[None]:
+    """That no relay answers, or none truly, may pass, unlike what is wrong with sealed data."""
+    try:
+        yield
     except SealedDataError as error:
         raise CommandFailed(error.code, error.message, next_action=error.next_action) from None
 

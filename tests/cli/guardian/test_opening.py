@@ -319,18 +319,29 @@ def test_words__of_a_reveal_point_ahead__say_when_it_is(
         submissions.round_signature(settings, ledger.beacon.info, 7)
 
 
+@pytest.mark.parametrize("asked", ["BeaconClient.round", "beacon_info"])
 @pytest.mark.parametrize("failure", [Failure.BEACON_UNAVAILABLE, Failure.BEACON_INVALID])
 def test_relays__that_do_not_answer_or_not_truly__are_a_failure_that_may_pass(
-    guardian: Terminal, judged: Submitted, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, failure: Failure
+    guardian: Terminal, judged: Submitted, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, failure: Failure, asked: str
 ) -> None:
     load(api, judged)
 
-    def fail(_self: BeaconClient, _number: int) -> Beacon:
+    def fail(*_: object) -> Beacon:
         raise SealedDataError(failure, "no relay has it")
 
-    monkeypatch.setattr("service_cli.submissions.BeaconClient.round", fail)
+    monkeypatch.setattr(f"service_cli.submissions.{asked}", fail)
     ended = guardian.run("guardian:open", judged.bounty, code=1).last
     assert (ended["event"], ended["code"]) == ("guardian_open.failed", failure.value)
+
+
+def test_relays__that_have_the_round_too_late__end_the_whole_bounty_and_blame_no_submission(
+    guardian: Terminal, judged: Submitted, api: ApiTwin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(api, judged)
+    late = NotYet(round=7, due_at=UnixSeconds(int(time.time()) - 60), retry_after=3)
+    monkeypatch.setattr("service_cli.submissions.BeaconClient.round", lambda _self, _number: late)
+    monkeypatch.setattr("service_cli.submissions.WAIT_SECONDS", 0)
+    assert guardian.run("guardian:open", judged.bounty, code=1).last["code"] == "reveal_point_not_reached"
 
 
 @pytest.mark.parametrize("passed", [6_000, 7_000])

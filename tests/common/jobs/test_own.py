@@ -6,20 +6,13 @@ from typing import Final
 
 import pytest
 from redis import Redis
-from rq import Callback, SimpleWorker
+from rq import Callback, Repeat, Retry
 from rq.job import Job, JobStatus
-from rq.serializers import JSONSerializer
+from service_common.jobs.metrics import Tally
 from service_common.jobs.queues import QueueName, message, open_queue
-from service_common.jobs.worker import OwnJob
+from service_common.jobs.worker import make_worker
 
 HERE: Final = __name__
-
-
-class TestJob(OwnJob):
-    """Of a worker that has this module's functions."""
-
-    __test__ = False
-    module = HERE
 
 
 def work(received: Mapping[str, object]) -> None:
@@ -41,9 +34,14 @@ def worked(redis: Redis, function: str, *arguments: object, **options: object) -
     """A job that a worker has had."""
     queue = open_queue(QueueName.ARTIFACTS, redis)
     job = queue.enqueue(function, *arguments, **options)
-    worker = SimpleWorker([queue], connection=redis, serializer=JSONSerializer, job_class=TestJob)
-    worker.work(burst=True, logging_level="CRITICAL")
+    work_off(redis)
     return job
+
+
+def work_off(redis: Redis, jobs: int | None = None) -> None:
+    """All that waits, or so many jobs, done by a worker that has this module's functions."""
+    worker = make_worker([QueueName.ARTIFACTS], redis, Tally(()), module=HERE)
+    worker.work(burst=True, logging_level="CRITICAL", max_jobs=jobs)
 
 
 def test_job__of_the_workers_own_module__is_done(redis: Redis) -> None:
@@ -80,3 +78,44 @@ def test_job__with_callbacks__calls_none(redis: Redis, tmp_path: Path, fails: di
     job = worked(redis, f"{HERE}.work", {**message(), **fails}, **named)
     assert job.get_status(refresh=True) is (JobStatus.FAILED if fails else JobStatus.FINISHED)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.attack
+def test_lost_job__with_a_callback__is_parked_and_calls_none(redis: Redis, tmp_path: Path) -> None:
+    queue = open_queue(QueueName.ARTIFACTS, redis)
+    meta = {"file": str(tmp_path / "touched")}
+    job = Job.create(
+        f"{HERE}.work",
+        (message(),),
+        connection=redis,
+        serializer=queue.serializer,
+        origin=queue.name,
+        status=JobStatus.STARTED,
+        on_failure=Callback(touch),
+        meta=meta,
+    )
+    job.save()
+    redis.zadd(queue.started_job_registry.key, {f"{job.id}:of-a-worker-that-is-gone": 1})
+    work_off(redis)
+    assert job.get_status(refresh=True) is JobStatus.FAILED
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("fails", "named"),
+    [
+        ({"fails": 1}, {"retry": Retry(10**6)}),
+        ({"fails": 1}, {"retry": Retry(10**6, enqueue_at_front=True)}),
+        ({}, {"repeat": Repeat(10**6)}),
+    ],
+)
+def test_job__to_be_repeated_without_end__is_done_once(
+    redis: Redis, fails: dict[str, object], named: dict[str, object]
+) -> None:
+    queue = open_queue(QueueName.ARTIFACTS, redis)
+    queue.enqueue(f"{HERE}.work", {**message(), **fails}, **named)
+    waits = queue.enqueue(f"{HERE}.work", message())
+    work_off(redis, jobs=2)
+    assert waits.get_status(refresh=True) is JobStatus.FINISHED
+    assert not queue.job_ids

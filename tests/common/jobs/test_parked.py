@@ -9,7 +9,7 @@ from pathlib import Path
 from local_stack.valkey import ValkeyServer
 from prometheus_client import CollectorRegistry
 from redis import Redis
-from rq import SimpleWorker
+from rq import Callback, SimpleWorker
 from rq.serializers import JSONSerializer
 from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.queues import QueueName, open_queue
@@ -49,6 +49,8 @@ def test_poison_job__mended_and_put_back_as_the_runbook_says__is_done(
     # 2. The cause is mended, and the runbook followed, which shows every queue.
     for name in set(QueueName) - {QueueName.ARTIFACTS}:
         open_queue(name, redis).enqueue("os.getcwd")
+    lost = open_queue(QueueName.INDEX, redis).enqueue("os.getcwd", on_failure=Callback("builtins.print"))
+    redis.zadd(open_queue(QueueName.INDEX, redis).started_job_registry.key, {f"{lost.id}:of-nobody": 1})
     missing.mkdir()
     secret = tmp_path / "redis-url"
     secret.write_text(valkey_server.url())
@@ -60,6 +62,7 @@ def test_poison_job__mended_and_put_back_as_the_runbook_says__is_done(
         ["sh", "-ec", documented()], env=environment, capture_output=True, text=True, check=True, timeout=60
     )
     assert set(re.findall(r"(?m)^([\w-]+) +\|", done.stdout)) == set(QueueName)
+    assert "AbandonedJobError" not in done.stdout  # what a lost job names is not called
     assert counts() == {"waiting": 1, "failed": 0}
     work(redis)
     assert poison.get_status(refresh=True) == "finished"

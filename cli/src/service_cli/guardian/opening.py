@@ -445,8 +445,10 @@ def open_submissions(
 
 
 def _is_of_one(error: ServiceError, source: Path | None) -> bool:
-    """Whether it says nothing of the other Submissions: beside kept ones, also that the API is gone with the rest."""
-    return not isinstance(error, CommandFailed) or (source is not None and error.code == "api_unreachable")
+    """Whether it says nothing of the other Submissions: beside kept ones, also that the API is gone with the rest. The
+    beacon's round is the same for all: an envelope with another was refused before it was asked for."""
+    is_of_all = isinstance(error, CommandFailed) or error.code == "reveal_point_not_reached"
+    return not is_of_all or (source is not None and error.code == "api_unreachable")
 
 
 def open_chosen(

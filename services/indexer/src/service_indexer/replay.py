@@ -2,7 +2,7 @@
 
 The copy that is read is untouched until a rebuild switches, which is one transaction; readers see the old copy or the
 new one, never a mixture. Comparison is over every fact up to the last block that both call final, and over what follows
-from the facts: the feed of changes, and which bounties are open.
+from the facts: the feed of changes, and which bounties are open. Nothing may be of a block that the copy is not at yet.
 """
 
 import time
@@ -203,7 +203,14 @@ def _first_difference(connection: Connection) -> int | None:
 
 def _compare(copy: Connection, fresh: Connection, table: Table, final: BlockNumber) -> Comparison:
     ours, theirs = _digest(copy, table, final), _digest(fresh, table, final)
-    return Comparison(table.name, ours[0], ours == theirs)
+    return Comparison(table.name, ours[0], ours == theirs and not _is_ahead(copy, table))
+
+
+def _is_ahead(copy: Connection, table: Table) -> bool:
+    """Whether a log's row is of a block that the copy has not reached: in no comparison until the chain is there."""
+    c, newest = table.c, select(t.head.c.block_number).scalar_subquery()
+    later = exists().where(c.block_number > newest, c.log_index.is_not(None))
+    return bool(copy.execute(select(later)).scalar_one())
 
 
 def _compare_changes(copy: Connection, fresh: Connection, final: BlockNumber) -> Comparison:
@@ -213,7 +220,8 @@ def _compare_changes(copy: Connection, fresh: Connection, final: BlockNumber) ->
     told = _places(c, by=(c.number,)).where(c.log_index.is_not(None), c.block_number <= final)
     due = _places(logs, by=(logs.block_number, logs.log_index)).where(logs.block_number <= final)
     ours, theirs = _digest_in_order(copy, told), _digest_in_order(fresh, due)
-    return Comparison(t.changes.name, ours[0], ours == theirs and _first_taken_back(copy) is None)
+    is_so = ours == theirs and _first_taken_back(copy) is None and not _is_ahead(copy, t.changes)
+    return Comparison(t.changes.name, ours[0], is_so)
 
 
 def _places(table: ColumnCollection[str, Column[Any]], by: Sequence[Column[Any]]) -> Select[tuple[str, int]]:
@@ -259,7 +267,7 @@ def _compare_open(copy: Connection) -> Comparison:
 
 def _digest(connection: Connection, table: Table, final: BlockNumber) -> tuple[int, str | None]:
     """How many rows up to ``final``, and a digest over all of them in chain order."""
-    row = func.md5(func.concat_ws("|", *(cast(column, Text) for column in table.c)))
+    row = func.md5(cast(func.row(*table.c), Text))  # which keeps apart where a column ends, and what is NULL
     number = func.row_number().over(order_by=(table.c.block_number, table.c.log_index, row))
     return _digest_in_order(
         connection, select(row.label("row"), number.label("number")).where(table.c.block_number <= final)

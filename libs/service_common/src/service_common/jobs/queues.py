@@ -60,9 +60,9 @@ def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries:
     )
 
 
-def open_queue(name: QueueName, connection: Redis) -> Queue:
-    """One queue."""
-    return Queue(name.value, connection=connection, serializer=JSONSerializer)
+def open_queue(name: QueueName, connection: Redis, job_class: type[Job] = Job) -> Queue:
+    """One queue. ``job_class`` is what its jobs are read as, also where RQ cleans up after lost ones."""
+    return Queue(name.value, connection=connection, job_class=job_class, serializer=JSONSerializer)
 
 
 def enqueue(queue: Queue, function: str, argument: Mapping[str, object], **options: Any) -> Job:

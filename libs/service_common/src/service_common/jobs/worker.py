@@ -25,6 +25,7 @@ from rq import Worker
 from rq.exceptions import DeserializationError, StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
+from rq.utils import as_text
 
 from service_common.bounded import BoundedCollector
 from service_common.jobs.metrics import QueueCollector, Tally
@@ -41,6 +42,13 @@ JOB_SECONDS: Final = Histogram(
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 600, 3_600),
 )
 _PAUSE_SECONDS: Final = 1.0
+_FIELDS: Final = frozenset(
+    {
+        *("data", "meta", "origin", "description", "status", "worker_name"),
+        *("created_at", "enqueued_at", "started_at", "ended_at", "last_heartbeat"),
+        *("timeout", "ttl", "result_ttl", "failure_ttl"),
+    }
+)
 
 log = get_logger(__name__)
 
@@ -50,32 +58,22 @@ class ForeignJob(Exception):
 
 
 class OwnJob(Job):
-    """A job as a worker reads it: a function that ``module`` defines, and no callbacks or webhooks of RQ's."""
+    """A job as a worker reads it: a function that ``module`` defines, and nothing else of what RQ would do for it."""
 
     module: ClassVar[str] = ""
 
-    def perform(self):  # type: ignore[no-untyped-def]  # RQ gives it no types
+    def restore(self, raw_data):  # type: ignore[no-untyped-def]  # RQ gives it no types
+        """What ``enqueue`` writes, and RQ while the job runs. Callbacks, webhooks, retries and repeats are not read."""
+        read = {as_text(name): value for name, value in raw_data.items()}
+        return super().restore({name: value for name, value in read.items() if name in _FIELDS})
+
+    def perform(self):  # type: ignore[no-untyped-def]
         """What the job names; ``ForeignJob`` where that is no public function of the module."""
         module, _, name = str(self.func_name).rpartition(".")
         function = getattr(import_module(self.module), name, None) if module == self.module else None
         if name.startswith("_") or not isfunction(function) or function.__module__ != self.module:
             raise ForeignJob(f"{self.func_name!r} is no job of this worker's, which has those of {self.module}")
         return super().perform()
-
-    @property
-    def success_callback(self) -> None:
-        """None, whatever the job names; as the other two."""
-
-    @property
-    def failure_callback(self) -> None:
-        """See ``success_callback``."""
-
-    @property
-    def stopped_callback(self) -> None:
-        """See ``success_callback``."""
-
-    def send_webhooks(self, status, *, exc_string=None):  # type: ignore[no-untyped-def]
-        """Nothing."""
 
 
 class _CorrelatedWorker(Worker):
@@ -139,15 +137,7 @@ def run_worker(
     gc.freeze()
     log.info("started", queues=[name.value for name in names])
     while True:
-        worker = _CorrelatedWorker(
-            [open_queue(name, connection) for name in names],
-            connection=connection,
-            serializer=JSONSerializer,
-            job_class=type("OwnJob", (OwnJob,), {"module": module}),
-            job_monitoring_interval=5,
-        )
-        worker.tally = tally
-        worker.in_steps = in_steps
+        worker = make_worker(names, connection, tally, module=module, in_steps=in_steps)
         try:
             worker.work(logging_level="WARNING", with_scheduler=False)
             if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ shows it nowhere else
@@ -161,6 +151,23 @@ def run_worker(
         except RedisError as error:
             log.warning("the connection to the queue server was lost; the worker starts again", exc_info=error)
             time.sleep(_PAUSE_SECONDS)
+
+
+def make_worker(
+    names: Sequence[QueueName], connection: Redis, tally: Tally, *, module: str, in_steps: Collection[str] = ()
+) -> Worker:
+    """A worker of RQ's that reads each job, also one that another worker lost, as its own; as for ``run_worker``."""
+    own = type("OwnJob", (OwnJob,), {"module": module})
+    worker = _CorrelatedWorker(
+        [open_queue(name, connection, own) for name in names],
+        connection=connection,
+        serializer=JSONSerializer,
+        job_class=own,
+        job_monitoring_interval=5,
+    )
+    worker.tally = tally
+    worker.in_steps = in_steps
+    return worker
 
 
 def must_stop(redis: Redis, worker: str) -> bool:

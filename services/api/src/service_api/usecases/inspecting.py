@@ -5,7 +5,8 @@ or a week after it began. What it finds is a row of ``app.defects``, which names
 Readers have checks of their own and are served nothing of it.
 
 - ``titles``: what lists show is what the page states; else it is written anew, or goes where the page is altered.
-- ``verdicts``: a written Verdict hashes to its commitment. Readers are told that none is held.
+- ``verdicts``: a written Verdict hashes to its commitment, else readers are told that none is held; and its row names
+  the bounty and the Guardian that it names.
 - ``records``: a VerificationRecord is what the facts make.
 - ``objects``: the envelope of each active Submission hashes to its commitment, and the object that it names is there,
   in a generation that was verified, with the length and the storage's own checksum that this one had then.
@@ -24,6 +25,7 @@ from typing import Any, Final
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment
 from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse_envelope
+from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.bounties import RecordError
@@ -223,9 +225,9 @@ def _states_another_title(row: Row[*tuple[Any, ...]], page: bytes) -> bool:
 # ---------------------------------------------------------------- verdicts
 
 
-def _verdicts() -> Select[tuple[str, int, bytes]]:
+def _verdicts() -> Select[tuple[str, int, str, bytes]]:
     w = t.written_verdicts.c
-    return select(w.report_commitment, w.bounty_id, w.content)
+    return select(w.report_commitment, w.bounty_id, w.guardian, w.content)
 
 
 def _look_at_verdicts(deps: Dependencies, position: str) -> Iterator[Looked]:
@@ -239,11 +241,24 @@ def _look_at_verdict_again(deps: Dependencies, known: KnownDefect) -> list[Looke
         return [_look_at_verdict(row) for row in connection.execute(its_row)]
 
 
-def _look_at_verdict(row: Row[tuple[str, int, bytes]]) -> Looked:
-    commitment = row.report_commitment
-    is_whole = report_commitment(bytes(row.content)) == commitment
-    wrong = None if is_whole else "the stored Verdict does not hash to its commitment"
-    return Looked(commitment, commitment, BountyId(row.bounty_id), wrong)
+def _look_at_verdict(row: Row[tuple[str, int, str, bytes]]) -> Looked:
+    commitment, content = row.report_commitment, bytes(row.content)
+    bounty_id, wrong = BountyId(row.bounty_id), None
+    if report_commitment(content) != commitment:
+        wrong = "the stored Verdict does not hash to its commitment"
+    elif (verdict := _readable(content)) is not None:
+        bounty_id = verdict.bounty_id
+        if (bounty_id, verdict.guardian_address) != (row.bounty_id, row.guardian):
+            wrong = "the row of the stored Verdict names another bounty or Guardian"
+    return Looked(commitment, commitment, bounty_id, wrong)
+
+
+def _readable(content: bytes) -> WrittenVerdict | None:
+    """A written Verdict; None where it is of a former release, which wrote others."""
+    try:
+        return parse_verdict(content)
+    except ServiceError:
+        return None
 
 
 # ---------------------------------------------------------------- records

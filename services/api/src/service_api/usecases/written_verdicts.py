@@ -53,7 +53,7 @@ def store_verdict(engine: Engine, document: WrittenVerdict, content: bytes) -> b
     with writing(engine) as connection:
         kept = connection.execute(statement.on_conflict_do_nothing().returning(w.c.bounty_id)).first()
         if kept is None:
-            connection.execute(statement.on_conflict_do_update(index_elements=[*key], set_={"content": content}))
+            connection.execute(statement.on_conflict_do_update(index_elements=[*key], set_=of | {"content": content}))
     return kept is not None
 
 

@@ -85,7 +85,7 @@ def store_wrap(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, wr
     with single(deps.engine) as connection:
         created = connection.execute(_KEEP, row).first() is not None
         stored = None if created else connection.execute(_FIND, row).scalar()
-        if stored is not None and _opened(deps, stored, public_key) is None:
+        if stored is not None and _opened(deps, stored, public_key, bounty_id, wrap.submission_commitment) is None:
             named = {"of_bounty": bounty_id, "of_solver": wrap.solver_address}
             named |= {"of_commitment": wrap.submission_commitment, "altered": stored}
             renewed = {"wrapped": row["wrapped_key"], "by_key": row["key_id"]}
@@ -115,7 +115,7 @@ def retrieve_key(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, 
     if row is None:
         raise _not_delivered()
     public_key = known.content_public_key(deps, bounty_id, winner.winner, winner.submission_commitment)
-    identity = _opened(deps, row.wrapped_key, public_key)
+    identity = _opened(deps, row.wrapped_key, public_key, bounty_id, winner.submission_commitment)
     if identity is None:
         raise _not_delivered()
     try:
@@ -142,15 +142,18 @@ def _opens(
         if error.code in NO_ENVELOPE:
             return False
         raise
-    return _opened(deps, wrapped, public_key) is not None
+    return _opened(deps, wrapped, public_key, bounty_id, commitment) is not None
 
 
-def _opened(deps: Dependencies, wrapped: bytes, public_key: Bytes32) -> Identity | None:
-    """The content key of a stored wrap; None where it was altered."""
+def _opened(
+    deps: Dependencies, wrapped: bytes, public_key: Bytes32, bounty_id: BountyId, commitment: Bytes32
+) -> Identity | None:
+    """The content key of a Submission's stored wrap; None where it was altered."""
     try:
         return sealed_box.unwrap(base64.b64encode(bytes(wrapped)).decode(), deps.config.keyring, public_key)
     except SealedDataError:
-        log.error("a stored wrap does not open")  # noqa: TRY400 - nothing of what is sealed is logged
+        named = {"bounty_id": bounty_id, "submission_commitment": commitment}
+        log.error("a stored wrap does not open", **named)  # noqa: TRY400 - nothing of what is sealed is logged
         return None
 
 
