@@ -1,6 +1,6 @@
 """A worker has its service's Secrets: whoever can write to Redis has it call nothing but its own jobs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -119,3 +119,22 @@ def test_job__to_be_repeated_without_end__is_done_once(
     work_off(redis, jobs=2)
     assert waits.get_status(refresh=True) is JobStatus.FINISHED
     assert not queue.job_ids
+
+
+ODD: Final[Mapping[str, Callable[[Redis, str, Job], object]]] = {
+    "no name": lambda redis, started, _: redis.zadd(started, {b"\xff": 1}),
+    "no job": lambda redis, started, job: [redis.hset(job.key, "timeout", "long"), redis.zadd(started, {job.id: 1})],
+    "no groups": lambda redis, *_: redis.set("rq:groups", "none"),
+}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("odd", ODD)
+def test_lost_jobs__that_cannot_be_read__keep_no_other_from_its_turn(redis: Redis, odd: str) -> None:
+    queue = open_queue(QueueName.ARTIFACTS, redis)
+    lost = Job.create(f"{HERE}.work", connection=redis, serializer=queue.serializer, origin=queue.name)
+    lost.save()
+    ODD[odd](redis, queue.started_job_registry.key, lost)
+    waits = queue.enqueue(f"{HERE}.work", message())
+    work_off(redis)
+    assert waits.get_status(refresh=True) is JobStatus.FINISHED

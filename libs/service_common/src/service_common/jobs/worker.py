@@ -20,12 +20,14 @@ from typing import ClassVar, Final
 from prometheus_client import Counter, Histogram
 from prometheus_client.registry import REGISTRY
 from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 from rq import Worker
 from rq.exceptions import DeserializationError, StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
-from rq.utils import as_text
+from rq.utils import as_text, now
 
 from service_common.bounded import BoundedCollector
 from service_common.jobs.metrics import QueueCollector, Tally
@@ -90,6 +92,16 @@ class _CorrelatedWorker(Worker):
         give_sign(self.connection, job.id)
         self.tally.add_reported()
         super().maintain_heartbeats(job)
+
+    def run_maintenance_tasks(self):  # type: ignore[no-untyped-def]
+        """What cannot be read of lost jobs keeps nobody from those that wait."""
+        try:
+            super().run_maintenance_tasks()  # type: ignore[no-untyped-call]
+        except (StopRequested, RedisConnectionError, RedisTimeoutError):
+            raise
+        except Exception:  # RQ has one for each field that is malformed
+            self.last_cleaned_at = now()  # type: ignore[assignment]
+            log.exception("cannot clean up after lost jobs")
 
     def clean_registries(self):  # type: ignore[no-untyped-def]
         for queue in self.queues:
