@@ -186,15 +186,26 @@ def test_batch__that_is_too_long__is_halved_from_then_on() -> None:
     assert [len(each) for each in seen] == [4, 1, 1, 1, 1, 2, 2]
 
 
-def test_silent_endpoint__is_not_asked_again_call_by_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    rpc, asked = PrefetchingRpc("http://127.0.0.1:9"), list[int]()
-    ask = rpc.ask
+def test_endpoint__that_is_not_reached__fails_at_the_first_step() -> None:
+    rpc = PrefetchingRpc("http://127.0.0.1:9")
+    with rpc.prefetched([CHAIN, NEWEST]), pytest.raises(ChainUnavailable):
+        rpc.call("eth_chainId")
 
-    def noting(endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
+
+def test_endpoint__that_answers_no_batch_in_time__is_waited_for_once_and_read_call_by_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, five = list[int](), [CHAIN, NEWEST, PRICE, ("eth_syncing", []), ("net_version", [])]
+
+    def slow(_endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
         asked.append(len(calls))
-        return ask(endpoint, calls)
+        if len(calls) > 1:
+            raise ChainUnavailable("nothing came in time", silent=True)
+        return ["0x1"]
 
-    monkeypatch.setattr(rpc, "ask", noting)
-    with pytest.raises(ChainUnavailable), rpc.prefetched([CHAIN, NEWEST]):
-        raise AssertionError("never begun")
-    assert asked == [2]
+    rpc = PrefetchingRpc("http://127.0.0.1:9")
+    monkeypatch.setattr(rpc, "ask", slow)
+    for _ in range(2):
+        with rpc.prefetched(five):
+            assert [rpc.call(method, *params) for method, params in five] == ["0x1"] * 5
+    assert asked == [5, *[1] * 10]

@@ -70,6 +70,15 @@ def test_digest__of_an_integer_as_text__is_that_of_the_integer() -> None:
         ("uint256", 2**256),
         ("uint256", "seven"),
         ("uint256", 1.5),
+        ("uint256", True),
+        ("uint256", ""),
+        ("uint256", "-1"),
+        ("uint256", "+7"),
+        ("uint256", " 7"),
+        ("uint256", "1_0"),
+        ("uint256", "007"),
+        ("uint256", "0x7"),
+        ("uint256", "\N{ARABIC-INDIC DIGIT SEVEN}"),
         ("uint8", 1),
         ("bytes32", "0x" + "11" * 31),
         ("address", "0x" + "11" * 32),
@@ -82,6 +91,18 @@ def test_digest__of_an_integer_as_text__is_that_of_the_integer() -> None:
 def test_digest__of_a_value_that_is_not_of_its_type__is_refused(kind: str, value: object) -> None:
     with pytest.raises((ValueError, OverflowError)):
         typed_data_digest(thing(kind, value))
+
+
+@pytest.mark.parametrize(("part", "shown"), [("message", {"n": 7, "fee": 8}), ("domain", {"name": "S", "chainId": 1})])
+def test_digest__of_data_with_a_value_that_has_no_type__is_refused(part: str, shown: Mapping[str, object]) -> None:
+    with pytest.raises(ValueError, match="not signed"):
+        typed_data_digest({**thing("uint256", 7), part: shown})
+
+
+@pytest.mark.parametrize("part", ["message", "domain"])
+def test_digest__of_data_that_lacks_a_value__is_refused(part: str) -> None:
+    with pytest.raises(KeyError):
+        typed_data_digest({**thing("uint256", 7), part: {}})
 
 
 @pytest.mark.parametrize("missing", ["types", "primaryType", "domain", "message"])

@@ -2,8 +2,8 @@
 
 A command reads step by step, each step with its check. Within ``ChainClient.prefetched`` a step finds its answer here,
 where one request brought those of several steps, so that no check moves from its place or says anything else. An answer
-is used once, and not after the block: what is read again is read from the chain. An endpoint that takes no batch, or
-none so long, is read call by call.
+is used once, and not after the block: what is read again is read from the chain. An endpoint that takes no batch, none
+so long, or too much time for one, is read call by call.
 """
 
 import json
@@ -28,10 +28,7 @@ class PrefetchingRpc(JsonRpc):
 
     @contextmanager
     def prefetched(self, calls: Sequence[Call]) -> Iterator[None]:
-        """Within it these are read by one request, those of a block around it excepted.
-
-        Raises ``ChainUnavailable`` before the block, where the endpoint is silent.
-        """
+        """Within it these are read by one request, those of a block around it excepted."""
         missing = {key: call for call in calls if (key := _key(call)) not in self._answers}
         answers = self._together(list(missing.values())) if len(missing) > 1 else None
         found = {key: one for key, one in zip(missing, answers or (), strict=False) if _is_of_the_chain(one)}
@@ -55,7 +52,8 @@ class PrefetchingRpc(JsonRpc):
     def _together(self, calls: Sequence[Call]) -> list[object] | None:
         """The answers to as few requests as the endpoint takes; None where it did not take one of them, or takes none.
 
-        Few say why they do not take a request, so from then on there are at most half as many calls in each.
+        Few say why they do not take a request, so from then on there are at most half as many calls in each. Where
+        nothing came in time there is one: the endpoint may do them one after the other, or leave any batch unanswered.
         """
         answers = list[object]()
         while len(answers) < len(calls):
@@ -65,9 +63,7 @@ class PrefetchingRpc(JsonRpc):
             try:
                 answers += super().batch(part)
             except ChainUnavailable as error:
-                if error.silent:
-                    raise
-                self._most_calls = len(part) // 2
+                self._most_calls = 1 if error.silent else len(part) // 2
                 return None
         return answers
 

@@ -6,7 +6,7 @@ configuration; a disagreement is refused. An unreachable endpoint is ``CommandFa
 
 import time
 from collections.abc import Container, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -89,13 +89,9 @@ class ChainClient:
         chain.check_deployment()
         return chain
 
-    @contextmanager
-    def prefetched(self, *calls: Call) -> Iterator[None]:
+    def prefetched(self, *calls: Call) -> AbstractContextManager[None]:
         """Have these read by one request, for what is read within (``chain/prefetch.py``)."""
-        with ExitStack() as block:
-            with chain_errors():
-                block.enter_context(self.rpc.prefetched(calls))
-            yield
+        return self.rpc.prefetched(calls)
 
     def answer(self, call: Call) -> object:
         """One call's result."""

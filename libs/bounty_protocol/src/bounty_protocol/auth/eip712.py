@@ -11,10 +11,10 @@ from bounty_protocol.types import parse_address, parse_bytes32, to_bytes
 
 
 def typed_data_digest(typed_data: Mapping[str, object]) -> bytes:
-    """The 32 bytes that are signed; integers may be decimal text.
+    """The 32 bytes that are signed; integers may be decimal text, written in the one way that ``str`` writes them.
 
-    ``KeyError``, ``TypeError``, ``ValueError`` or ``OverflowError`` for data that is not of its own types, or of others
-    than ``address``, ``bytes32``, ``string`` and ``uint256``.
+    ``KeyError``, ``TypeError``, ``ValueError`` or ``OverflowError`` for data that is not of its own types, has more
+    than these name, or is of others than ``address``, ``bytes32``, ``string`` and ``uint256``.
     """
     domain = _struct_hash(typed_data, "EIP712Domain", typed_data["domain"])
     message = _struct_hash(typed_data, str(typed_data["primaryType"]), typed_data["message"])
@@ -24,6 +24,8 @@ def typed_data_digest(typed_data: Mapping[str, object]) -> bytes:
 def _struct_hash(typed_data: Mapping[str, object], name: str, values: object) -> bytes:
     fields = cast("Mapping[str, Sequence[Mapping[str, str]]]", typed_data["types"])[name]
     named = cast("Mapping[str, object]", values)
+    if unsigned := named.keys() - {field["name"] for field in fields}:
+        raise ValueError(f"{name} has no {', '.join(sorted(unsigned))}, which would be shown and not signed")
     members = ",".join(f"{field['type']} {field['name']}" for field in fields)
     words = (_word(field["type"], named[field["name"]]) for field in fields)
     return keccak256(keccak256(f"{name}({members})".encode()) + b"".join(words))
@@ -31,7 +33,7 @@ def _struct_hash(typed_data: Mapping[str, object], name: str, values: object) ->
 
 def _word(kind: str, value: object) -> bytes:
     match kind, value:
-        case "uint256", int() | str():
+        case "uint256", int() | str() if not isinstance(value, bool) and str(int(value)) == str(value):
             return int(value).to_bytes(32, "big")
         case "string", str():
             return keccak256(value.encode())

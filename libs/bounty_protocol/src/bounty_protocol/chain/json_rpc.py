@@ -57,7 +57,7 @@ class ChainUnavailable(Exception):
     ``host`` and ``cause`` are of the last one queried, where it is known: never a path or a credential of its address.
     They are no part of the text, which services log. ``limited``: it answered that it was queried too often, and
     ``retry_after`` is in how many seconds it wants to be queried again, where it said so. ``silent``: it was not
-    reached, or nothing came in time, so that a smaller request would be in vain, too.
+    reached, or nothing came in time.
     """
 
     def __init__(
