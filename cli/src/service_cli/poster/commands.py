@@ -319,7 +319,7 @@ def spec_commitment(page: str) -> None:
     """
     from bounty_protocol.domain.commitments import spec_commitment
 
-    from service_cli.poster.events import DerivedCommitment
+    from service_cli.poster.commitment_events import DerivedCommitment
 
     data = read_document(page)
     emit(DerivedCommitment(spec_commitment(data), len(data)))

@@ -8,6 +8,7 @@ from bounty_protocol.shapes import OMITTED, Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.events import OpenedFiles
+from service_cli.poster.commitment_events import DerivedCommitment  # noqa: F401  # for the help
 from service_cli.shell.event import Count, Event, Position
 from service_cli.shell.items import Field, Shown
 from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction, why
@@ -283,16 +284,3 @@ class OpenedWinningWork(OpenedFiles):
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield from self.opened(screen)
         yield Field("Next", "read it; service-cli status shows what else waits for you")
-
-
-@dataclass(frozen=True, slots=True)
-class DerivedCommitment(Event):
-    """keccak256 of the exact bytes."""
-
-    EVENT: ClassVar[str] = "spec_commitment.derived"
-    spec_commitment: Bytes32
-    byte_length: Count
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield f"The spec commitment of these {size(self.byte_length)}, the keccak256 of exactly them:"
-        yield Field("Commitment", self.spec_commitment, whole=True)

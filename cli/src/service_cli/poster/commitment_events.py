@@ -1,0 +1,27 @@
+"""The event of ``spec-commitment``, which starts without those of the other commands."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from bounty_protocol.types import Bytes32
+
+from service_cli.shell.event import Count, Event
+from service_cli.shell.items import Field, Shown
+from service_cli.shell.phrases import size
+
+if TYPE_CHECKING:
+    from service_cli.shell.render.screen import Screen
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedCommitment(Event):
+    """keccak256 of the exact bytes."""
+
+    EVENT: ClassVar[str] = "spec_commitment.derived"
+    spec_commitment: Bytes32
+    byte_length: Count
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"The spec commitment of these {size(self.byte_length)}, the keccak256 of exactly them:"
+        yield Field("Commitment", self.spec_commitment, whole=True)
