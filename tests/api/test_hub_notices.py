@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from bounty_protocol.auth.typed_data import notice_digest
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.domain.hub_notice import MOST_NOTICES, HubNotice, NoticeReason, NoticeSignature
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, ChainId, UnixSeconds
@@ -196,8 +196,9 @@ def test_notice__while_the_chain_is_silent__cannot_be_brought_and_is_shown_as_it
 def test_notice__that_no_wallet_of_the_chain_signed__costs_no_call_of_its_signer(api: Service) -> None:
     """The signer's code runs only once the owner has named it."""
 
-    class Counting:
+    class Counting(JsonRpc):
         def __init__(self) -> None:
+            super().__init__(["http://unused.invalid"])
             self.called: list[str] = []
 
         def call(self, method: str, *params: Any) -> object:

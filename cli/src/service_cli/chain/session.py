@@ -93,11 +93,6 @@ class ChainClient:
         """Have these read by one request, for what is read within (``chain/prefetch.py``)."""
         return self.rpc.prefetched(calls)
 
-    def answer(self, call: Call) -> object:
-        """One call's result."""
-        method, params = call
-        return self.rpc.call(method, *params)
-
     def check_deployment(self) -> None:
         """Refuse an RPC, Hub, token or reveal delay of another deployment."""
         constants = map(self.hub.call, ("token", "revealDelay", "publicationDelay"))
@@ -107,7 +102,7 @@ class ChainClient:
                 where = f" at {printable(host_of(self.url), 100)}"
                 named = f"chain {network_named(served)}, and this run is for {network_named(self.chain_id)}"
                 raise _incoherent(f"The RPC endpoint{where} serves {named}.")
-            if self.answer(code_call(self.hub.address)) in {"0x", None}:
+            if self.rpc.answer(code_call(self.hub.address)) in {"0x", None}:
                 raise _incoherent(f"There is no contract at the Hub address {self.hub.address}.")
             try:
                 token, delay = self.hub.token(), self.hub.reveal_delay()
@@ -215,7 +210,7 @@ class ChainClient:
     def require_own_rules(self, account: Address) -> None:
         """Refuse a signature that a plain key of this account did not make, unless the account is a contract."""
         with chain_errors():
-            code = self.answer(code_call(account))
+            code = self.rpc.answer(code_call(account))
         if code in {"0x", None}:
             message = f"This signature is not one of {account} over what was shown. It was not sent."
             next_action = "Sign with that account's wallet, exactly what was shown last."
@@ -224,7 +219,7 @@ class ChainClient:
     def balance(self, account: Address) -> Wei:
         """Wei."""
         with chain_errors():
-            return Wei(quantity(self.answer(balance_call(account))))
+            return Wei(quantity(self.rpc.answer(balance_call(account))))
 
     def token_balance(self, account: Address) -> TokenAmount:
         """Smallest units of the escrow token."""

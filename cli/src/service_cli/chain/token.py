@@ -66,7 +66,7 @@ def allowance(chain: ChainClient, owner: Address) -> TokenAmount:
 def has_code(chain: ChainClient, account: Address) -> bool:
     """Whether an account is a contract, or was delegated to one (EIP-7702)."""
     with chain_errors():
-        return chain.answer(code_call(account)) != "0x"
+        return chain.rpc.answer(code_call(account)) != "0x"
 
 
 def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
@@ -114,7 +114,7 @@ def _cancelled(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockN
 
 
 def _ask(chain: ChainClient, data: str) -> bytes:
-    return hex_bytes(chain.answer(_call(chain, data)))
+    return hex_bytes(chain.rpc.answer(_call(chain, data)))
 
 
 def _call(chain: ChainClient, data: str) -> Call:

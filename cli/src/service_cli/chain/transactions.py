@@ -263,7 +263,7 @@ def calls_before_sending(chain: ChainClient, sender: Address, call: ContractCall
 def simulate(chain: ChainClient, sender: Address, call: ContractCall) -> None:
     """Run the call without sending it; a revert is refused with its sentence, at no cost."""
     with _gas_errors(call):
-        chain.answer(_simulation(chain, sender, call))
+        chain.rpc.answer(_simulation(chain, sender, call))
 
 
 def _simulation(chain: ChainClient, sender: Address, call: ContractCall) -> Call:
@@ -296,7 +296,7 @@ def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost
 
 def _estimated_gas(chain: ChainClient, sender: Address, call: ContractCall) -> int:
     with _gas_errors(call):
-        gas = quantity(chain.answer(_estimation(chain, sender, call)))
+        gas = quantity(chain.rpc.answer(_estimation(chain, sender, call)))
     gas += gas // 4
     if gas > call.most_gas:
         raise _excessive(call, f"{gas:,} gas with its margin" if gas < 2**64 else "more gas than any block has")
@@ -434,7 +434,7 @@ def sign_attempt(
     """
     call = transaction.call
     with chain_errors():
-        head = block_number(chain.answer(_NEWEST))
+        head = block_number(chain.rpc.answer(_NEWEST))
     nonce = replaces.nonce if replaces else next_nonce(chain, signer.address)
     if transaction.last_nonce is not None and nonce > transaction.last_nonce:
         message = f"The account's next nonce is {nonce}, and this may have none after {transaction.last_nonce}."
@@ -462,7 +462,7 @@ def sign_attempt(
 def next_nonce(chain: ChainClient, account: Address) -> int:
     """The nonce of the account's next transaction, those that wait for a block counted."""
     with chain_errors():
-        return nonce_of(chain.answer(_pending(account)))
+        return nonce_of(chain.rpc.answer(_pending(account)))
 
 
 def _pending(account: Address) -> Call:
@@ -482,8 +482,8 @@ def nonce_of(answer: object) -> int:
 def current_price(chain: ChainClient) -> GasPrice:
     """Twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
     with chain_errors():
-        suggested = quantity(chain.answer(_TIP))
-        base = quantity(mapping(chain.answer(NEWEST_HEADER)).get("baseFeePerGas", "0x0"))
+        suggested = quantity(chain.rpc.answer(_TIP))
+        base = quantity(mapping(chain.rpc.answer(NEWEST_HEADER)).get("baseFeePerGas", "0x0"))
         tip = reasonable_tip(suggested, _recent_tips(chain))
     return GasPrice(Wei(2 * base + tip), Wei(tip))
 
@@ -491,7 +491,7 @@ def current_price(chain: ChainClient) -> GasPrice:
 def _recent_tips(chain: ChainClient) -> list[int]:
     """The median tip of each recent block; none where the endpoint does not show them."""
     try:
-        history = mapping(chain.answer(_RECENT_TIPS))
+        history = mapping(chain.rpc.answer(_RECENT_TIPS))
     except RpcRefused:
         return []
     rewards = history.get("reward")

@@ -80,8 +80,7 @@ class Hub:
         block: BlockNumber | str,
         decode: Callable[[Function, bytes], T],
     ) -> T:
-        method, params = self.call(function, *arguments, block=block)
-        answer = self.rpc.call(method, *params)
+        answer = self.rpc.answer(self.call(function, *arguments, block=block))
         try:
             return decode(hub_abi().functions[function], hex_bytes(answer))
         except ValueError as error:

@@ -135,7 +135,7 @@ def balance_call(token: Address, account: Address, block: str = "latest") -> Cal
 
 def balance_of(rpc: JsonRpc, token: Address, account: Address, block: str = "latest") -> TokenAmount:
     """An account's balance of a token, in its smallest units; ``ChainUnavailable`` for an answer that is no word."""
-    answer = _answer(rpc, balance_call(token, account, block))
+    answer = rpc.answer(balance_call(token, account, block))
     try:
         word = hex_bytes(answer)
     except ValueError:
@@ -149,20 +149,15 @@ def _call(contract: Address, data: str, block: str = "latest") -> Call:
     return "eth_call", [{"to": contract, "data": data}, block]
 
 
-def _answer(rpc: JsonRpc, call: Call) -> object:
-    method, params = call
-    return rpc.call(method, *params)
-
-
 def _decimals(rpc: JsonRpc, address: Address) -> int:
-    found = quantity(_answer(rpc, _call(address, _DECIMALS)))
+    found = quantity(rpc.answer(_call(address, _DECIMALS)))
     if found > MAX_DECIMALS:
         raise ChainUnavailable(f"the escrow token has {found} decimals by this endpoint, more than {MAX_DECIMALS}")
     return found
 
 
 def _text(rpc: JsonRpc, address: Address, selector: str) -> str:
-    answer = _answer(rpc, _call(address, selector))
+    answer = rpc.answer(_call(address, selector))
     try:
         return str(_TEXT.decode(hex_bytes(answer))[0])
     except ValueError as error:

@@ -150,6 +150,11 @@ class JsonRpc:
             raise answer
         return answer
 
+    def answer(self, call: Call) -> object:
+        """The ``result`` of a call that is also read by a request of several."""
+        method, params = call
+        return self.call(method, *params)
+
     def batch(self, calls: Sequence[Call]) -> list[object]:
         """Several calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met."""
         failures = list[ChainUnavailable]()
