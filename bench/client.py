@@ -132,11 +132,7 @@ class World:
 def _world(home: Path) -> Iterator[World]:
     with anvil.start(mining="automine", genesis_time=int(time.time()) - LONG_AGO) as node, make_ledger(node) as ledger:
         api, rpc = ApiTwin(ledger), RpcProxy(node.url)
-        bounty, _ = ledger.fund(seconds=100)
-        solver = ledger.people.solvers[0].wallet
-        commitment = ledger.submit(bounty, solver)
-        ledger.reveal(bounty)
-        ledger.award(bounty, solver.address, commitment)
+        bounty = ledger.awarded(ledger.people.solvers[0].wallet)
         guardian, winner = (person(ledger, api, rpc, home / role, role) for role in ("guardian-1", "solver-1"))
         try:
             yield World(rpc, str(bounty), guardian, ledger.people.guardians[0].address, winner)

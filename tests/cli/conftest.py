@@ -161,12 +161,7 @@ def histories(ledger: Ledger, audited: "Audited") -> dict[str, "BountyHistory"]:
 @pytest.fixture(scope="session")
 def ended(ledger: Ledger) -> int:
     """A bounty that the first two Guardians awarded."""
-    bounty, _ = ledger.fund(seconds=100)
-    solver = ledger.people.solvers[1].wallet
-    commitment = ledger.submit(bounty, solver)
-    ledger.reveal(bounty)
-    ledger.award(bounty, solver.address, commitment)
-    return bounty
+    return ledger.awarded(ledger.people.solvers[1].wallet)
 
 
 @pytest.fixture

@@ -130,6 +130,14 @@ class Ledger:
         self.node.mine(3)
         return bounty
 
+    def awarded(self, solver: Wallet) -> int:
+        """A bounty of its own that this Solver won."""
+        bounty, _ = self.fund(seconds=100)
+        commitment = self.submit(bounty, solver)
+        self.reveal(bounty)
+        self.award(bounty, solver.address, commitment)
+        return bounty
+
     def award(self, bounty_id: int, solver: str, commitment: str) -> None:
         """Two of three Guardians award it, and the chain finalizes that."""
         for guardian in self.people.guardians[:2]:

@@ -158,11 +158,7 @@ def test_open__killed_while_downloading__leaves_no_output_and_opens_when_run_aga
 def test_claim__two_at_once__one_is_told_that_the_other_is_running(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy
 ) -> None:
-    bounty, _ = ledger.fund(seconds=100)
-    wallet = ledger.people.solvers[0].wallet
-    commitment = ledger.submit(bounty, wallet)
-    ledger.reveal(bounty)
-    ledger.award(bounty, wallet.address, commitment)
+    bounty = ledger.awarded(ledger.people.solvers[0].wallet)
     codes: list[object] = []
 
     def meanwhile(method: str, _params: list[object]) -> dict[str, object] | None:

@@ -66,12 +66,7 @@ def test_bounty__is_created_by_the_nineteenth_request(
 @pytest.fixture
 def won_alone(ledger: Ledger) -> int:
     """An awarded bounty that nobody else claims."""
-    bounty, _ = ledger.fund(seconds=100)
-    solver = ledger.people.solvers[1].wallet
-    commitment = ledger.submit(bounty, solver)
-    ledger.reveal(bounty)
-    ledger.award(bounty, solver.address, commitment)
-    return bounty
+    return ledger.awarded(ledger.people.solvers[1].wallet)
 
 
 def refused(status: int, body: object) -> Callable[[int], Reply | None]:

@@ -332,11 +332,8 @@ def test_claim__of_what_was_claimed__names_the_transaction(
 def test_claim__by_a_wallet_without_ether__is_warned_of_and_prepared(
     ledger: Ledger, rpc: RpcProxy, solver: Terminal, missing: str | None
 ) -> None:
-    bounty, _ = ledger.fund(seconds=100)
     wallet = ledger.people.solvers[0].wallet
-    commitment = ledger.submit(bounty, wallet)
-    ledger.reveal(bounty)
-    ledger.award(bounty, wallet.address, commitment)
+    bounty = ledger.awarded(wallet)
     refusal: dict[str, object] = {"error": {"code": -32601, "message": "the method does not exist"}}
     rpc.before = lambda method, _params: refusal if method == missing else None
     rpc.after = lambda method, _params, result: "0x0" if method == "eth_getBalance" else result

@@ -187,11 +187,8 @@ def test_typescript__a_key_without_ether__claims_by_the_program_of_the_page_once
     ledger: Ledger, contracts: AccountContracts, runtime: Runtime
 ) -> None:
     solver, node = Wallet(), ledger.node
-    bounty, _ = ledger.fund(seconds=100)
     node.fund(solver.address)
-    commitment = ledger.submit(bounty, solver)
-    ledger.reveal(bounty)
-    ledger.award(bounty, solver.address, commitment)
+    bounty = ledger.awarded(solver)
     node.rpc.call("anvil_setBalance", solver.address, "0x0")
     settings = {
         "rpcUrl": node.url,
