@@ -39,23 +39,22 @@ COMPARED: Final = ("id", "before", "now", "change", "")
 
 def keep(group: str, figures: Sequence[Figure]) -> None:
     """Remember a group's figures, with when and where they were measured."""
-    KEPT.mkdir(parents=True, exist_ok=True)
-    run = _moment() | {"figures": [json.loads(figure.line()) for figure in figures]}
-    (KEPT / f"{group}.json").write_text(json.dumps(run), encoding="utf-8")
+    _keep(f"{group}.json", figures=[json.loads(figure.line()) for figure in figures])
 
 
 def keep_compared(group: str, rows: Sequence[Compared]) -> None:
     """Remember a group's figures beside those of the release before."""
-    run = _moment() | {"former": former_commit(), "rows": [asdict(row) for row in rows]}
-    (KEPT / f"{group}.former.json").write_text(json.dumps(run), encoding="utf-8")
+    _keep(f"{group}.former.json", former=former_commit(), rows=[asdict(row) for row in rows])
 
 
-def _moment() -> dict[str, Any]:
-    return {
+def _keep(name: str, **measured: object) -> None:
+    run = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "commit": _commit(),
         "load": round(os.getloadavg()[2], 1),
     }
+    KEPT.mkdir(parents=True, exist_ok=True)
+    (KEPT / name).write_text(json.dumps(run | measured), encoding="utf-8")
 
 
 def write_page(groups: Sequence[str]) -> None:

@@ -67,6 +67,11 @@ def happen(service: Service) -> None:
     service.world.finalize()
 
 
+def heard(receiver: Receiving) -> set[tuple[object, object]]:
+    """The facts that it was told of, each once."""
+    return {(each["event"]["block_hash"], each["event"]["log_index"]) for each in receiver.facts()}
+
+
 def test_worker__that_is_killed_or_stopped__is_followed_by_one_that_goes_on(
     service: Service, variables: Mapping[str, str], receiver: Receiving
 ) -> None:
@@ -88,8 +93,7 @@ def test_worker__that_is_killed_or_stopped__is_followed_by_one_that_goes_on(
     assert "service_webhooks_lag_seconds" in shown
     service.runtime.family.end([stopped])
     assert stopped.exit_status() == 0
-    facts = receiver.facts()
-    assert len({(each["event"]["block_hash"], each["event"]["log_index"]) for each in facts}) == 2
+    assert len(heard(receiver)) == 2
     assert subscriber.list()[0]["state"] == "active"
 
 
@@ -140,6 +144,7 @@ def test_job__at_rest__is_woken_by_the_index_and_ends_with_its_lock(
             service.world.create()
             service.world.index()
             receiver.wait_for("hub.facts")
+    assert len(heard(receiver)) == 2
 
 
 def test_job__on_a_machine_whose_clock_was_a_day_ahead__sends_at_once(
@@ -155,6 +160,7 @@ def test_job__on_a_machine_whose_clock_was_a_day_ahead__sends_at_once(
             service.world.create()
             service.world.index()
             receiver.wait_for("hub.facts")
+    assert len(heard(receiver)) == 2
 
 
 @pytest.mark.parametrize(
