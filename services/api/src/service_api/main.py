@@ -12,7 +12,6 @@ from service_common.bounded import BoundedCollector
 from service_common.common_settings import database_url_of
 from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.migrate import await_database, migrate
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
@@ -146,6 +145,8 @@ def _put_back(environment: Environment) -> None:
 
 
 def _migrate(environment: Environment) -> None:
+    from service_common.db.migrate import await_database, migrate  # as for ``await-schema``
+
     log.configure("migrate")
     print(f"schema at {migrate(await_database(lambda: database_url_of(environment)))}")  # noqa: T201
 
