@@ -131,7 +131,7 @@ def keep_heard(started: StartedJobRegistry) -> None:
     """Before this machine looks for abandoned jobs by its own clock: those that give a sign of life are not."""
     redis = started.connection
     for entry in cast("list[bytes]", redis.zrange(started.key, 0, -1)):
-        if redis.exists(_sign(started.parse_job_id(entry.decode()))):
+        if _is_heard(redis, started.parse_job_id(entry.decode())):
             redis.zadd(started.key, {entry: time.time() + SIGN_SECONDS}, xx=True)
 
 
@@ -148,12 +148,17 @@ def is_alive(job: Job, dead_after: timedelta) -> bool:
 
     With a ``dead_after`` of nothing the caller knows that no worker can be.
     """
-    if dead_after and job.connection.exists(_sign(job.id)):
+    if dead_after and _is_heard(job.connection, job.id):
         return True
     seen = job.last_heartbeat or job.started_at
     if seen is None:
         return False
     return abs(datetime.now(UTC) - (seen if seen.tzinfo else seen.replace(tzinfo=UTC))) < dead_after
+
+
+def _is_heard(redis: Redis, job_id: str) -> bool:
+    """Whether there is a sign of life that ends; one that does not is no worker's, and would keep the job for ever."""
+    return 0 <= redis.ttl(_sign(job_id)) <= SIGN_SECONDS
 
 
 def _sign(job_id: str) -> str:

@@ -73,6 +73,12 @@ class _CorrelatedWorker(Worker):
     tally: Tally
     in_steps: Collection[str] = ()
 
+    def check_for_suspension(self, burst):  # type: ignore[no-untyped-def]  # RQ gives it no types
+        """One key in Redis, ``rq:suspended``, would have every worker stand still, and none log it. Nothing sets it."""
+
+    def subscribe(self):  # type: ignore[no-untyped-def]
+        """RQ's commands end a worker, or its job, for anyone who publishes one. Nothing sends them."""
+
     def prepare_execution(self, job):  # type: ignore[no-untyped-def]  # RQ gives it no types
         give_sign(self.connection, job.id)  # before the job counts as started
         return super().prepare_execution(job)
