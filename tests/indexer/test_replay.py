@@ -5,13 +5,17 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.types import BlockNumber
 from service_common.db import engine as engines
 from service_common.db import hub_index as t
 from service_indexer import replay
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import advance
+from service_indexer.main import main
 from service_indexer.replay import rebuild_copy, verify_copy
-from sqlalchemy import Engine, func, select, text
+from service_indexer.writer import SCRATCH_SPACE, only_writer
+from sqlalchemy import Engine, delete, func, select, text
 
 from tests.endpoints import Change, Endpoint, endpoint_before
 from tests.indexer.replay import contents
@@ -20,19 +24,21 @@ from tests.world import World
 COMPARED = (*t.FACTS, t.changes, t.open_bounties)
 
 
+def variables(world: World, *urls: str, quorum: int = 1) -> dict[str, str]:
+    return {
+        "SERVICE_CHAIN_ID": str(world.chain_id),
+        "SERVICE_HUB_ADDRESS": world.hub_address,
+        "SERVICE_DEPLOY_BLOCK": str(world.hub.deploy_block),
+        "SERVICE_BLOCK_TIME_SECONDS": "2",
+        "SERVICE_RPC_URLS": ",".join(urls or (world.node.url,)),
+        "SERVICE_RPC_QUORUM": str(quorum),
+        "SERVICE_DATABASE_URL": world.database.url("service_indexer"),
+        "SERVICE_REDIS_URL": "redis://127.0.0.1:9",
+    }
+
+
 def config_of(world: World, *urls: str, quorum: int = 1) -> IndexerConfig:
-    return read_config(
-        {
-            "SERVICE_CHAIN_ID": str(world.chain_id),
-            "SERVICE_HUB_ADDRESS": world.hub_address,
-            "SERVICE_DEPLOY_BLOCK": str(world.hub.deploy_block),
-            "SERVICE_BLOCK_TIME_SECONDS": "2",
-            "SERVICE_RPC_URLS": ",".join(urls or (world.node.url,)),
-            "SERVICE_RPC_QUORUM": str(quorum),
-            "SERVICE_DATABASE_URL": world.database.url("service_indexer"),
-            "SERVICE_REDIS_URL": "redis://127.0.0.1:9",
-        }
-    )
+    return read_config(variables(world, *urls, quorum=quorum))
 
 
 @pytest.fixture
@@ -198,3 +204,40 @@ def test_replay__whose_statements_take_longer_than_a_service_waits_for_an_answer
         assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
         rebuild_copy(config_of(world), lambda _: None)
     assert contents(engine) == truth
+
+
+@pytest.mark.parametrize("command", ["verify", "rebuild"])
+def test_replay__that_cannot_begin__ends_with_one_sentence(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    for name, value in variables(world).items():
+        monkeypatch.setenv(name, value)
+    with only_writer(scratch_of(world), world.chain_id, world.hub_address, start_of(world), space=SCRATCH_SPACE):
+        assert ended(command) == (
+            "another verify or rebuild of this database is running, or the follower did not step aside; try later"
+        )
+    if command == "verify":
+        with world.engine("service_indexer").begin() as connection:
+            connection.execute(delete(t.head))
+        assert "no copy of this chain's Hub" in str(ended(command))
+    monkeypatch.setenv("SERVICE_DATABASE_URL", world.database.url("service_api"))
+    assert ended(command) == 1
+    assert "service-indexer: the database refused this: permission denied" in capsys.readouterr().err
+    monkeypatch.setenv("SERVICE_RPC_URLS", "http://127.0.0.1:9")
+    assert str(ended(command)).startswith("the RPC endpoints gave no usable answer")
+
+
+def ended(command: str) -> object:
+    """How a command failed: its exit code, or its sentence where it is 1 with one."""
+    try:
+        return main([command])
+    except SystemExit as error:
+        return error.code
+
+
+def scratch_of(world: World) -> Engine:
+    return world.engine("service_indexer").execution_options(schema_translate_map={t.SCHEMA: t.SCRATCH})
+
+
+def start_of(world: World) -> Header:
+    return header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))

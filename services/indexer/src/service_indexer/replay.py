@@ -44,7 +44,7 @@ from service_indexer.config import IndexerConfig
 from service_indexer.derived import keep_up, note_retraction
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource, source_of
-from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, Writer, only_writer
+from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, NoCopy, Writer, only_writer
 
 SWITCH_SECONDS: Final = 60.0
 MAX_FAILURES: Final = 10
@@ -74,7 +74,7 @@ def verify_copy(config: IndexerConfig, say: Progress) -> list[Comparison]:
     ):
         head = read_head(connection, chain_id)
         if head is None:
-            raise ValueError("there is no copy to compare with")
+            raise NoCopy
         with reading(scratch) as other:
             fresh = read_head(other, chain_id)
             final = min(head.finalized_number, fresh.finalized_number if fresh else 0)

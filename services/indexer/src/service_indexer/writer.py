@@ -59,6 +59,10 @@ class AnotherWriter(Exception):
     """The chain's lock is held by another process."""
 
 
+class NoCopy(Exception):
+    """Nothing of the chain was indexed into this database."""
+
+
 @dataclass(frozen=True, slots=True)
 class CopyStep:
     """One move of the copy: after a reorg retract everything above ``ancestor``, then add these blocks and logs."""
