@@ -135,8 +135,8 @@ def _failing() -> Iterator[None]:
         sys.exit(f"the RPC endpoints gave no usable answer: {error}; service-indexer check-rpc looks at each")
     except AnotherWriter:
         sys.exit("another verify or rebuild of this database is running, or the follower did not step aside; try later")
-    except NoCopy:
-        sys.exit("there is no copy of this chain's Hub in the database; is SERVICE_DATABASE_URL of this deployment?")
+    except NoCopy as error:
+        sys.exit(f"{error}; is SERVICE_DATABASE_URL of this deployment?")
 
 
 def _check_rpc(environment: Environment, url: str | None, *, json: bool) -> None:

@@ -59,8 +59,8 @@ class AnotherWriter(Exception):
     """The chain's lock is held by another process."""
 
 
-class NoCopy(Exception):
-    """Nothing of the chain was indexed into this database."""
+class NoCopy(ValueError):
+    """The database has no copy of this chain's Hub."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +301,7 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
         connection.execute(insert(t.proofs), [empty])
     keep_up(connection)  # with what a release before did not write
     if fence.hub_address != hub:
-        raise ValueError("the copy in this database belongs to another Hub")
+        raise NoCopy("the copy in this database is of another Hub")
     return int(fence.fence)
 
 
