@@ -9,6 +9,7 @@ from typing import NoReturn
 import pytest
 import service_cli
 from service_cli.errors import CommandRefused
+from service_cli.wallet_page import server
 from service_mcp.server import make_server
 
 from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
@@ -195,6 +196,7 @@ def test_claim__without_a_policy__is_sent_by_the_wallet_on_a_page_of_this_machin
     opener.chmod(0o700)
     monkeypatch.setenv("BROWSER", f"{opener} %s")
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(server, "FAREWELL_SECONDS", 30.0)  # the page shows the end, however late its browser comes
     agent = replace(found.agent, server=make_server(found.agent.options))
     before = stage.ledger.token.call("balanceOf", found.case.account)
     plan = agent.call("prepare_claim", bounty_id=found.bounty_id)

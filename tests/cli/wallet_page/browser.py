@@ -126,7 +126,7 @@ class Browser:
         self.do("until", page, text=text)
 
     def press(self, page: str, then: str) -> None:
-        """Press the page's button, and wait for what follows."""
+        """Press the page's button as soon as it can be pressed, and wait for what follows."""
         self.do("press", page)
         self.until(page, then)
 

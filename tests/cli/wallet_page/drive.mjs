@@ -94,7 +94,9 @@ const commands = {
     return {};
   },
   async press({ page }) {
-    await pages.get(page).opened.click('#act');
+    const { opened } = pages.get(page);
+    await opened.waitForSelector('#act:enabled', { visible: true, timeout: 20_000 }); // a page that was just opened has no task yet
+    await opened.click('#act');
     return {};
   },
   async look({ page }) {
