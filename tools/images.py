@@ -129,15 +129,17 @@ def main() -> int:
             sizes = ", ".join(f"{image.service} {image.megabytes()}" for image in images)
             if "mcp" in names:
                 _serve_agents(next(image for image in images if image.service == "mcp"))
+            seen = ""
             if set(names) == set(FOLDERS):
-                _run_stack([image for image in images if image.service in SERVICES])
+                conformity = _run_stack([image for image in images if image.service in SERVICES])
+                seen = f"; {conformity} by a stack of them, by the conformance kit"
     except NoBuilder as reason:
         print(f"not run: {reason}")
         return NOT_RUN
     except UnexpectedImage as fault:
         print(f"FAILED: {fault}")
         return 1
-    print(f"{len(images)} images passed ({sizes} MB), each the same twice; every process ended on SIGTERM")
+    print(f"{len(images)} images passed ({sizes} MB), each the same twice; every process ended on SIGTERM{seen}")
     return 0
 
 
@@ -299,8 +301,11 @@ def _answers(url: str, process: subprocess.Popen[str]) -> bool:
     return False
 
 
-def _run_stack(images: list[Image]) -> None:
-    """A whole local stack of the images, at which the conformance kit looks; then SIGTERM to each of its processes."""
+def _run_stack(images: list[Image]) -> str:
+    """A whole local stack of the images, at which the conformance kit looks; then SIGTERM to each of its processes.
+
+    What the kit found.
+    """
     programs = WORK / "programs"
     programs.mkdir(exist_ok=True)
     for image in images:
@@ -311,9 +316,11 @@ def _run_stack(images: list[Image]) -> None:
     with running_stack(StackSettings(programs={program.name: programs for program in programs.iterdir()})) as stack:
         cast = Cast(stack, WORK / "people")
         cast.fund(submission_seconds=600, judging_seconds=600)
-        _report(f"looked at from outside: {cast.person('poster').conform(stack.api_base_url)}")
+        conformity = cast.person("poster").conform(stack.api_base_url)
+        _report(f"looked at from outside: {conformity}")
         for name in list(stack.services):
             _terminate(stack, name)
+    return conformity
 
 
 def _terminate(stack: Stack, name: str) -> None:
