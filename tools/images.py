@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Final
 
 from demo.bounty import Cast
+from demo.person import UnexpectedEnd
+from local_stack.process import StackError
 from local_stack.stack import Stack, StackSettings, running_stack
 
 from tools import container
@@ -139,7 +141,7 @@ def main() -> int:
     except NoBuilder as reason:
         print(f"not run: {reason}")
         return NOT_RUN
-    except UnexpectedImage as fault:
+    except (StackError, UnexpectedEnd, UnexpectedImage) as fault:
         print(f"FAILED: {fault}")
         return 1
     print(f"{len(images)} images passed ({sizes} MB), each the same twice; every process ended on SIGTERM{seen}")
