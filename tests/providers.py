@@ -130,16 +130,13 @@ class ProviderTwin:
                 return None
             self.early += count > most + 1
             headers = {} if retry_after is None else {"Retry-After": retry_after}
-            if by_status:
-                return _one_error(TOO_OFTEN, 429, **headers)
-            errors = [{"jsonrpc": "2.0", "id": place, **_refused(NO_CREDITS)} for place in range(calls)]
-            return as_json(errors if calls > 1 else errors[0])
+            return _too_often(calls, by_status=by_status, **headers)
 
         self._refusals.append(refuse)
 
-    def refuse_each(self, number: int) -> None:
+    def refuse_each(self, number: int, *, by_status: bool = True) -> None:
         """Refuse each request of this number for having been queried too often."""
-        self._refusals.append(lambda _calls: None if self.requests % number else _one_error(TOO_OFTEN, 429))
+        self._refusals.append(lambda calls: None if self.requests % number else _too_often(calls, by_status=by_status))
 
     def answer(self, status: int, body: bytes) -> None:
         """Answer everything with this."""
@@ -235,6 +232,14 @@ def provider_before(node_url: str, monotonic: Callable[[], float] = lambda: 0.0)
 def _one_error(error: Error, status: int = 200, **headers: str) -> Reply:
     """An error in place of the answer to a whole request."""
     return as_json({"jsonrpc": "2.0", "id": 0, **_refused(error)}, status, **headers)
+
+
+def _too_often(calls: int, *, by_status: bool, **headers: str) -> Reply:
+    """The refusal of a request of so many calls: by the status of the answer, or by an error for each call."""
+    if by_status:
+        return _one_error(TOO_OFTEN, 429, **headers)
+    errors = [{"jsonrpc": "2.0", "id": place, **_refused(NO_CREDITS)} for place in range(calls)]
+    return as_json(errors if calls > 1 else errors[0])
 
 
 def _refused(error: Error) -> dict[str, object]:

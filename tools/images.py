@@ -7,7 +7,7 @@ Builds with buildah from ``deploy/images/Dockerfile``. The base is a stand-in, u
 build is the same to the byte; the image holds no installer; its process has an ordinary user, a root it cannot write
 and no capability; every sub-command ends on SIGTERM as process 1. Last, a whole local stack runs of the images. Exit
 code 1 when something is not as it should be, and 77 where images cannot be built or run: without root, buildah,
-mmdebstrap, an OCI runtime or Debian's archive.
+mmdebstrap, an OCI runtime that starts a container here, or Debian's archive.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Final
 
 from demo.bounty import Cast
+from demo.person import UnexpectedEnd
+from local_stack.process import StackError
 from local_stack.stack import Stack, StackSettings, running_stack
 
 from tools import container
@@ -39,6 +41,8 @@ PACKAGES: Final = "python3,python3-venv,ca-certificates,libstdc++6"
 """The last one is in the real base because its package manager needs it."""
 MEGABYTES: Final = 330
 """How large an image may be."""
+PROBE: Final = "probe"
+"""The base as a container, in which nothing but Python is started."""
 STOP_SECONDS: Final = 10.0
 NOT_RUN: Final = 77
 _CERTIFICATES: Final = "/etc/ssl/certs/ca-certificates.crt"
@@ -118,10 +122,11 @@ def main() -> int:
         require()
         make_base()
         with _clean():
+            _try_runtime()
             images = [build(name) for name in names]
             for image in images:
                 _check_rebuild(image)
-                _mount(image)
+                _mount(image.folder, f"localhost/service-{image.service}")
                 if image.megabytes() > MEGABYTES:
                     raise UnexpectedImage(f"{image.service} takes {image.megabytes()} MB, more than {MEGABYTES}")
                 _look_inside(image)
@@ -129,15 +134,17 @@ def main() -> int:
             sizes = ", ".join(f"{image.service} {image.megabytes()}" for image in images)
             if "mcp" in names:
                 _serve_agents(next(image for image in images if image.service == "mcp"))
+            seen = ""
             if set(names) == set(FOLDERS):
-                _run_stack([image for image in images if image.service in SERVICES])
+                conformity = _run_stack([image for image in images if image.service in SERVICES])
+                seen = f"; {conformity} by a stack of them, by the conformance kit"
     except NoBuilder as reason:
         print(f"not run: {reason}")
         return NOT_RUN
-    except UnexpectedImage as fault:
+    except (StackError, UnexpectedEnd, UnexpectedImage) as fault:
         print(f"FAILED: {fault}")
         return 1
-    print(f"{len(images)} images passed ({sizes} MB), each the same twice; every process ended on SIGTERM")
+    print(f"{len(images)} images passed ({sizes} MB), each the same twice; every process ended on SIGTERM{seen}")
     return 0
 
 
@@ -215,15 +222,36 @@ def _check_rebuild(image: Image) -> None:
         raise UnexpectedImage(f"{image.service}: a second build is {again.digest}, the first is {image.digest}")
 
 
-def _mount(image: Image) -> None:
-    """Where ``tools/container.py`` finds it."""
-    name = f"localhost/service-{image.service}"
-    shutil.rmtree(image.folder, ignore_errors=True)
-    image.folder.mkdir()
+def _try_runtime() -> None:
+    """``NoBuilder`` where the runtime starts nothing here, as crun does where both versions of cgroups are mounted."""
+    folder = WORK / PROBE
+    _mount(folder, f"docker.io/library/{_base_name()}")
+    done = _run_python(folder, "pass", {"User": "10001:10001", "WorkingDir": "/", "Env": [f"PATH={os.defpath}"]})
+    if done.returncode != 0:
+        raise NoBuilder(f"{container.runtime()} starts no container on this machine: {done.stderr.strip()}")
+
+
+def _mount(folder: Path, name: str) -> None:
+    """An image, where ``tools/container.py`` finds it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     config = json.loads(buildah("inspect", "--type", "image", name))["OCIv1"]["config"]
-    (image.folder / "image.json").write_text(json.dumps(config), encoding="utf-8")
-    working = buildah("from", "--pull-never", "--name", f"run-{image.service}", name)
-    (image.folder / "root").symlink_to(buildah("mount", working))
+    (folder / "image.json").write_text(json.dumps(config), encoding="utf-8")
+    working = buildah("from", "--pull-never", "--name", f"run-{folder.name}", name)
+    (folder / "root").symlink_to(buildah("mount", working))
+
+
+def _run_python(folder: Path, script: str, changes: Mapping[str, object]) -> "subprocess.CompletedProcess[str]":
+    """Run a script by the image's Python, and otherwise as its own program runs."""
+    file = folder / "image.json"
+    config = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**config, **changes, "Entrypoint": ["python3", "-c"]}), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(TOP / "tools/container.py"), str(folder), script],
+        env={}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    file.write_text(json.dumps(config), encoding="utf-8")
+    return done
 
 
 @contextmanager
@@ -237,20 +265,13 @@ def _clean() -> Iterator[None]:
             for started in state.iterdir():
                 subprocess.run([runtime, "--root", str(state), "delete", "--force", started.name], check=False)
         buildah("rm", "--all")
-        for folder in (WORK / name for name in FOLDERS):
+        for folder in (WORK / name for name in (*FOLDERS, PROBE)):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _look_inside(image: Image) -> None:
     """A process of the image looks at what it is and what it may."""
-    folder = image.folder
-    config = json.loads((folder / "image.json").read_text(encoding="utf-8"))
-    (folder / "image.json").write_text(json.dumps({**config, "Entrypoint": ["python", "-c"]}), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(TOP / "tools/container.py"), str(folder), _INSIDE],
-        env={}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    (folder / "image.json").write_text(json.dumps(config), encoding="utf-8")
+    done = _run_python(image.folder, _INSIDE, {})
     if done.returncode != 0:
         raise UnexpectedImage(f"{image.service} does not run: {done.stderr.strip()}")
     found = json.loads(done.stdout)
@@ -299,8 +320,11 @@ def _answers(url: str, process: subprocess.Popen[str]) -> bool:
     return False
 
 
-def _run_stack(images: list[Image]) -> None:
-    """A whole local stack of the images, at which the conformance kit looks; then SIGTERM to each of its processes."""
+def _run_stack(images: list[Image]) -> str:
+    """A whole local stack of the images, at which the conformance kit looks; then SIGTERM to each of its processes.
+
+    What the kit found.
+    """
     programs = WORK / "programs"
     programs.mkdir(exist_ok=True)
     for image in images:
@@ -311,9 +335,11 @@ def _run_stack(images: list[Image]) -> None:
     with running_stack(StackSettings(programs={program.name: programs for program in programs.iterdir()})) as stack:
         cast = Cast(stack, WORK / "people")
         cast.fund(submission_seconds=600, judging_seconds=600)
-        _report(f"looked at from outside: {cast.person('poster').conform(stack.api_base_url)}")
+        conformity = cast.person("poster").conform(stack.api_base_url)
+        _report(f"looked at from outside: {conformity}")
         for name in list(stack.services):
             _terminate(stack, name)
+    return conformity
 
 
 def _terminate(stack: Stack, name: str) -> None:

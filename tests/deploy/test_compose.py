@@ -1,5 +1,6 @@
 """One machine's deployment (deploy/compose) against the cluster's manifests, and its scripts against real servers."""
 
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,10 @@ from typing import Any
 import psycopg
 import pytest
 import yaml
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.errors import Error, error_body
+from bounty_protocol.wire.subgraph import GraphqlJsonRefusal
 from kustomization.quantity import quantity
 from kustomization.render import Object, containers, render
 from local_stack import postgres
@@ -281,3 +286,11 @@ def _initialize(server: PostgresServer, folder: Path) -> None:
     for command in ([*roles, str(folder / "postgresql/1-roles.sql")], [str(script)]):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stderr
+
+
+def test_body__that_the_entrance_refuses__is_refused_as_the_api_refuses() -> None:
+    door = (COMPOSE / "Caddyfile").read_text(encoding="utf-8")
+    most = int(re.findall(r"max_size (\d+)KiB", door)[0]) * 1024
+    error = error_body(ServiceError("payload_too_large", f"This service takes at most {most} bytes."))
+    answered = {path: json.loads(body) for path, body in re.findall(r"handle @(\w+) \{\s+respond `(.*)` 413", door)}
+    assert answered == {"queries": to_json(GraphqlJsonRefusal.of(error)), "programs": to_json(Error.of(error))}

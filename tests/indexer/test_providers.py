@@ -179,9 +179,10 @@ def test_provider__that_is_queried_too_often__is_not_queried_for_less(world: Wor
         assert twin.requests == 1
 
 
+@pytest.mark.parametrize("by_status", [True, False], ids=["status 429", "an error for each call"])
 @pytest.mark.parametrize("number", [2, 3])
 def test_provider__that_refuses_requests_now_and_then__is_asked_again_and_the_step_ends(
-    world: World, monkeypatch: pytest.MonkeyPatch, number: int
+    world: World, monkeypatch: pytest.MonkeyPatch, number: int, *, by_status: bool
 ) -> None:
     waited: list[float] = []
     monkeypatch.setattr(time, "sleep", waited.append)
@@ -189,7 +190,7 @@ def test_provider__that_refuses_requests_now_and_then__is_asked_again_and_the_st
     last = BlockNumber(header_at(world.rpc, "latest").number)
     with provider_before(world.node.url) as twin:
         twin.limit_batches(4)
-        twin.refuse_each(number)
+        twin.refuse_each(number, by_status=by_status)
         source = RpcSource(JsonRpc([twin.url]), world.hub_address)
         found = source.headers(BlockNumber(last - 39), last)
         assert found == world.source.headers(BlockNumber(last - 39), last)

@@ -75,9 +75,9 @@ class Person:
         return self.run(*arguments, code=code, program=AUDIT)
 
     def conform(self, url: str) -> str:
-        """Type ``service-conformance`` of a deployment, which has to conform; how many requirements it met."""
-        found = self.run(url, "--json", program=CONFORMANCE).event("service_conformance.finished").fields
-        return f"{found['met']} requirements met, {found['not_checked']} not checked"
+        """Type ``service-conformance`` of a deployment, which has to meet every requirement; how many there are."""
+        ran = self.run(url, "--json", "--strict", program=CONFORMANCE)
+        return f"all {ran.event('service_conformance.finished').fields['met']} requirements met"
 
     def run(self, *arguments: str, code: int | None = 0, stdin: bytes = b"", program: str = CLIENT) -> Ran:
         """Type one command; raise unless it ends with ``code``, where one is given."""

@@ -5,6 +5,7 @@ many logs a second. An endpoint that answers nothing usable is passed over and q
 answer contradicts a header is counted, too; ``ChainUnavailable`` is raised where that leaves none.
 """
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +38,10 @@ LEAST_BATCH: Final = 2
 """Calls that are sent together whatever an endpoint takes: its tip and its newest final block are of one moment."""
 LIMIT_WAITS: Final = (0.5, 1.0, 2.0, 4.0)
 """Seconds before a request that was one too many is sent again; an endpoint may wish for up to the last of them."""
+_TOO_OFTEN: Final = 429
+_LIMIT: Final = re.compile(
+    r"rate.?limit|too many requests|request limit|per second|/sec|compute units|credits", re.IGNORECASE
+)
 LONGER_AFTER: Final = 32
 """Requests in a row that are answered before twice as many calls are sent in one again."""
 Tag = str
@@ -72,6 +77,12 @@ def parse_logs(answer: object) -> list[Log]:
     if places != sorted(set(places)):
         raise Contradiction("an RPC endpoint answered logs out of order")
     return logs
+
+
+def is_limit(refusal: RpcRefused) -> bool:
+    """Whether an error means that the provider was queried too often: many answer so with status 200, each by a code
+    of its own."""
+    return refusal.code == _TOO_OFTEN or _LIMIT.search(refusal.message[:1_000]) is not None
 
 
 class _MostCalls:
@@ -230,11 +241,15 @@ class ChainReader:
         and one that began anew with each refusal would never come to its end."""
         for wait in LIMIT_WAITS if len(self.rpc.endpoints.all) == 1 else ():
             try:
-                return self.rpc.ask(endpoint, calls)
+                answers = self.rpc.ask(endpoint, calls)
             except ChainUnavailable as error:
                 wished = wait if error.retry_after is None else error.retry_after
                 if not error.limited or wished > LIMIT_WAITS[-1]:
                     raise
+            else:
+                if not any(isinstance(each, RpcRefused) and is_limit(each) for each in answers):
+                    return answers
+                wished = wait
             time.sleep(wished)
         return self.rpc.ask(endpoint, calls)
 

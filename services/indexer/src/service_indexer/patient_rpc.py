@@ -1,7 +1,6 @@
 """A client of one RPC endpoint for a check of it: it waits where the endpoint wants it to, counts, and ends in time."""
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -11,6 +10,8 @@ from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.clock import Clock
 
+from service_indexer.chain import is_limit
+
 ANSWER_SECONDS: Final = 10.0
 ALL_SECONDS: Final = 180.0
 """Of all requests; the last may take its own time beyond that."""
@@ -19,10 +20,6 @@ LONGEST_WAIT_SECONDS: Final = 15
 WAIT_SECONDS: Final = 1
 """What is waited where it does not say how long; twice as long each time in a row."""
 TRIES: Final = 3
-_TOO_OFTEN: Final = 429
-_LIMIT: Final = re.compile(
-    r"rate.?limit|too many requests|request limit|per second|/sec|compute units|credits", re.IGNORECASE
-)
 
 
 class OutOfTime(ChainUnavailable):
@@ -86,8 +83,3 @@ class PatientRpc(JsonRpc):
             raise OutOfTime(cause=f"the {ALL_SECONDS:g} s of this check are over")
         if wait:
             self._clock.sleep(wait)
-
-
-def is_limit(refusal: RpcRefused) -> bool:
-    """Whether an error means that the provider was queried too often."""
-    return refusal.code == _TOO_OFTEN or _LIMIT.search(refusal.message[:1_000]) is not None
