@@ -217,4 +217,4 @@ MOVES_THE_CLOCK: Final = Fault(
         ),
     ),
 )
-"""The chain is an hour ahead afterwards: whoever judges by it comes before."""
+"""The chain is an hour ahead afterwards: faults of bounties in play come before."""
