@@ -28,7 +28,7 @@ PAUSE_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CopyPlace:
     """The rows of one moment."""
 
     head: Row[Any]
@@ -64,7 +64,7 @@ def is_at_rest(block: int, final: BlockNumber) -> bool:
     return block < final - BLOCKS_PER_STEP
 
 
-def read_place(engine: Engine, chain: ChainSettings) -> Place:
+def read_place(engine: Engine, chain: ChainSettings) -> CopyPlace:
     """Where the copy is; ``NoCopy`` where there is none of this chain's Hub."""
     with reading(engine) as connection:
         head = connection.execute(select(t.head).where(t.head.c.chain_id == chain.chain_id)).first()
@@ -74,10 +74,10 @@ def read_place(engine: Engine, chain: ChainSettings) -> Place:
             raise NoCopy("the copy in this database is of another Hub")
         blocks = connection.execute(select(t.blocks).order_by(t.blocks.c.number)).all()
         proofs = connection.execute(select(t.proofs).order_by(t.proofs.c.number)).all()
-    return Place(head, blocks, proofs)
+    return CopyPlace(head, blocks, proofs)
 
 
-def _wrong(place: Place, source: RpcSource, chain: ChainSettings, final: BlockNumber) -> dict[str, str]:
+def _wrong(place: CopyPlace, source: RpcSource, chain: ChainSettings, final: BlockNumber) -> dict[str, str]:
     """What differs, by table."""
     tip = source.tip()
     newest = tip.latest.number
