@@ -79,6 +79,8 @@ def families() -> Mapping[str, DescribedMetric]:
         if name is None:
             continue
         about = texts[-1]
+        if about.startswith("service_"):
+            raise ValueError(f"{name} has no description that can be read")
         if maker == "counter_by":
             labels = {texts[0]: tuple(values[0] for values in by_kind[name]._metrics)}  # noqa: SLF001
         else:

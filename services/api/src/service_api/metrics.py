@@ -13,7 +13,7 @@ from service_common.reviews import OUTCOMES
 from sqlalchemy import Engine
 
 from service_api.storage.verify import Verification
-from service_api.usecases.defects import Walk, count_defects
+from service_api.usecases.defects import count_defects
 from service_api.usecases.pending import Pending, count_pending
 from service_api.withholding.decisions import count_withheld
 
@@ -75,7 +75,7 @@ class DefectCollector(Collector):
         """The figures of this moment."""
         family = GaugeMetricFamily(
             "service_defects",
-            f"Kept data that is not what it came from: {', '.join(f'`{each}`' for each in Walk)}",
+            "Kept data that is not what it came from, by the inspection that found it",
             labels=["inspection"],
         )
         try:
