@@ -16,9 +16,11 @@ from service_api.usecases import inspecting
 from service_api.usecases.ciphertexts import verify
 from service_api.usecases.defects import Walk, list_defects
 from service_api.usecases.inspecting import inspect_kept, look_again
+from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
 from service_common.recent import Recent
 from sqlalchemy import delete, func, insert, select, update
+from structlog.testing import capture_logs
 
 from tests.api.conftest import Service, error_of
 from tests.api.test_ciphertexts import put, record, stored
@@ -305,6 +307,50 @@ def test_title__altered_in_the_list__is_the_pages_again_and_gone_where_the_page_
     titles = {item["bounty_id"]: item["title"] for item in found(service, "")}
     assert (titles[str(true)], titles[str(lost)]) == (f"True {word}", None)
     assert true not in walk(deps, Walk.TITLES)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("altered", [{"tags": ["fraud"]}, {"folded": "fraud"}, {"grams": [1]}])
+def test_what_finds_a_page__altered_in_the_list__is_the_pages_again(
+    service: Service, altered: dict[str, object]
+) -> None:
+    published(service, f"True {secrets.token_hex(6)}")
+    deps, s = service.dependencies, t.challenge_summaries
+    commitment = s.c.spec_commitment == commitment_of(found(service, "")[0])
+
+    def shown() -> object:
+        with deps.engine.connect() as connection:
+            return connection.execute(select(s).where(commitment)).one()
+
+    true = shown()
+    with deps.engine.begin() as connection:
+        connection.execute(update(s).where(commitment).values(**altered))
+    assert shown() != true
+    walk(deps, Walk.TITLES)
+    assert shown() == true
+    with capture_logs() as lines:
+        walk(deps, Walk.TITLES)
+    assert not [line for line in lines if line["event"] == "what lists show of a page was not the page's"]
+
+
+@pytest.mark.attack
+def test_page__whose_row_is_lost__is_found_until_it_is_put_back(service: Service) -> None:
+    deps, never = service.dependencies, service.world.create()  # of this one no page was published
+    lost = published(service, f"Lost {secrets.token_hex(6)}")
+    assert {lost, never} & walk(deps, Walk.TITLES) == set()
+    p = t.challenge_pages
+    mine = p.c.spec_commitment == commitment_of(found(service, "")[0])
+    with deps.engine.begin() as connection:
+        page = connection.execute(select(p.c.content).where(mine)).scalar_one()
+        connection.execute(delete(p).where(mine))
+    assert {lost, never} & walk(deps, Walk.TITLES) == {lost}
+    assert any(line.startswith(f"bounty {lost}: ") and "is gone" in line for line in list_defects(deps.engine))
+    look_again(deps)
+    assert lost in known_bounties(deps)
+    assert put_back(deps.engine, page) == [f"the page of bounty {lost}"]
+    look_again(deps)
+    assert lost not in known_bounties(deps)
+    assert lost not in walk(deps, Walk.TITLES)
 
 
 def commitment_of(item: dict[str, Any]) -> str:

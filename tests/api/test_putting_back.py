@@ -117,3 +117,13 @@ def test_bytes__that_the_chain_names_and_that_are_no_page__change_nothing(
     service.world.create(junk)
     service.world.finalize()
     assert "nothing was changed" in str(put_back(service, junk, monkeypatch))
+
+
+def test_put_back__with_another_services_role__ends_with_one_sentence(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Case(service, tmp_path).contents["page"]
+    monkeypatch.setenv("SERVICE_DATABASE_URL", service.world.database.url("service_indexer"))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(page)))
+    assert main(["put-back"]) == 1
+    assert "the database refused this: permission denied" in capsys.readouterr().err

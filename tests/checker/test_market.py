@@ -5,6 +5,7 @@ operator does.
 import json
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,6 +13,8 @@ from bounty_protocol.chain.json_rpc import JsonRpc
 from local_stack import anvil
 from local_stack.contract import Wallet
 from local_stack.services import SERVICES, ServiceProcess
+from service_checker.report import CheckReport
+from service_checker.run import CheckOptions
 
 from tests.upgrade.former import NoFormerRelease, former_services
 from tools.market import insider, upgrade
@@ -32,7 +35,7 @@ from tools.market.faults import pick
 from tools.market.insider import Insider
 from tools.market.log import RunLog
 from tools.market.people import Town
-from tools.market.reach import InsiderReach
+from tools.market.reach import InsiderReach, NotDone
 from tools.market.upgrade import Upgrading, programs_before
 
 MINUTES = 600.0
@@ -178,6 +181,35 @@ def test_deed__found_or_not__is_put_right_and_one_that_nobody_names_is_a_differe
     assert done == ["done", "right"]
     assert len(log.differences) == (0 if found else 1)
     assert all("was not found by somebody" in each for each in log.differences)
+
+
+@pytest.mark.parametrize(
+    ("found", "seen"),
+    [
+        ([("graphql.rows", "/subgraph"), ("checked", "the chain")], True),
+        ([("status.totals", "/api/status")], False),
+        ([("checked", "the chain")], NotDone),
+    ],
+)
+def test_watchtower__that_could_not_read_everything__says_nothing_by_its_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: list[tuple[str, str]], seen: bool | type[Exception]
+) -> None:
+    def check(asked: CheckOptions) -> CheckReport:
+        assert asked.memory.differing == {7}
+        report = CheckReport()
+        for requirement, where in found:
+            report.add(requirement, where, "an answer", "another")
+        return report
+
+    monkeypatch.setattr("tools.market.reach.check", check)
+    hub = SimpleNamespace(hub=SimpleNamespace(address=""))
+    stack = SimpleNamespace(anvil=SimpleNamespace(url=""), hub=hub, api_base_url="")
+    reach = InsiderReach(town_of(cast("Any", stack), RunLog(tmp_path / "run.jsonl")), tmp_path)
+    if seen is NotDone:
+        with pytest.raises(NotDone):
+            reach.checked("graphql.rows", 7)
+    else:
+        assert reach.checked("graphql.rows", 7) is seen
 
 
 def test_deed__that_breaks__is_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

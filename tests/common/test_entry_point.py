@@ -1,4 +1,6 @@
-"""SIGTERM ends a process of a service wherever it waits, also as process 1 of its container."""
+"""SIGTERM ends a process of a service wherever it waits, also as process 1 of its container. What a command cannot do
+with the database it is given is one sentence.
+"""
 
 import json
 import os
@@ -6,14 +8,17 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import psutil
 import pytest
 from bounty_protocol.crypto.x25519 import Identity
+from local_stack.services import MIGRATOR
 from service_common.entry_point import TERMINATED
+
+from tests.servers import Database
 
 FIRST_IN_ITS_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child")
 COMMANDS = [
@@ -24,6 +29,17 @@ COMMANDS = [
     ("indexer", "rebuild"),
     ("delivery", "keys"),
 ]
+
+READING: list[tuple[str, Sequence[str]]] = [
+    ("api", ["withheld"]),
+    ("api", ["withhold", "account", "0x" + "11" * 20, "--reason", "a court"]),
+    ("api", ["show-again", "account", "0x" + "11" * 20, "--reason", "the court's end"]),
+    ("api", ["defects"]),
+    ("indexer", ["status"]),
+    ("delivery", ["keys"]),
+    ("reviewer", ["replay", "0x" + "22" * 32]),
+]
+"""Commands that read the database first."""
 
 
 @cache
@@ -46,20 +62,7 @@ def test_command__that_waits_for_the_database__ends_on_sigterm(
     silent_server: socket.socket, tmp_path: Path, service: str, command: str
 ) -> None:
     port = silent_server.getsockname()[1]
-    keys = tmp_path / "keys"
-    keys.write_text(json.dumps([Identity.generate().to_text()]))
-    keys.chmod(0o600)
-    environment = {
-        "SERVICE_DATABASE_URL": f"postgresql://service@127.0.0.1:{port}/service",
-        "SERVICE_REDIS_URL": f"redis://127.0.0.1:{port}/0",
-        "SERVICE_RPC_URLS": f"http://127.0.0.1:{port}",
-        "SERVICE_CHAIN_ID": "31337",
-        "SERVICE_HUB_ADDRESS": "0x" + "22" * 20,
-        "SERVICE_DEPLOY_BLOCK": "1",
-        "SERVICE_BLOCK_TIME_SECONDS": "2",
-        "SERVICE_PUBLIC_HOST": "bounties.example",
-        "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
-    }
+    environment = environment_of(f"postgresql://service@127.0.0.1:{port}/service", port, tmp_path)
     program = Path(sys.executable).parent / f"service-{service}"
     words = [*prefix(), str(program), command]
     with subprocess.Popen(words, env=os.environ | environment, stderr=subprocess.PIPE, text=True) as started:
@@ -72,6 +75,62 @@ def test_command__that_waits_for_the_database__ends_on_sigterm(
             started.kill()
     assert started.returncode == TERMINATED, told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(("service", "command"), READING)
+def test_command__with_another_services_role__ends_with_one_sentence(
+    database: Database, tmp_path: Path, service: str, command: Sequence[str]
+) -> None:
+    role = "service_webhooks" if service == "reviewer" else "service_reviewer"
+    told = told_by(service, command, environment_of(database.url(role), 1, tmp_path))
+    assert told.startswith(f"service-{service}: the database refused this: permission denied for ")
+    assert "another service's role" in told
+
+
+@pytest.mark.parametrize(("service", "command"), READING)
+def test_command__with_another_database__ends_with_one_sentence(
+    database: Database, tmp_path: Path, service: str, command: Sequence[str]
+) -> None:
+    url = database.server.url("postgres", user=MIGRATOR, password=database.passwords[MIGRATOR])
+    told = told_by(service, command, environment_of(url, 1, tmp_path))
+    assert told.startswith(f"service-{service}: the database refused this: relation ")
+    assert "another database" in told
+
+
+@pytest.mark.parametrize(("service", "command"), READING)
+def test_command__without_its_database__ends_with_one_sentence(
+    tmp_path: Path, service: str, command: Sequence[str]
+) -> None:
+    told = told_by(service, command, environment_of("postgresql://service@127.0.0.1:1/service", 1, tmp_path))
+    assert told.startswith(f"service-{service}: the database did not answer: ")
+
+
+def told_by(service: str, command: Sequence[str], environment: dict[str, str]) -> str:
+    """The last line of a command that ends with exit code 1; no line of it is of a traceback."""
+    program = Path(sys.executable).parent / f"service-{service}"
+    words = [str(program), *command]
+    ran = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=120)
+    assert "Traceback" not in ran.stderr + ran.stdout
+    assert ran.returncode == 1, ran.stderr
+    return ran.stderr.splitlines()[-1]
+
+
+def environment_of(database_url: str, port: int, folder: Path) -> dict[str, str]:
+    """Of any command, with all else than the database at a port of this machine."""
+    keys = folder / "keys"
+    keys.write_text(json.dumps([Identity.generate().to_text()]))
+    keys.chmod(0o600)
+    return {
+        "SERVICE_DATABASE_URL": database_url,
+        "SERVICE_REDIS_URL": f"redis://127.0.0.1:{port}/0",
+        "SERVICE_RPC_URLS": f"http://127.0.0.1:{port}",
+        "SERVICE_CHAIN_ID": "31337",
+        "SERVICE_HUB_ADDRESS": "0x" + "22" * 20,
+        "SERVICE_DEPLOY_BLOCK": "1",
+        "SERVICE_BLOCK_TIME_SECONDS": "2",
+        "SERVICE_PUBLIC_HOST": "bounties.example",
+        "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
+    }
 
 
 def _own_process(started: int) -> int:

@@ -201,7 +201,7 @@ def test_keys_command__as_an_operator_types_it__prints_one_line_a_key_and_no_sec
     gone = {**environment, "SERVICE_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none"}
     failed = subprocess.run([program, "keys"], env=gone, capture_output=True, text=True, timeout=60, check=False)
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert failed.stderr.splitlines()[-1].startswith("service-delivery: The indexed Hub state cannot be read")
+    assert failed.stderr.splitlines()[-1].startswith("service-delivery: the database did not answer")
 
 
 def test_periodic_jobs__by_their_names__are_functions_of_this_service() -> None:

@@ -154,7 +154,7 @@ def test_follower__of_one_endpoint__reads_the_next_block_once(world: World, alon
     assert rest.at(world.source.tip())
 
 
-@pytest.mark.parametrize(("block_seconds", "first", "pause"), [(1, 0.75, 0.125), (12, 1, 1)])
+@pytest.mark.parametrize(("block_seconds", "first", "pause"), [(1, 0.875, 0.125), (2, 1.75, 0.25), (12, 2, 1)])
 def test_follower__of_a_chain_on_time__looks_when_a_block_may_be_there(
     block_seconds: float, first: float, pause: float
 ) -> None:

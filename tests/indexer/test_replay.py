@@ -5,34 +5,42 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.types import BlockNumber
 from service_common.db import engine as engines
 from service_common.db import hub_index as t
-from service_indexer import replay
+from service_indexer import place, replay
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import advance
+from service_indexer.main import main
 from service_indexer.replay import rebuild_copy, verify_copy
-from sqlalchemy import Engine, func, select, text
+from service_indexer.stretch import BLOCKS_PER_STEP
+from service_indexer.writer import SCRATCH_SPACE, only_writer
+from sqlalchemy import Engine, delete, func, select, text, update
 
 from tests.endpoints import Change, Endpoint, endpoint_before
 from tests.indexer.replay import contents
 from tests.world import World
 
 COMPARED = (*t.FACTS, t.changes, t.open_bounties)
+PLACE = (t.head, t.blocks, t.proofs)
+
+
+def variables(world: World, *urls: str, quorum: int = 1) -> dict[str, str]:
+    return {
+        "SERVICE_CHAIN_ID": str(world.chain_id),
+        "SERVICE_HUB_ADDRESS": world.hub_address,
+        "SERVICE_DEPLOY_BLOCK": str(world.hub.deploy_block),
+        "SERVICE_BLOCK_TIME_SECONDS": "2",
+        "SERVICE_RPC_URLS": ",".join(urls or (world.node.url,)),
+        "SERVICE_RPC_QUORUM": str(quorum),
+        "SERVICE_DATABASE_URL": world.database.url("service_indexer"),
+        "SERVICE_REDIS_URL": "redis://127.0.0.1:9",
+    }
 
 
 def config_of(world: World, *urls: str, quorum: int = 1) -> IndexerConfig:
-    return read_config(
-        {
-            "SERVICE_CHAIN_ID": str(world.chain_id),
-            "SERVICE_HUB_ADDRESS": world.hub_address,
-            "SERVICE_DEPLOY_BLOCK": str(world.hub.deploy_block),
-            "SERVICE_BLOCK_TIME_SECONDS": "2",
-            "SERVICE_RPC_URLS": ",".join(urls or (world.node.url,)),
-            "SERVICE_RPC_QUORUM": str(quorum),
-            "SERVICE_DATABASE_URL": world.database.url("service_indexer"),
-            "SERVICE_REDIS_URL": "redis://127.0.0.1:9",
-        }
-    )
+    return read_config(variables(world, *urls, quorum=quorum))
 
 
 @pytest.fixture
@@ -46,6 +54,12 @@ def endpoints(world: World) -> Iterator[list[Endpoint]]:
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many rows are compared as one text."""
     monkeypatch.setattr(replay, "PART_ROWS", request.param)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What differs is looked at again at once."""
+    monkeypatch.setattr(place, "PAUSE_SECONDS", 0.0)
 
 
 def history(world: World) -> Engine:
@@ -65,9 +79,9 @@ def test_verify__of_a_true_copy__finds_every_table_equal_and_leaves_nothing(worl
     engine = history(world)
     before = contents(engine)
     compared = verify_copy(config_of(world), lambda _: None)
-    assert {each.table for each in compared} == {table.name for table in COMPARED}
+    assert [each.table for each in compared] == [table.name for table in (*COMPARED, *PLACE)]
     assert all(each.equal for each in compared)
-    assert sum(each.rows for each in compared) == sum(
+    assert sum(each.rows for each in compared[: -len(PLACE)]) == sum(
         len(before[t.logs.name if table is t.changes else table.name]) for table in COMPARED
     )
     assert contents(engine) == before
@@ -103,17 +117,30 @@ ALTERED = {
             FROM hub_index.submissions WHERE bounty_id = 2""",
     ),
     "a change of a block to come": ("changes", "INSERT INTO {} (block_number, log_index) VALUES (1000000000, 0)"),
+    "a head far ahead": (
+        "head",
+        "UPDATE {} SET block_number = block_number + 1000, finalized_number = finalized_number + 1000",
+    ),
+    "a head that calls too much final": ("head", "UPDATE {} SET finalized_number = block_number + 1"),
+    "a head on another branch": ("head", "UPDATE {} SET block_hash = '0x' || repeat('66', 32)"),
+    "a head of another time": ("head", "UPDATE {} SET finalized_time = finalized_time + 1"),
+    "a head proven beyond itself": ("head", "UPDATE {} SET checked_number = block_number + 1"),
+    "another block": ("blocks", "UPDATE {} SET hash = '0x' || repeat('66', 32)"),
+    "a block lost": ("blocks", "DELETE FROM {} WHERE number = (SELECT max(number) FROM {})"),
+    "a proof of another branch": ("proofs", "UPDATE {} SET hash = '0x' || repeat('66', 32)"),
+    "another storage root": ("proofs", "UPDATE {} SET storage_root = '0x' || repeat('66', 32)"),
     "another deadline": ("open_bounties", "UPDATE {} SET judging_deadline = judging_deadline + 1 WHERE bounty_id = 2"),
 }
 
 
 @pytest.mark.attack
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", ALTERED)
 def test_verify__of_altered_rows__names_their_table_and_a_rebuild_heals_it(world: World, how: str) -> None:
     engine = history(world)
     table, change = ALTERED[how]
     with world.engine("service_indexer").begin() as connection:
-        connection.execute(text(change.format(f"hub_index.{table}")))
+        connection.execute(text(change.replace("{}", f"hub_index.{table}")))
     assert [each.table for each in verify_copy(config_of(world), lambda _: None) if not each.equal] == [table]
     world.writer_lock.close()
     rebuild_copy(config_of(world), lambda _: None)
@@ -122,6 +149,36 @@ def test_verify__of_altered_rows__names_their_table_and_a_rebuild_heals_it(world
         kept = connection.execute(select(func.count()).select_from(t.logs)).scalar_one()
         told = connection.execute(select(func.count(t.changes.c.log_index))).scalar_one()
     assert told == kept
+
+
+@pytest.mark.usefixtures("impatient")
+def test_verify__of_a_head_far_behind__reports_it_and_compares_what_is_final(world: World) -> None:
+    engine = history(world)
+    world.node.mine(BLOCKS_PER_STEP + 3)
+    said = list[str]()
+    compared = verify_copy(config_of(world), said.append)
+    assert [each.table for each in compared if not each.equal] == ["head"]
+    assert any(each.startswith("head: it is at block ") for each in said)
+    world.index()
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE hub_index.submissions SET submission_commitment = '0x' WHERE bounty_id = 2"))
+        connection.execute(text("UPDATE hub_index.head SET finalized_number = 0"))
+    wrong = {each.table for each in verify_copy(config_of(world), lambda _: None) if not each.equal}
+    assert wrong == {"head", "submissions"}
+
+
+def test_verify__while_a_reorg_is_repaired__looks_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = history(world)
+    with engine.begin() as connection:
+        truth = connection.execute(select(t.head.c.block_hash)).scalar_one()
+        connection.execute(update(t.head).values(block_hash="0x" + "66" * 32))
+
+    def repair(_seconds: float) -> None:
+        with engine.begin() as connection:
+            connection.execute(update(t.head).values(block_hash=truth))
+
+    monkeypatch.setattr(place, "sleep", repair)
+    assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
 
 
 def test_replay__of_a_chain_with_a_new_block_at_each_step__ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,3 +255,46 @@ def test_replay__whose_statements_take_longer_than_a_service_waits_for_an_answer
         assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
         rebuild_copy(config_of(world), lambda _: None)
     assert contents(engine) == truth
+
+
+@pytest.mark.parametrize("command", ["verify", "rebuild"])
+def test_replay__that_cannot_begin__ends_with_one_sentence(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    for name, value in variables(world).items():
+        monkeypatch.setenv(name, value)
+    with only_writer(scratch_of(world), world.chain_id, world.hub_address, start_of(world), space=SCRATCH_SPACE):
+        assert ended(command) == (
+            "another verify or rebuild of this database is running, or the follower did not step aside; try later"
+        )
+    monkeypatch.setenv("SERVICE_DATABASE_URL", world.database.url("service_api"))
+    assert ended(command) == 1
+    assert "service-indexer: the database refused this: permission denied" in capsys.readouterr().err
+    monkeypatch.setenv("SERVICE_DATABASE_URL", world.database.url("service_indexer"))
+    with monkeypatch.context() as away:
+        away.setenv("SERVICE_RPC_URLS", "http://127.0.0.1:9")
+        assert str(ended(command)).startswith("the RPC endpoints gave no usable answer")
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(t.head).values(hub_address="0x" + "66" * 20))
+    world.writer_lock.close()
+    assert "of another Hub" in str(ended(command))
+    if command == "verify":
+        with world.engine("service_indexer").begin() as connection:
+            connection.execute(delete(t.head))
+        assert "no copy of this chain" in str(ended(command))
+
+
+def ended(command: str) -> object:
+    """How a command failed: its exit code, or its sentence where it is 1 with one."""
+    try:
+        return main([command])
+    except SystemExit as error:
+        return error.code
+
+
+def scratch_of(world: World) -> Engine:
+    return world.engine("service_indexer").execution_options(schema_translate_map={t.SCHEMA: t.SCRATCH})
+
+
+def start_of(world: World) -> Header:
+    return header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))

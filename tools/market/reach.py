@@ -20,7 +20,7 @@ from tests.kept import inspect_now, kept_by
 from tools.market.people import Town
 
 _COMMAND_SECONDS: Final = 600.0
-_CHECK_SECONDS: Final = 150.0
+_CHECK_SECONDS: Final = 600.0
 _INSPECTION_SECONDS: Final = 20.0
 _ANY_LAG: Final = 1_000_000
 """Blocks or seconds: while people act and things break, what is late is no finding."""
@@ -39,6 +39,8 @@ class InsiderReach:
     folder: Path
     shown_before: set[str] = field(default_factory=set)
     """The documents that a watchtower read before the insider's act."""
+    memory: CheckMemory = field(default_factory=CheckMemory)
+    """Of the checks so far: the chain is not read anew by each."""
 
     # --- what the insider does
 
@@ -129,22 +131,28 @@ class InsiderReach:
         return text in printed
 
     def checked(self, requirement: str, bounty: int | None = None, part: str | None = None) -> bool:
-        """Whether the independent checker, which looks at a bounty and a list of these, names a requirement."""
-        memory = CheckMemory(shown_before=set(self.shown_before))
+        """Whether the independent checker, which looks at a bounty and a list of these, names a requirement.
+
+        ``NotDone`` where it could not read everything, so that its silence says nothing.
+        """
+        memory = self.memory
+        memory.shown_before = set(self.shown_before)
         memory.differing |= set() if bounty is None else {bounty}
         memory.differing_lists |= set() if part is None else {part}
-        found = check(self._options(memory))
+        found = check(self._options())
         seen = [each for each in found.found if each.requirement == requirement]
         self.town.log.write(
             "watchtower", requirement, bounty=bounty, seen=[f"{each.where}: {each.seen}" for each in seen][:3]
         )
+        if not seen and found.unread:
+            raise NotDone("the check did not read everything")
         return bool(seen)
 
-    def _options(self, memory: CheckMemory) -> CheckOptions:
+    def _options(self) -> CheckOptions:
         stack = self.town.stack
         return CheckOptions(
             rpc_url=stack.anvil.url, hub=stack.hub.hub.address, api_url=stack.api_base_url, max_lag_blocks=_ANY_LAG,
-            max_unsettled_seconds=_ANY_LAG, sample=1, max_seconds=_CHECK_SECONDS, memory=memory,
+            max_unsettled_seconds=_ANY_LAG, sample=1, max_seconds=_CHECK_SECONDS, memory=self.memory,
         )  # fmt: skip
 
     def until(self, what: Callable[[], object], seconds: float) -> str | None:

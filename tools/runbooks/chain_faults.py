@@ -85,6 +85,18 @@ def _both_again(place: FaultScene) -> None:
     place.restarted({_ENDPOINTS: ",".join(each.url for each in place.endpoints)}, *_READERS)
 
 
+def _nothing_becomes_final(place: FaultScene) -> None:
+    """For more than an hour, by the chain's clock."""
+    final = place.stack.anvil.rpc.call("eth_getBlockByNumber", "finalized", False)
+
+    def change(method: str, params: list[Any], result: Any) -> Any:
+        return final if method == "eth_getBlockByNumber" and params[0] == "finalized" else result
+
+    for endpoint in place.endpoints:
+        endpoint.change = change
+    place.stack.anvil.rpc.call("evm_increaseTime", 3_700)
+
+
 def _publish_a_notice(place: FaultScene) -> None:
     place.kept["notice"] = str(place.cast.chain_time() - 60)
     _post_notice(place, "hub_flaw", int(place.kept["notice"]))
@@ -194,3 +206,15 @@ CHAIN_FAULTS: Final[tuple[Fault, ...]] = (
     ),
 )
 """Each is over before the next one begins."""
+
+MOVES_THE_CLOCK: Final = Fault(
+    "nothing becomes final for an hour",
+    _nothing_becomes_final,
+    _truth,
+    (
+        ExpectedAlert(
+            "FinalityBehind", "final up to .* 1 hour before it", "max(service_index_finality_lag_seconds) < 600"
+        ),
+    ),
+)
+"""The chain is an hour ahead afterwards: whoever judges by it comes before."""

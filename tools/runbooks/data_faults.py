@@ -14,6 +14,7 @@ from tests.kept import inspect_now, lose_objects
 from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, nothing, standing
 
 _READ_URL: Final = "SERVICE_DATABASE_READ_URL_FILE"
+_COMPARE_CALLS: Final = "SERVICE_INDEX_COMPARE_CALLS"
 _READERS: Final = ("api", "api-worker")
 
 
@@ -25,6 +26,18 @@ def _run(place: FaultScene, statement: LiteralString | sql.Composed, *values: ob
 def _alter_the_index(place: FaultScene) -> None:
     statement: LiteralString = "UPDATE hub_index.bounties SET judging_deadline = judging_deadline + 1"
     _run(place, statement + " WHERE bounty_id = %s", int(place.bounty.bounty_id))
+
+
+def _compare_nothing(place: FaultScene) -> None:
+    """With the chain, for longer than two weeks."""
+    place.restarted({_COMPARE_CALLS: "0"}, "indexer-worker")
+    long_ago: LiteralString = "UPDATE hub_index.head SET compare_next = 0, compared_at = now() - interval '15 days'"
+    _run(place, long_ago + ", compare_began = now() - interval '15 days'")
+
+
+def _compare_again(place: FaultScene) -> None:
+    place.stack.services["indexer-worker"].environment.pop(_COMPARE_CALLS)
+    place.restarted({}, "indexer-worker")
 
 
 def _lose_an_object(place: FaultScene) -> None:
@@ -146,6 +159,18 @@ DATA_FAULTS: Final[tuple[Fault, ...]] = (
                 "IndexContradicted",
                 "DIFFERENT bounties|DIFFERENT",
                 standing("service_index_contradicted_total"),
+            ),
+        ),
+    ),
+    Fault(
+        "the index is not compared with the chain",
+        _compare_nothing,
+        _compare_again,
+        (
+            ExpectedAlert(
+                "IndexNotCompared",
+                r"service_index_compared_seconds (1[2-9]\d{5}|1\.[2-9]\d*e\+06)",
+                "max(service_index_compared_seconds) < 86400",
             ),
         ),
     ),

@@ -17,7 +17,7 @@ from service_common.jobs.queues import QueueName, connect, open_queue
 
 from tests.api.webhooks.receiving import certificate_for
 from tests.serving import serving
-from tools.runbooks.chain_faults import CHAIN_FAULTS
+from tools.runbooks.chain_faults import CHAIN_FAULTS, MOVES_THE_CLOCK
 from tools.runbooks.data_faults import DATA_FAULTS
 from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, nothing, standing
 from tools.runbooks.work_faults import WORK_FAULTS
@@ -259,6 +259,7 @@ FAULTS: tuple[Fault, ...] = (
     *CHAIN_FAULTS,
     *DATA_FAULTS,
     *WORK_FAULTS,
+    MOVES_THE_CLOCK,
     Fault(
         "the chain contradicts what was final",
         _rewrite_history,

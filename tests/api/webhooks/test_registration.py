@@ -12,6 +12,7 @@ from flask.testing import FlaskClient
 from service_api.app import make_app
 from service_api.config import ApiConfig, read_config
 from service_common.config import ConfigurationError
+from service_common.db.notifications import Channel, Listener
 from sqlalchemy import text
 from werkzeug.test import TestResponse
 
@@ -91,6 +92,18 @@ def test_webhook__registered_again__is_the_same_without_a_secret(subscriber: Sub
     again = subscriber.post(all_bounties=True)
     assert (again.status_code, again.get_json()) == (200, {"webhook": made["webhook"], "secret": None})
     assert subscriber.register(all_bounties=True, finality="unsafe")["webhook"] != made["webhook"]
+
+
+def test_webhook__that_is_new_or_changed__wakes_those_who_send(service: Service, subscriber: Subscriber) -> None:
+    with service.world.engine("service_webhooks").connect().execution_options(isolation_level="AUTOCOMMIT") as sending:
+        listener = Listener(sending, Channel.TO_SEND)
+        webhook_id = subscriber.register(all_bounties=True)["webhook"]["webhook_id"]
+        assert listener.wait(600.0) is True
+        subscriber.list()
+        assert listener.wait(0) is False
+        subscriber.test(webhook_id)
+        assert listener.wait(600.0) is True
+        sending.invalidate()
 
 
 def test_webhook__of_another_account__does_not_exist(service: Service, subscriber: Subscriber) -> None:

@@ -179,3 +179,12 @@ def test_database__that_comes_after_an_hour__is_waited_for_with_the_reason_and_t
     assert all(line["event"].startswith("waiting for the database") for line in said)
     assert "not this one" not in str(said)
     server.drop_database(name)
+
+
+@pytest.mark.parametrize("service", ["api", "indexer", "reviewer", "delivery"])
+def test_service__that_starts__loads_nothing_that_migrates(service: str) -> None:
+    program = (
+        f"import sys, service_{service}.main; print([name for name in ('alembic', 'mako') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"

@@ -190,3 +190,37 @@ def test_periodic_job__by_several_workers__is_enqueued_once_in_its_interval(redi
     redis.delete(*redis.scan_iter("lease:*"))  # the next interval, the first run still waiting
     assert enqueue_due(jobs, redis) == []
     assert len(open_queue(QueueName.ARTIFACTS, redis).job_ids) == 1
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("ends", [None, 10**6])
+def test_lease__that_nobody_took__keeps_no_job_from_its_turn(redis: Redis, ends: int | None) -> None:
+    jobs = [Periodic(QueueName.ARTIFACTS, "somewhere.sweep", every_seconds=3_600, run_seconds=60)]
+    redis.set(f"lease:{jobs[0].job_id}", 1, ex=ends)
+    assert [enqueue_due(jobs, redis) for _ in range(2)] == [["somewhere.sweep"], []]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("ends", [None, 10**6])
+def test_sign_of_life__that_no_worker_gave__keeps_no_lost_job(redis: Redis, ends: int | None) -> None:
+    enqueue(redis)
+    job_of(redis).set_status(JobStatus.STARTED)
+    redis.set(f"at-work:{ID}", 1, ex=ends)
+    assert enqueue(redis)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("field", ["status", "timeout", "data", "created_at"])
+def test_job__that_cannot_be_read__is_enqueued_anew(redis: Redis, field: str) -> None:
+    enqueue(redis)
+    redis.hset(Job.key_for(ID), field, "odd")
+    assert enqueue(redis)
+    assert job_of(redis).func_name == "somewhere.job"
+
+
+@pytest.mark.attack
+def test_result__that_cannot_be_read__keeps_no_failed_job(redis: Redis) -> None:
+    enqueue(redis)
+    job_of(redis).set_status(JobStatus.FAILED)
+    redis.xadd(f"rq:results:{ID}", {"exc_string": "no zlib"})
+    assert enqueue(redis)

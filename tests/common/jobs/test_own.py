@@ -1,5 +1,6 @@
 """A worker has its service's Secrets: whoever can write to Redis has it call nothing but its own jobs."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -7,7 +8,9 @@ from typing import Final
 import pytest
 from redis import Redis
 from rq import Callback, Repeat, Retry
+from rq.command import PUBSUB_CHANNEL_TEMPLATE
 from rq.job import Job, JobStatus
+from rq.suspension import suspend
 from service_common.jobs.metrics import Tally
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.jobs.worker import make_worker
@@ -119,6 +122,21 @@ def test_job__to_be_repeated_without_end__is_done_once(
     work_off(redis, jobs=2)
     assert waits.get_status(refresh=True) is JobStatus.FINISHED
     assert not queue.job_ids
+
+
+@pytest.mark.attack
+def test_suspended_workers__go_on(redis: Redis) -> None:
+    suspend(redis)
+    assert worked(redis, f"{HERE}.work", message()).get_status(refresh=True) is JobStatus.FINISHED
+
+
+@pytest.mark.attack
+def test_command_to_a_worker__reaches_none(redis: Redis) -> None:
+    worker = make_worker([QueueName.ARTIFACTS], redis, Tally(()), module=HERE)
+    worker.bootstrap(logging_level="CRITICAL")
+    for command in ("shutdown", "kill-horse", "stop-job"):
+        assert redis.publish(PUBSUB_CHANNEL_TEMPLATE % worker.name, json.dumps({"command": command})) == 0
+    worker.teardown()  # type: ignore[no-untyped-call]
 
 
 ODD: Final[Mapping[str, Callable[[Redis, str, Job], object]]] = {

@@ -1,8 +1,9 @@
 """The console entry point every service shares: one subcommand per process.
 
 ``--help`` lists the processes. Incomplete configuration is one message that names every variable, and exit code 2,
-before anything starts. SIGTERM ends every process, also one that has nothing to drain: in its container it is process
-1, whose signals the kernel drops where no handler is installed.
+before anything starts. A database that does not answer, or refuses this role, is one message and exit code 1, as a
+``ServiceError`` is. SIGTERM ends every process, also one that has nothing to drain: in its container it is process 1,
+whose signals the kernel drops where no handler is installed.
 """
 
 import argparse
@@ -13,7 +14,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
+from bounty_protocol.errors import ServiceError
+
 from service_common.config import ConfigurationError
+from service_common.db.errors import explain
 from service_common.signals import handle_signals_in_thread
 
 Environment = Mapping[str, str]
@@ -60,6 +64,12 @@ def run_entry_point(
     except ConfigurationError as error:
         print(f"{program}: {error}", file=sys.stderr)  # noqa: T201  # a person reads this before any log exists
         return 2
+    except Exception as error:
+        explained = explain(error) or (error.message if isinstance(error, ServiceError) else None)
+        if explained is None:
+            raise
+        print(f"{program}: {explained}", file=sys.stderr)  # noqa: T201
+        return 1
     return 0
 
 

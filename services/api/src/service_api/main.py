@@ -11,8 +11,6 @@ from service_common import log
 from service_common.bounded import BoundedCollector
 from service_common.common_settings import database_url_of
 from service_common.db.engine import check_database, engine_of_job, make_engine
-from service_common.db.errors import DatabaseUnavailable
-from service_common.db.migrate import await_database, migrate
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
@@ -141,11 +139,11 @@ def _put_back(environment: Environment) -> None:
                 print(f"{each} is as its hash on chain says")  # noqa: T201
     except NotNamed as error:
         sys.exit(f"nothing was changed: {error}")
-    except DatabaseUnavailable:
-        sys.exit("the database did not answer; is SERVICE_DATABASE_URL the api's?")
 
 
 def _migrate(environment: Environment) -> None:
+    from service_common.db.migrate import await_database, migrate  # as for ``await-schema``
+
     log.configure("migrate")
     print(f"schema at {migrate(await_database(lambda: database_url_of(environment)))}")  # noqa: T201
 

@@ -1,11 +1,9 @@
 """``service-delivery``: the processes of the delivery service."""
 
 import json
-import sys
 from collections.abc import Sequence
 
 from bounty_protocol.clock import SystemClock
-from bounty_protocol.errors import ServiceError
 from service_common import log
 from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.hub_facts import FactSource
@@ -57,15 +55,12 @@ def _worker(environment: Environment) -> None:
 
 def _keys(environment: Environment) -> None:
     config = _configured(environment)
-    try:
-        with (
-            engine_of_job(config.database_url, application="delivery-keys") as engine,
-            FactSource.of(engine, config.chain, SystemClock()).open() as facts,
-        ):
-            for described in describe_keys(facts, config.keyring, config.key_grace_seconds):
-                print(json.dumps(described))  # noqa: T201  # what the command is for
-    except ServiceError as error:
-        sys.exit(f"service-delivery: {error.message}")
+    with (
+        engine_of_job(config.database_url, application="delivery-keys") as engine,
+        FactSource.of(engine, config.chain, SystemClock()).open() as facts,
+    ):
+        for described in describe_keys(facts, config.keyring, config.key_grace_seconds):
+            print(json.dumps(described))  # noqa: T201  # what the command is for
 
 
 def _configured(environment: Environment) -> DeliveryConfig:

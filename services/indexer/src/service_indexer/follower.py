@@ -21,10 +21,11 @@ from service_indexer.backfill import Backfill
 from service_indexer.proving import NEAR, Begun, Proofs, StorageProof
 from service_indexer.source import Source, Tip
 from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, read_stretch
-from service_indexer.writer import CopyStep, ProvenHead
+from service_indexer.writer import CopyStep, ProvenHead, Standing
 
 MIN_PAUSE_SECONDS: Final = 0.1
 MAX_PAUSE_SECONDS: Final = 1.0
+MAX_PAUSE_AFTER_BLOCK_SECONDS: Final = 2.0
 REST_SECONDS: Final = 5.0
 """How long a copy that equals the chain is not read again while the chain stays as it was."""
 _ANCESTOR_STRIDE: Final = 64
@@ -39,8 +40,8 @@ class Halted(Exception):
 class Copy(Protocol):
     """The copy as a step needs it: ``Writer``'s, or one that only remembers."""
 
-    def head(self) -> Head | None:
-        """How far the copy is."""
+    def standing(self, final: BlockNumber) -> Standing | None:
+        """Where the copy stands, with its hash of the block that the chain calls final."""
 
     def hashes(self, first: BlockNumber, last: BlockNumber) -> dict[BlockNumber, Bytes32]:
         """Hashes of the kept blocks of a range."""
@@ -94,9 +95,10 @@ def advance(source: Source, writer: Copy, backfill: Backfill | None = None, rest
     if rest.at(tip):
         return False
     before = rest.leave()
-    head = writer.head()
-    if head is None:
+    standing = writer.standing(tip.finalized.number if tip.finalized else BlockNumber(0))
+    if standing is None:
         raise Halted("the copy has no start")
+    head = standing.head
     if head.halted is not None:
         raise Halted(head.halted)
     if tip.latest.number < head.finalized_number:
@@ -107,7 +109,7 @@ def advance(source: Source, writer: Copy, backfill: Backfill | None = None, rest
         return False
     with traces.step("index step", {"index.block": head.block_number, "index.tip": tip.latest.number}):
         ancestor = before.latest if rest.alone and before is not None and _is_next(tip, before, head) else None
-        latest = _move(source, writer, head, tip, final, backfill, ancestor)
+        latest = _move(source, writer, standing, tip, final, backfill, ancestor)
     if latest is not None and latest.hash == tip.latest.hash:
         rest.note(tip, reached=head.block_hash != latest.hash)
     return latest is not None
@@ -119,8 +121,8 @@ def pause_between_looks(block_time_seconds: float) -> float:
 
 
 def pause_after_block(block_time_seconds: float) -> float:
-    """Until the first look for the next block: a chain rarely has one before three quarters of its block time."""
-    return max(pause_between_looks(block_time_seconds), min(MAX_PAUSE_SECONDS, block_time_seconds * 3 / 4))
+    """Until the first look for the next block: a chain rarely has one before seven eighths of its block time."""
+    return max(pause_between_looks(block_time_seconds), min(MAX_PAUSE_AFTER_BLOCK_SECONDS, block_time_seconds * 7 / 8))
 
 
 def _is_next(tip: Tip, before: Tip, head: Head) -> bool:
@@ -132,7 +134,7 @@ def _is_next(tip: Tip, before: Tip, head: Head) -> bool:
 def _move(
     source: Source,
     writer: Copy,
-    head: Head,
+    standing: Standing,
     tip: Tip,
     final: BlockNumber,
     backfill: Backfill | None,
@@ -140,6 +142,7 @@ def _move(
 ) -> Header | None:
     """The step itself; where the copy is now, and None where an endpoint that is behind left nothing to do. ``parent``
     is the header of the copy's head where the tip is the next block."""
+    head = standing.head
     # 1. Where the copy and the chain still agree.
     ancestor = parent or _common_ancestor(source, writer, head, tip)
     if ancestor.number == tip.latest.number and ancestor.hash != tip.latest.hash:
@@ -148,14 +151,15 @@ def _move(
         return None  # an endpoint that is behind on the same chain: nothing to retract
     # 2. The next stretch of the chain above it, with its logs.
     last = BlockNumber(min(tip.latest.number, ancestor.number + BLOCKS_PER_STEP))
-    known = tip.latest if parent is not None else None
-    stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final, known)
+    read = tip.latest if parent is not None else None
+    stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final, read)
     # 3. That nothing is missing in it, where that can be shown.
     retract = ancestor.hash != head.block_hash
-    stretch, proof = _proven(source, writer, ancestor, stretch, tip, retract=retract)
+    known = standing.proven if ancestor.number == head.block_number else writer.known(ancestor.number)
+    stretch, proof = _proven(source, writer, known, ancestor, stretch, tip, retract=retract)
     # 4. One transaction.
     latest = stretch.headers[-1] if stretch.headers else ancestor
-    finalized = _newest_final(writer, head, tip, [ancestor, *stretch.headers])
+    finalized = _newest_final(standing, tip, [ancestor, *stretch.headers])
     step = CopyStep(
         ancestor.number,
         stretch.headers,
@@ -210,12 +214,18 @@ def _already_read(source: Source, backfill: Backfill | None, ancestor: Header, f
 
 
 def _proven(
-    source: Source, writer: Copy, ancestor: Header, stretch: Stretch, tip: Tip, *, retract: bool
+    source: Source,
+    writer: Copy,
+    known: ProvenHead | None,
+    ancestor: Header,
+    stretch: Stretch,
+    tip: Tip,
+    *,
+    retract: bool,
 ) -> tuple[Stretch, StorageProof | None]:
     """The stretch with the logs that were missing in it, and the Hub's storage root after it where that is proven."""
     if source.proofs is None or not stretch.headers or tip.latest.number - stretch.headers[-1].number > NEAR:
         return stretch, None
-    known = writer.known(ancestor.number)
     begun = _begun(source.proofs, writer, known, ancestor)
     proof, logs = source.proofs.complete(begun, stretch.headers, stretch.logs)
     if proof is None:
@@ -239,18 +249,18 @@ def _begun(proofs: Proofs, writer: Copy, known: ProvenHead | None, ancestor: Hea
     return Begun(above.since, proofs.storage_root(ancestor))
 
 
-def _newest_final(writer: Copy, head: Head, tip: Tip, covered: list[Header]) -> Header | None:
+def _newest_final(standing: Standing, tip: Tip, covered: list[Header]) -> Header | None:
     """The newest block of the copy that is known to be final; None where the endpoints agree on none.
 
     Raises ``ChainUnavailable`` where it is not the block that they agree on: what is final is acted upon.
     """
     final = tip.finalized
-    if final is None or final.number < head.finalized_number:
+    if final is None or final.number < standing.head.finalized_number:
         return None
     if final.number > covered[-1].number:
         return covered[-1]
     hashes = {header.number: header.hash for header in covered}
-    own = hashes.get(final.number) or writer.hashes(final.number, final.number).get(final.number)
+    own = hashes.get(final.number) or standing.final_hash
     if own != final.hash:
         raise ChainUnavailable("an RPC endpoint shows another final block than the one agreed upon")
     return final

@@ -2,9 +2,11 @@
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from bounty_protocol.auth.signature import account_of_key
+from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.clock import SystemClock
 from prometheus_client import REGISTRY, Counter
 from service_common import log
@@ -23,6 +25,7 @@ from service_indexer.metrics import IndexCollector
 from service_indexer.scheduler import FOLLOW, run_scheduler, start_standby
 from service_indexer.solvency import SolvencyCollector
 from service_indexer.status import status_lines
+from service_indexer.writer import AnotherWriter, NoCopy
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,7 +110,8 @@ def _status(environment: Environment) -> None:
 def _verify(environment: Environment) -> None:
     from service_indexer.replay import verify_copy
 
-    compared = verify_copy(read_config(environment), _say)
+    with _failing():
+        compared = verify_copy(read_config(environment), _say)
     for each in compared:
         print(f"{'equal    ' if each.equal else 'DIFFERENT'} {each.table} ({each.rows} rows)")  # noqa: T201
     if not all(each.equal for each in compared):
@@ -117,8 +121,22 @@ def _verify(environment: Environment) -> None:
 def _rebuild(environment: Environment) -> None:
     from service_indexer.replay import rebuild_copy
 
-    block = rebuild_copy(read_config(environment), _say)
+    with _failing():
+        block = rebuild_copy(read_config(environment), _say)
     print(f"the new copy is in place, at block {block}")  # noqa: T201
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """What ends a replay, as one sentence."""
+    try:
+        yield
+    except ChainUnavailable as error:
+        sys.exit(f"the RPC endpoints gave no usable answer: {error}; service-indexer check-rpc looks at each")
+    except AnotherWriter:
+        sys.exit("another verify or rebuild of this database is running, or the follower did not step aside; try later")
+    except NoCopy as error:
+        sys.exit(f"{error}; is SERVICE_DATABASE_URL of this deployment?")
 
 
 def _check_rpc(environment: Environment, url: str | None, *, json: bool) -> None:

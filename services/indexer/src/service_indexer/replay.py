@@ -1,8 +1,9 @@
 """A fresh replay of the chain beside the copy that is read: to compare with it, or to take its place.
 
 The copy that is read is untouched until a rebuild switches, which is one transaction; readers see the old copy or the
-new one, never a mixture. Comparison is over every fact up to the last block that both call final, and over what follows
-from the facts: the feed of changes, and which bounties are open. Nothing may be of a block that the copy is not at yet.
+new one, never a mixture. Comparison is over every fact up to the last block that the chain calls final and the copy has
+reached, over what follows from the facts (the feed of changes, and which bounties are open), and over where the copy is
+in the chain. Nothing may be of a block that the copy is not at yet.
 """
 
 import time
@@ -43,6 +44,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from service_indexer.config import IndexerConfig
 from service_indexer.derived import keep_up, note_retraction
 from service_indexer.follower import advance
+from service_indexer.place import compare_place, read_place
 from service_indexer.source import RpcSource, source_of
 from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, Writer, only_writer
 
@@ -65,22 +67,23 @@ class Comparison:
 
 
 def verify_copy(config: IndexerConfig, say: Progress) -> list[Comparison]:
-    """Replay the chain into the scratch copy and compare every table."""
-    chain_id = config.chain.chain_id
-    with (
-        engine_of_job(config.database_url, application="indexer-verify", limited=False) as engine,
-        _replayed(engine, config, say) as scratch,
-        reading(engine) as connection,
-    ):
-        head = read_head(connection, chain_id)
-        if head is None:
-            raise ValueError("there is no copy to compare with")
-        with reading(scratch) as other:
-            fresh = read_head(other, chain_id)
-            final = min(head.finalized_number, fresh.finalized_number if fresh else 0)
-            say(f"comparing every fact up to block {final}")
-            facts = [_compare(connection, other, table, BlockNumber(final)) for table in t.FACTS]
-            return [*facts, _compare_changes(connection, other, BlockNumber(final)), _compare_open(connection)]
+    """Replay the chain into the scratch copy and compare every table; ``NoCopy`` where there is none."""
+    chain = config.chain
+    with engine_of_job(config.database_url, application="indexer-verify", limited=False) as engine:
+        read_place(engine, chain)  # that there is a copy, before hours of replay
+        with (
+            _replayed(engine, config, say) as scratch,
+            reading(engine) as connection,
+            reading(scratch) as other,
+        ):
+            head, fresh = read_head(connection, chain.chain_id), read_head(other, chain.chain_id)
+            final = BlockNumber(fresh.finalized_number if fresh else 0)  # the copy's own may be altered
+            common = BlockNumber(min(head.block_number if head else 0, final))
+            say(f"comparing every fact up to block {common}")
+            facts = [_compare(connection, other, table, common) for table in t.FACTS]
+            found = [*facts, _compare_changes(connection, other, common), _compare_open(connection)]
+        place = compare_place(engine, source_of(config, chain.rpc()), chain, final, say)
+        return [*found, *(Comparison(table.name, rows, equal) for table, rows, equal in place)]
 
 
 def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:

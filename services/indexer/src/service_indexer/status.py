@@ -27,7 +27,8 @@ def status_lines(connection: Connection, redis: Redis, chain_id: ChainId) -> Ite
         moved = func.extract("epoch", func.now() - t.head.c.updated_at)  # both by the database's clock
         seconds = connection.execute(select(moved).where(t.head.c.chain_id == chain_id)).scalar_one()
         behind = max(0, head.tip_number - head.block_number)
-        yield f"block {head.block_number} ({head.block_hash}), final up to {head.finalized_number}"
+        final = f"final up to {head.finalized_number}, {lasting(head.finality_lag_seconds)} before it"
+        yield f"block {head.block_number} ({head.block_hash}), {final}"
         yield f"behind by {behind} blocks when it moved last, {ago(float(seconds))}"
         proven = "nothing" if head.proven_number is None else f"block {head.proven_number}"
         yield f"shown to lack nothing up to {proven}"
@@ -59,9 +60,12 @@ def _endpoints(redis: Redis, chain_id: ChainId) -> Iterator[str]:
 
 
 def ago(seconds: float) -> str:
-    """An age in its largest unit, rounded down: ``4 minutes ago``."""
-    for size, unit in _UNITS:
-        if seconds >= size:
-            count = int(seconds // size)
-            return f"{count} {unit}{'' if count == 1 else 's'} ago"
-    return "just now"
+    """An age: ``4 minutes ago``."""
+    return f"{lasting(seconds)} ago" if seconds >= 1 else "just now"
+
+
+def lasting(seconds: float) -> str:
+    """A time in its largest unit, rounded down: ``4 minutes``; one second at least."""
+    size, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
+    count = max(1, int(seconds // size))
+    return f"{count} {unit}{'' if count == 1 else 's'}"

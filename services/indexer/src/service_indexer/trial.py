@@ -16,7 +16,7 @@ from service_indexer.follower import advance, pause_between_looks
 from service_indexer.patient_rpc import PatientRpc
 from service_indexer.proving import Proofs, StorageProof
 from service_indexer.source import COMPARE_SECONDS, RangeLogs, RpcSource, Tip
-from service_indexer.writer import CopyStep, ProvenHead
+from service_indexer.writer import CopyStep, ProvenHead, Standing
 
 DAY_SECONDS: Final = 86_400
 BLOCKS: Final = 6
@@ -64,8 +64,8 @@ class Remembered:
             proven_number=None,
         )
 
-    def head(self) -> Head | None:
-        return self._head
+    def standing(self, final: BlockNumber) -> Standing | None:
+        return Standing(self._head, self._proof, self._hashes.get(final))
 
     def hashes(self, first: BlockNumber, last: BlockNumber) -> dict[BlockNumber, Bytes32]:
         return {number: kept for number, kept in self._hashes.items() if first <= number <= last}

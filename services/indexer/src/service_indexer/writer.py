@@ -17,10 +17,11 @@ from psycopg import Connection as PsycopgConnection
 from psycopg import sql
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, translated, writing
-from service_common.db.hub_reads import Head, read_head
+from service_common.db.hub_reads import Head, head_of_row, read_head
 from service_common.db.locks import release_chain_lock, try_chain_lock
 from service_common.db.notifications import Channel, notify
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Engine,
     Row,
@@ -33,11 +34,13 @@ from sqlalchemy import (
     insert,
     literal,
     select,
+    true,
     update,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.sql.selectable import LateralFromClause
 
 from service_indexer.derived import keep_up, note_retraction
 from service_indexer.merkle import EMPTY_ROOT
@@ -54,6 +57,10 @@ class FencedOut(Exception):
 
 class AnotherWriter(Exception):
     """The chain's lock is held by another process."""
+
+
+class NoCopy(ValueError):
+    """The database has no copy of this chain's Hub."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,17 @@ class ProvenHead:
     quiet: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the copy stands, as one moment has it."""
+
+    head: Head
+    proven: ProvenHead | None
+    """The newest proof up to the head, as ``Writer.known`` has it."""
+    final_hash: Bytes32 | None
+    """Of the block that the chain calls final, where the copy has it."""
+
+
 class Writer:
     """Writes one chain's copy while it holds the chain's lock."""
 
@@ -94,6 +112,18 @@ class Writer:
         with reading(self._engine) as connection:
             return read_head(connection, self._chain_id)
 
+    def standing(self, final: BlockNumber) -> Standing | None:
+        """What a step needs of the copy, by one query: one is taken for every block, and most find nothing new.
+
+        ``final`` is the block that the chain calls final.
+        """
+        proven, h = _newest_proof(t.head.c.block_number), t.head.c
+        final_hash = select(t.blocks.c.hash).where(t.blocks.c.number == final).scalar_subquery()
+        found = select(t.head, proven, final_hash.label("final_hash")).outerjoin(proven, true())
+        with reading(self._engine) as connection:
+            row = connection.execute(found.where(h.chain_id == self._chain_id)).first()
+        return None if row is None else Standing(head_of_row(row._mapping), _proven_head(row), row.final_hash)  # noqa: SLF001  # SQLAlchemy's public name for it
+
     def hashes(self, first: BlockNumber, last: BlockNumber) -> dict[BlockNumber, Bytes32]:
         """Hashes of the kept blocks of a range."""
         c = t.blocks.c
@@ -103,21 +133,11 @@ class Writer:
 
     def known(self, until: BlockNumber) -> ProvenHead | None:
         """The newest proof of a block up to this one; None where there is none of a block that the copy still has."""
-        p, kept = t.proofs.c, t.blocks.c.hash
-        newest = (
-            select(t.proofs, t.head.c.quiet, t.head.c.finalized_number, kept.label("kept"))
-            .select_from(t.proofs)
-            .join(t.head, t.head.c.chain_id == self._chain_id)
-            .outerjoin(t.blocks, t.blocks.c.number == p.number)
-            .where(p.number <= until)
-            .order_by(p.number.desc())
-            .limit(1)
-        )
+        proven, h = _newest_proof(until), t.head.c
+        found = select(proven, h.quiet, h.finalized_number).join(t.head, h.chain_id == self._chain_id)
         with reading(self._engine) as connection:
-            row = connection.execute(newest).first()
-        if row is None or (row.kept != row.hash and row.number >= row.finalized_number):
-            return None  # a release before 0014 moved the copy in between
-        return ProvenHead(_proof_of(row), row.quiet)
+            row = connection.execute(found).first()
+        return None if row is None else _proven_head(row)
 
     def first_proof_above(self, number: BlockNumber) -> StorageProof | None:
         """The oldest proof of a block above this one."""
@@ -137,12 +157,8 @@ class Writer:
                 connection.execute(delete(t.blocks).where(t.blocks.c.number > step.ancestor))
                 connection.execute(delete(t.proofs).where(t.proofs.c.number > step.ancestor))
             self._insert(connection, step)
-            # The header chain is kept from the finalized block on: nothing below it can be reorganized.
             self._set_head(connection, step)
-            connection.execute(
-                delete(t.blocks).where(t.blocks.c.number < select(t.head.c.finalized_number).scalar_subquery())
-            )
-            self._keep_proof(connection, step)
+            self._forget_final(connection)
             if step.logs or step.retract:
                 notify(connection, Channel.TO_SEND)
 
@@ -155,6 +171,10 @@ class Writer:
     def _insert(self, connection: Connection, step: CopyStep) -> None:
         if step.headers:
             connection.execute(insert(t.blocks), [_block_row(header) for header in step.headers])
+        if step.proof is not None:
+            proof = {each.name: getattr(step.proof, each.name) for each in t.proofs.c}
+            added = upsert(t.proofs).values(proof)
+            connection.execute(added.on_conflict_do_update(index_elements=[t.proofs.c.number], set_=proof))
         times = {header.number: header.time for header in step.headers}
         rows: dict[Table, list[dict[str, object]]] = defaultdict(list)
         for log in step.logs:
@@ -172,6 +192,7 @@ class Writer:
             "block_hash": step.latest.hash,
             "block_time": step.latest.time,
             "tip_number": step.tip,
+            "proven_number": newest_complete(),
             "updated_at": func.now(),
         }
         if step.retract:
@@ -190,19 +211,15 @@ class Writer:
             values["finalized_time"] = func.greatest(t.head.c.finalized_time, step.finalized.time)
         connection.execute(update(t.head).where(t.head.c.chain_id == self._chain_id).values(values))
 
-    def _keep_proof(self, connection: Connection, step: CopyStep) -> None:
-        """Add the step's proof; of the former ones those stay that a reorg may make the newest again."""
-        p, h = t.proofs.c, t.head.c
-        own = h.chain_id == self._chain_id
-        if step.proof is not None:
-            values = {each.name: getattr(step.proof, each.name) for each in t.proofs.c}
-            added = upsert(t.proofs).values(values)
-            connection.execute(added.on_conflict_do_update(index_elements=[p.number], set_=values))
-        final = select(h.finalized_number).where(own).scalar_subquery()
+    def _forget_final(self, connection: Connection) -> None:
+        """Delete what no reorg can bring back: headers below the final block, and all proofs up to there except the
+        newest one and the newest that shows that nothing is missing."""
+        final = select(t.head.c.finalized_number).where(t.head.c.chain_id == self._chain_id).scalar_subquery()
+        connection.execute(delete(t.blocks).where(t.blocks.c.number < final))
+        p = t.proofs.c
         newest_final = select(func.max(p.number)).where(p.number <= final).scalar_subquery()
         superseded = and_(p.number < newest_final, p.number.is_distinct_from(newest_complete()))
         connection.execute(delete(t.proofs).where(superseded))
-        connection.execute(update(t.head).where(own).values(proven_number=newest_complete()))
 
     def _check_fence(self, connection: Connection) -> None:
         held = connection.execute(
@@ -210,6 +227,20 @@ class Writer:
         ).scalar_one()
         if held != self._fence:
             raise FencedOut
+
+
+def _newest_proof(until: ColumnElement[int] | int) -> LateralFromClause:
+    """The newest proof of a block up to this one, with the hash that the copy has of that block."""
+    p = t.proofs.c
+    proofs = select(t.proofs, t.blocks.c.hash.label("kept")).outerjoin(t.blocks, t.blocks.c.number == p.number)
+    return proofs.where(p.number <= until).order_by(p.number.desc()).limit(1).lateral("proven")
+
+
+def _proven_head(row: Row[Any]) -> ProvenHead | None:
+    """Of a row of ``_newest_proof`` with what the head has beside it."""
+    if row.number is None or (row.kept != row.hash and row.number >= row.finalized_number):
+        return None  # there is none, or a release before 0014 moved the copy in between
+    return ProvenHead(_proof_of(row), row.quiet)
 
 
 def newest_complete() -> ScalarSelect[Any]:
@@ -270,7 +301,7 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
         connection.execute(insert(t.proofs), [empty])
     keep_up(connection)  # with what a release before did not write
     if fence.hub_address != hub:
-        raise ValueError("the copy in this database belongs to another Hub")
+        raise NoCopy("the copy in this database is of another Hub")
     return int(fence.fence)
 
 

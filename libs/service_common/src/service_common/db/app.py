@@ -56,6 +56,9 @@ challenge_pages = Table(
     Column("submission_deadline", BigInteger),
     *_pending("challenge_pages"),
 )
+published_pages = Table("published_pages", metadata, Column("spec_commitment", Text, primary_key=True))
+"""Commitments of pages that were kept here when the index had their bounty: never deleted, so that a page that is lost
+is noticed. Nobody misses the page of a bounty that was never published here."""
 challenge_summaries = Table(
     "challenge_summaries",
     metadata,

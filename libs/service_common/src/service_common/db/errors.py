@@ -1,6 +1,18 @@
 """Failures of a database; for processes without one, too, so that nothing is imported here."""
 
 from enum import Enum
+from typing import Final
+
+_ANOTHER_ROLE: Final = "is SERVICE_DATABASE_URL of another service's role? The command is for a pod of its own service"
+_ANOTHER_SCHEMA: Final = "is SERVICE_DATABASE_URL of another database, or has it not been migrated to this release?"
+_NEXT_STEPS: Final = {
+    "42501": _ANOTHER_ROLE,  # insufficient_privilege
+    "42P01": _ANOTHER_SCHEMA,  # undefined_table
+    "42703": _ANOTHER_SCHEMA,  # undefined_column
+    "42883": _ANOTHER_SCHEMA,  # undefined_function
+    "3F000": _ANOTHER_SCHEMA,  # invalid_schema_name
+}
+"""What to look at, by what PostgreSQL calls the failure."""
 
 
 class DatabaseFailure(Enum):
@@ -22,3 +34,16 @@ class DatabaseUnavailable(Exception):
     ) -> None:
         super().__init__(message)
         self.failure = failure
+
+
+def explain(error: BaseException | None) -> str | None:
+    """What a database did to an error or one of its causes, and what to look at next, for the operator who runs a
+    command; None where it did nothing."""
+    if error is None:
+        return None
+    driver = getattr(error, "orig", error.__cause__ and getattr(error.__cause__, "orig", None))
+    reason = "".join(str(driver or error).strip().splitlines()[:1])
+    if isinstance(error, DatabaseUnavailable):
+        return f"the database did not answer: {reason}; does it run, and is SERVICE_DATABASE_URL right?"
+    step = _NEXT_STEPS.get(getattr(driver, "sqlstate", None) or "")
+    return explain(error.__cause__) if step is None else f"the database refused this: {reason}; {step}"

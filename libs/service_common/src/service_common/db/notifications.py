@@ -27,7 +27,7 @@ class Channel(StrEnum):
     """What is notified of."""
 
     TO_SEND = "service_to_send"
-    """Changes of the index, and notices about sealed work: what webhooks may be sent."""
+    """Changes of the index, notices about sealed work, and webhooks that are new or changed: what may be sent."""
 
 
 def notify(connection: Connection, channel: Channel) -> None:

@@ -11,13 +11,14 @@ from bounty_protocol.clock import SystemClock
 
 from service_common import log
 from service_common.common_settings import database_url_of
-from service_common.db.migrate import SchemaBehind, await_schema
 from service_common.entry_point import Environment, Process
 
 WAIT_SECONDS: Final = 300.0
 
 
 def _await(environment: Environment) -> None:
+    from service_common.db.migrate import SchemaBehind, await_schema  # brings alembic: 10 MB that no service needs
+
     url = database_url_of(environment)
     log.configure("await-schema")
     try:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, cast
 
 from redis import Redis
+from redis.exceptions import RedisError
 from rq.exceptions import DuplicateJobError, InvalidJobOperation, NoSuchJobError
 from rq.executions import Execution
 from rq.job import Job, JobStatus
@@ -21,6 +22,7 @@ from rq.results import Result
 from rq.serializers import JSONSerializer
 
 from service_common.jobs.queues import QueueName, enqueue, open_queue
+from service_common.jobs.stored import StoredJob
 from service_common.log import get_logger
 
 DEAD_AFTER: Final = timedelta(seconds=20)
@@ -62,7 +64,7 @@ def enqueue_once(
 def find_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) -> Job | None:
     """The job where it waits or is at work."""
     try:
-        job = Job.fetch(job_id, connection=redis, serializer=JSONSerializer)
+        job = StoredJob.fetch(job_id, connection=redis, serializer=JSONSerializer)
         status = job.get_status()
     except (NoSuchJobError, InvalidJobOperation):  # the second: removed between the two
         return None
@@ -81,10 +83,9 @@ def one_at_a_time(redis: Redis, job_id: str) -> Iterator[None]:
 def remove_ended(redis: Redis, job_id: str) -> None:
     """Remove what is left of a job that ended or was lost, with its results; a failure is logged. In one's turn."""
     try:
-        job = Job.fetch(job_id, connection=redis, serializer=JSONSerializer)
+        job = StoredJob.fetch(job_id, connection=redis, serializer=JSONSerializer)
         if job.get_status() is JobStatus.FAILED:
-            result = job.latest_result()
-            log.error("job failed", job_id=job_id, detail=(result.exc_string or "")[-2000:] if result else "")
+            log.error("job failed", job_id=job_id, detail=_why(job))
         # The library reads each execution before it deletes it, and fails for one that has expired with its worker.
         with redis.pipeline() as pipeline:
             for execution_id in job.execution_registry.get_execution_ids():
@@ -97,12 +98,24 @@ def remove_ended(redis: Redis, job_id: str) -> None:
         redis.delete(Job.key_for(job_id))
 
 
+def _why(job: Job) -> str:
+    """The end of a failed job's traceback."""
+    try:
+        result = job.latest_result()
+    except RedisError:
+        raise
+    except Exception as error:  # noqa: BLE001  # RQ has one for each field that is malformed
+        return f"its result cannot be read: {error!r}"
+    return (result.exc_string or "")[-2000:] if result else ""
+
+
 def forget_lost_failures(registry: FailedJobRegistry) -> None:
     """Take out of the failed registry what is no failed job any more: the server lost it, or it runs again."""
     redis = registry.connection
     for job_id in registry.get_job_ids():
         try:
-            failed = Job.fetch(job_id, connection=redis, serializer=JSONSerializer).get_status() is JobStatus.FAILED
+            job = StoredJob.fetch(job_id, connection=redis, serializer=JSONSerializer)
+            failed = job.get_status() is JobStatus.FAILED
         except (NoSuchJobError, InvalidJobOperation):
             failed = False
         if not failed:
@@ -118,7 +131,7 @@ def keep_heard(started: StartedJobRegistry) -> None:
     """Before this machine looks for abandoned jobs by its own clock: those that give a sign of life are not."""
     redis = started.connection
     for entry in cast("list[bytes]", redis.zrange(started.key, 0, -1)):
-        if redis.exists(_sign(started.parse_job_id(entry.decode()))):
+        if _is_heard(redis, started.parse_job_id(entry.decode())):
             redis.zadd(started.key, {entry: time.time() + SIGN_SECONDS}, xx=True)
 
 
@@ -135,12 +148,17 @@ def is_alive(job: Job, dead_after: timedelta) -> bool:
 
     With a ``dead_after`` of nothing the caller knows that no worker can be.
     """
-    if dead_after and job.connection.exists(_sign(job.id)):
+    if dead_after and _is_heard(job.connection, job.id):
         return True
     seen = job.last_heartbeat or job.started_at
     if seen is None:
         return False
     return abs(datetime.now(UTC) - (seen if seen.tzinfo else seen.replace(tzinfo=UTC))) < dead_after
+
+
+def _is_heard(redis: Redis, job_id: str) -> bool:
+    """Whether there is a sign of life that ends; one that does not is no worker's, and would keep the job for ever."""
+    return 0 <= redis.ttl(_sign(job_id)) <= SIGN_SECONDS
 
 
 def _sign(job_id: str) -> str:

@@ -23,6 +23,8 @@ from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
 
 _LOOK_SECONDS: Final = 5.0
+_NO_END: Final = -1
+"""What Redis answers for the time that is left to a key without end."""
 
 log = get_logger(__name__)
 
@@ -75,8 +77,12 @@ def enqueue_due(jobs: Sequence[Periodic], redis: Redis) -> list[str]:
 
 
 def _enqueue(job: Periodic, redis: Redis) -> bool:
-    if not redis.set(f"lease:{job.job_id}", 1, ex=job.every_seconds, nx=True):
-        return False
+    lease = f"lease:{job.job_id}"
+    if not redis.set(lease, 1, ex=job.every_seconds, nx=True):
+        left = redis.ttl(lease)
+        if left != _NO_END and left <= job.every_seconds:
+            return False
+        redis.set(lease, 1, ex=job.every_seconds)  # of nobody's: with a later end, or none
     return enqueue_once(redis, job.queue, job.function, message(), job.job_id, seconds=job.run_seconds)
 
 

@@ -20,6 +20,7 @@ from rq.exceptions import DuplicateJobError
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
+from service_common.jobs.stored import StoredJob
 from service_common.traces import port as traces
 
 MESSAGE_VERSION: Final = 1
@@ -60,7 +61,7 @@ def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries:
     )
 
 
-def open_queue(name: QueueName, connection: Redis, job_class: type[Job] = Job) -> Queue:
+def open_queue(name: QueueName, connection: Redis, job_class: type[Job] = StoredJob) -> Queue:
     """One queue. ``job_class`` is what its jobs are read as, also where RQ cleans up after lost ones."""
     return Queue(name.value, connection=connection, job_class=job_class, serializer=JSONSerializer)
 

@@ -27,12 +27,13 @@ from rq import Worker
 from rq.exceptions import DeserializationError, StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
-from rq.utils import as_text, now
+from rq.utils import now
 
 from service_common.bounded import BoundedCollector
 from service_common.jobs.metrics import QueueCollector, Tally
 from service_common.jobs.once import forget_lost_failures, give_sign, keep_heard
 from service_common.jobs.queues import QueueName, open_queue
+from service_common.jobs.stored import StoredJob
 from service_common.log import correlation_id, get_logger
 from service_common.traces import port as traces
 from service_common.traces.setup import in_forked_child
@@ -44,13 +45,6 @@ JOB_SECONDS: Final = Histogram(
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 600, 3_600),
 )
 _PAUSE_SECONDS: Final = 1.0
-_FIELDS: Final = frozenset(
-    {
-        *("data", "meta", "origin", "description", "status", "worker_name"),
-        *("created_at", "enqueued_at", "started_at", "ended_at", "last_heartbeat"),
-        *("timeout", "ttl", "result_ttl", "failure_ttl"),
-    }
-)
 
 log = get_logger(__name__)
 
@@ -59,15 +53,10 @@ class ForeignJob(Exception):
     """A job that names another function than those of its worker; it is parked."""
 
 
-class OwnJob(Job):
+class OwnJob(StoredJob):
     """A job as a worker reads it: a function that ``module`` defines, and nothing else of what RQ would do for it."""
 
     module: ClassVar[str] = ""
-
-    def restore(self, raw_data):  # type: ignore[no-untyped-def]  # RQ gives it no types
-        """What ``enqueue`` writes, and RQ while the job runs. Callbacks, webhooks, retries and repeats are not read."""
-        read = {as_text(name): value for name, value in raw_data.items()}
-        return super().restore({name: value for name, value in read.items() if name in _FIELDS})
 
     def perform(self):  # type: ignore[no-untyped-def]
         """What the job names; ``ForeignJob`` where that is no public function of the module."""
@@ -83,6 +72,12 @@ class _CorrelatedWorker(Worker):
 
     tally: Tally
     in_steps: Collection[str] = ()
+
+    def check_for_suspension(self, burst):  # type: ignore[no-untyped-def]  # RQ gives it no types
+        """One key in Redis, ``rq:suspended``, would have every worker stand still, and none log it. Nothing sets it."""
+
+    def subscribe(self):  # type: ignore[no-untyped-def]
+        """RQ's commands end a worker, or its job, for anyone who publishes one. Nothing sends them."""
 
     def prepare_execution(self, job):  # type: ignore[no-untyped-def]  # RQ gives it no types
         give_sign(self.connection, job.id)  # before the job counts as started

@@ -4,7 +4,8 @@ Each inspection walks over all rows of one kind in the order of their keys, a pa
 or a week after it began. What it finds is a row of ``app.defects``, which names the bounty, until it is whole again.
 Readers have checks of their own and are served nothing of it.
 
-- ``titles``: what lists show is what the page states; else it is written anew, or goes where the page is altered.
+- ``titles``: what lists show and search is what the page states; else it is written anew, or goes where the page is
+  altered; and no page of a bounty is gone that was kept here.
 - ``verdicts``: a written Verdict hashes to its commitment, else readers are told that none is held; and its row names
   the bounty and the Guardian that it names.
 - ``records``: a VerificationRecord is what the facts make.
@@ -54,7 +55,7 @@ from service_api.usecases.defects import (
     note_again,
     note_known,
 )
-from service_api.usecases.pages import summarize
+from service_api.usecases.pages import shown_of, summarize
 from service_api.usecases.verification_records import find_record
 
 AT_A_RUN: Final = 2_000
@@ -65,6 +66,10 @@ _AWAY: Final = frozenset({"storage_unavailable", INDEX_UNAVAILABLE})
 """Failures that others watch: the other inspections go on without it."""
 _MOST_BOUNTIES: Final = 100
 """That are named for one page which they share."""
+_MOST_LOST: Final = 1_000
+"""Lost pages that one walk names; they come after the last page."""
+_AFTER_ALL: Final = "~"
+"""A position after every commitment."""
 
 log = get_logger(__name__)
 
@@ -174,7 +179,7 @@ def _rows_after(
 def _pages() -> Select[Any]:
     """Kept pages, each with what lists show of it."""
     p, s = t.challenge_pages.c, t.challenge_summaries.c
-    return select(p.spec_commitment, p.content, s.title, s.summary).outerjoin_from(
+    return select(p.spec_commitment, p.content, s.title, s.summary, s.tags, s.folded, s.grams).outerjoin_from(
         t.challenge_pages, t.challenge_summaries, s.spec_commitment == p.spec_commitment
     )
 
@@ -182,12 +187,36 @@ def _pages() -> Select[Any]:
 def _look_at_titles(deps: Dependencies, position: str) -> Iterator[Looked]:
     for row in _rows_after(deps.engine, _pages(), t.challenge_pages.c.spec_commitment, position):
         yield from _look_at_title(deps, row)
+    with writing(deps.engine) as connection:
+        p, known = t.challenge_pages.c.spec_commitment, t.published_pages.c.spec_commitment
+        of_a_bounty = exists().where(h.bounties.c.spec_commitment == p)
+        new = select(p).where(of_a_bounty, ~exists().where(known == p))
+        connection.execute(insert(t.published_pages).from_select(["spec_commitment"], new).on_conflict_do_nothing())
+        lost = connection.execute(_lost_pages().order_by(known).limit(_MOST_LOST)).all()
+    for row in lost:
+        yield from _look_at_lost_page(deps, Bytes32(row.spec_commitment))
+
+
+def _lost_pages() -> Select[tuple[str]]:
+    """Commitments of pages that were kept here, and are not any more."""
+    known = t.published_pages.c.spec_commitment
+    return select(known).where(~exists().where(t.challenge_pages.c.spec_commitment == known))
+
+
+def _look_at_lost_page(deps: Dependencies, commitment: Bytes32) -> Iterator[Looked]:
+    for bounty_id in _bounties_of(deps.engine, commitment):
+        yield Looked(_AFTER_ALL, commitment, bounty_id, "the page that was published here is gone")
 
 
 def _look_at_page_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
     with reading(deps.engine) as connection:
         row = connection.execute(_pages().where(t.challenge_pages.c.spec_commitment == known.subject)).first()
-    return [] if row is None else list(_look_at_title(deps, row))
+        is_lost = connection.execute(
+            select(_lost_pages().where(t.published_pages.c.spec_commitment == known.subject).exists())
+        ).scalar_one()
+    if row is None:
+        return list(_look_at_lost_page(deps, Bytes32(known.subject))) if is_lost else []
+    return list(_look_at_title(deps, row))
 
 
 def _look_at_title(deps: Dependencies, row: Row[*tuple[Any, ...]]) -> Iterator[Looked]:
@@ -197,8 +226,8 @@ def _look_at_title(deps: Dependencies, row: Row[*tuple[Any, ...]]) -> Iterator[L
             connection.execute(
                 delete(t.challenge_summaries).where(t.challenge_summaries.c.spec_commitment == commitment)
             )
-    elif _states_another_title(row, page):
-        log.error("a title in the list was not the page's", spec_commitment=commitment)
+    elif _is_shown_as_another(row, page):
+        log.error("what lists show of a page was not the page's", spec_commitment=commitment)
         with writing(deps.engine) as connection:
             summarize(connection, commitment, parse_challenge(page))
     for bounty_id in _bounties_of(deps.engine, commitment) if is_altered else ():
@@ -214,12 +243,12 @@ def _bounties_of(engine: Engine, commitment: Bytes32) -> list[BountyId]:
         return [BountyId(found) for found in connection.execute(named).scalars()]
 
 
-def _states_another_title(row: Row[*tuple[Any, ...]], page: bytes) -> bool:
+def _is_shown_as_another(row: Row[*tuple[Any, ...]], page: bytes) -> bool:
     try:
         challenge = parse_challenge(page)
     except ServiceError:  # of a former release, which published other pages
         return False
-    return bool((row.title, row.summary) != (challenge.title, challenge.summary))
+    return any(getattr(row, name) != value for name, value in shown_of(challenge).items())
 
 
 # ---------------------------------------------------------------- verdicts

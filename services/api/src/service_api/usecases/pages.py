@@ -1,5 +1,7 @@
 """Challenge pages as they are kept: the exact bytes, and what lists show of them."""
 
+from typing import Any
+
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.errors import ServiceError
@@ -65,9 +67,14 @@ def _fill(connection: Connection, commitment: Bytes32, page: bytes) -> bool:
     return True
 
 
+def shown_of(challenge: ChallengePage) -> dict[str, Any]:
+    """What lists show of a page, and find it by, by the name of its column."""
+    found = folded_page(challenge.title, challenge.summary)._asdict()
+    return {"title": challenge.title, "summary": challenge.summary, "tags": list(challenge.tags), **found}
+
+
 def summarize(connection: Connection, commitment: Bytes32, challenge: ChallengePage) -> None:
     """Write what lists show of a page."""
-    found = folded_page(challenge.title, challenge.summary)._asdict()
-    shown = {"title": challenge.title, "summary": challenge.summary, "tags": list(challenge.tags), **found}
+    shown = shown_of(challenge)
     statement = insert(t.challenge_summaries).values(spec_commitment=commitment, **shown)
     connection.execute(statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=shown))

@@ -19,6 +19,7 @@ from bounty_protocol.wire.values import Finality, Timestamp, WebhookId, WebhookS
 from bounty_protocol.wire.webhooks import RegisteredWebhook, Webhook, WebhookRequest
 from service_common.db import app
 from service_common.db.engine import reading, writing
+from service_common.db.notifications import Channel, notify
 from sqlalchemy import Connection, RowMapping, Select, delete, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
@@ -62,6 +63,7 @@ def register_webhook(deps: Dependencies, subscriber: Address, wanted: WebhookReq
         sealed = seal(secret, key, webhook_id)
         values = {"webhook_id": webhook_id, **named, **begin, "sealed_secret": sealed}
         connection.execute(insert(t.subscriptions).values(values))
+        notify(connection, Channel.TO_SEND)
         made = _webhook(_read(connection, subscriber, webhook_id))
     return RegisteredWebhook(made, secret_text(secret)), True
 
@@ -114,6 +116,7 @@ def _changed(deps: Dependencies, subscriber: Address, webhook_id: WebhookId, val
         connection.execute(
             update(t.subscriptions).where(s.webhook_id == webhook_id, s.subscriber == subscriber).values(values)
         )
+        notify(connection, Channel.TO_SEND)
         return _webhook(_read(connection, subscriber, webhook_id))
 
 

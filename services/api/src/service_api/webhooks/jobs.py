@@ -31,7 +31,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from service_api.webhooks.config import WebhooksConfig, read_config
 from service_api.webhooks.sending import Sender
-from service_api.webhooks.worker import Deliverer, IndexGone, IndexOfAnotherHub
+from service_api.webhooks.worker import LOOK_SECONDS, Deliverer, IndexGone, IndexOfAnotherHub
 
 DELIVER: Final = "service_api.webhooks.jobs.deliver"
 JOB_SECONDS: Final = 600
@@ -39,9 +39,10 @@ JOB_SECONDS: Final = 600
 DRAIN_SECONDS: Final = 30
 """The longest time until attempts under way have ended: two attempts' times, with the lookups of their names."""
 PAUSE_SECONDS: Final = 0.1
-REST_SECONDS: Final = 1.0
-"""The longest time between looks while nothing is on its way; a notification ends it."""
-LOOK_SECONDS: Final = 1.0
+REST_SECONDS: Final = 2.0
+"""The longest time between looks while nothing is on its way; a notification ends it. What only time makes due, another
+attempt or a fact that becomes final, may be as much later."""
+ENQUEUE_SECONDS: Final = 1.0
 """How often a worker looks whether the next job is to be enqueued."""
 LEASE: Final = "lease:deliver-webhooks"
 LEASE_SECONDS: Final = 5
@@ -57,7 +58,7 @@ def start_enqueuing(redis: Redis) -> None:
 
     def keep_enqueuing() -> None:
         pause = Event()
-        while not pause.wait(LOOK_SECONDS):
+        while not pause.wait(ENQUEUE_SECONDS):
             try:
                 with no_fork_during():
                     ensure_sending(redis)
@@ -103,17 +104,18 @@ def _deliver(config: WebhooksConfig, engine: Engine, listener: Listener, worker:
     clock = DatabaseClock.of(engine)
     sender = Sender(config.rules)
     deliverer = Deliverer(engine, config.chain_id, config.hub_address, config.keyring, config.rules, sender, clock)
-    ends, signed_at, stopping = time.monotonic() + JOB_SECONDS, float("-inf"), False
+    ends, signed_at, stopping, woken = time.monotonic() + JOB_SECONDS, float("-inf"), False, False
     try:
         while time.monotonic() < ends and not stopping:
             if time.monotonic() - signed_at > SIGN_SECONDS:
                 signed_at, stopping = time.monotonic(), _give_sign(redis, worker)
             deliverer.look()
             if deliverer.rests:
-                listener.wait(REST_SECONDS)
+                # Of what it was woken by, a test that is asked for may be left: those are read once a second.
+                woken = listener.wait(LOOK_SECONDS if woken else REST_SECONDS)
             else:
                 deliverer.collect(PAUSE_SECONDS)
-                listener.wait(0)  # notices a lost lock, too
+                woken = listener.wait(0)  # notices a lost lock, too
         return "stopping" if stopping else "time is up"
     finally:
         _drain(deliverer, redis)

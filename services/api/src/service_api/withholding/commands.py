@@ -14,10 +14,8 @@ from bounty_protocol.wire.withheld import WithheldKind
 from service_common import log
 from service_common.common_settings import database_url_of
 from service_common.db.engine import engine_of_job, reading
-from service_common.db.errors import DatabaseUnavailable
 from service_common.entry_point import Environment, Process
 from sqlalchemy import Engine
-from sqlalchemy.exc import OperationalError
 
 from service_api.withholding.decisions import Decision, DecisionRefused, described, same_page, show_again, withhold
 
@@ -63,8 +61,6 @@ def _database(environment: Environment) -> Iterator[Engine]:
             yield engine
     except DecisionRefused as error:
         sys.exit(str(error))
-    except (DatabaseUnavailable, OperationalError):
-        sys.exit("the database did not answer, so nothing was changed; is SERVICE_DATABASE_URL the api's?")
 
 
 def _kind(text: str) -> WithheldKind:
