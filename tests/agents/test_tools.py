@@ -1,5 +1,6 @@
 """What each tool returns, and what it refuses."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,11 @@ from typing import NoReturn
 
 import pytest
 import service_cli
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, parse_address
 from service_cli.errors import CommandRefused
+from service_cli.wallet_page import server
+from service_mcp.policy import Role
 from service_mcp.server import make_server
 
 from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
@@ -195,6 +200,7 @@ def test_claim__without_a_policy__is_sent_by_the_wallet_on_a_page_of_this_machin
     opener.chmod(0o700)
     monkeypatch.setenv("BROWSER", f"{opener} %s")
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(server, "FAREWELL_SECONDS", 30.0)  # the page shows the end, however late its browser comes
     agent = replace(found.agent, server=make_server(found.agent.options))
     before = stage.ledger.token.call("balanceOf", found.case.account)
     plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
@@ -211,6 +217,69 @@ def test_claim__without_a_policy__is_sent_by_the_wallet_on_a_page_of_this_machin
     done = agent.call("carry_out", plan_id=plan["plan_id"])
     assert (done["state"] in ENDED, browser.wallet.sent) == (True, [done["tx_hash"]])
     assert stage.ledger.token.call("balanceOf", found.case.account) == before + AWARD
+
+
+@pytest.mark.parametrize(
+    ("values", "account", "refused"),
+    [
+        ({}, None, False),
+        ({}, "own", False),
+        ({}, "other", True),
+        ({"SERVICE_CLAIMANT_PRIVATE_KEY": "0x" + "11" * 32}, None, True),
+        ({"SERVICE_CLAIMANT_PRIVATE_KEY": ""}, None, False),
+    ],
+)
+def test_start__with_a_key_of_another_account__is_refused_before_anything_is_signed(
+    scene: MakeScene, stage: Stage, values: dict[str, str], account: str | None, refused: bool
+) -> None:
+    found = scene(claim, policy_for(stage, roles=("solver",)))
+    named: dict[str | None, dict[Role, Address]] = {
+        None: {},
+        "own": {"solver": parse_address(found.case.account)},
+        "other": {"solver": parse_address(stage.ledger.people.poster.address)},
+    }
+    options = replace(
+        found.agent.options,
+        values={**found.agent.options.values, **values},
+        roles=frozenset({"solver"}),
+        accounts=named[account],
+    )
+    if not refused:
+        assert asyncio.run(make_server(options).list_tools())
+        return
+    with pytest.raises(ServiceError) as error:
+        make_server(options)
+    assert error.value.code == "key_of_another"
+    assert asyncio.run(make_server(replace(options, policy=None)).list_tools())  # a wallet signs
+
+
+def test_claim__of_the_poster_with_the_solvers_key_for_claims__is_refused_as_it_is_planned(
+    scene: MakeScene, stage: Stage
+) -> None:
+    """As in the environment of a local stack, which has everybody's keys."""
+    found = scene(refund, policy_for(stage))
+    solver = stage.ledger.people.solvers[0].variables()
+    names = ("SERVICE_SOLVER_PRIVATE_KEY", "SERVICE_CLAIMANT_PRIVATE_KEY")
+    values = {**found.agent.options.values, **{name: solver[name] for name in names}}
+    agent = replace(found.agent, options=replace(found.agent.options, values=values))
+    with pytest.raises(Refused) as refused:
+        agent.call("prepare_claim", bounty_id=found.bounty_id)
+    assert refused.value.code == "key_of_another"
+
+
+def test_claim__while_it_is_planned_and_carried_out__reads_its_bounty_once_each(scene: MakeScene, stage: Stage) -> None:
+    found = scene(claim, policy_for(stage))
+    poster: dict[Role, Address] = {"poster": parse_address(stage.ledger.people.poster.address)}
+    agent = replace(found.agent, options=replace(found.agent.options, accounts=poster))
+    stage.api.server.requests.clear()
+
+    def reads() -> int:
+        return sum(each.path == f"/api/bounties/{found.bounty_id}" for each in stage.api.server.requests)
+
+    plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
+    assert reads() == 1
+    assert agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
+    assert reads() == 2
 
 
 def test_audits__more_than_are_permitted_at_once__are_refused_and_the_next_one_runs(

@@ -6,7 +6,7 @@ import pytest
 from service_common.config import Setting
 
 from tools.generate import derived
-from tools.generate.configuration import settings_by_process, table
+from tools.generate.configuration import settings_by_process, settings_table
 from tools.generate.derived import Derived, with_part, write
 from tools.generate.errors import CLIENT, RaisedError, raised, rows_of
 from tools.generate.everything import DERIVED
@@ -57,17 +57,17 @@ def test_part_of_a_page__leaves_what_is_around_it() -> None:
 def test_settings__of_every_process__are_described_once() -> None:
     processes = list(settings_by_process())
     assert {letter for letter, _ in processes} == set("AIRDWHB")
-    (rows,) = table(processes)
+    (rows,) = settings_table(processes)
     assert all(setting.about and f"| `{setting.name}` |" in rows for _, settings in processes for setting in settings)
     assert rows.count("| `SERVICE_LOG_LEVEL` | A I R D W H B | `INFO` |") == 1
 
 
 def test_setting__that_two_places_describe_differently__is_refused() -> None:
     one = Setting("SERVICE_X", "the one", "1")
-    assert "| `SERVICE_X` | A D | 1 | the one |" in next(table([("A", [one]), ("D", [one])]))
+    assert "| `SERVICE_X` | A D | 1 | the one |" in next(settings_table([("A", [one]), ("D", [one])]))
     for other in (Setting("SERVICE_X", "the other", "1"), Setting("SERVICE_X", "the one", "2")):
         with pytest.raises(ValueError, match="SERVICE_X is described twice"):
-            list(table([("A", [one]), ("D", [other])]))
+            list(settings_table([("A", [one]), ("D", [other])]))
 
 
 def test_errors__are_read_from_where_they_are_raised() -> None:

@@ -98,15 +98,19 @@ PUBLIC = (
     | {"eth_utils", "cryptography", "py_arkworks_bls12381", "nacl", "yaml", "btclib_libsecp256k1", "coincurve"}
     | {"bounty_protocol.domain.hub_events", "bounty_protocol.chain.abi"}
 )
-ACTS = NEVER | LATE | {"yaml", "bounty_protocol.chain.rollup", "service_cli.forced", "service_cli.events"}
+ACTS = NEVER | LATE | {
+    "yaml", "bounty_protocol.chain.rollup", "service_cli.forced", "service_cli.events", "service_cli.config.events",
+}  # fmt: skip
 """Of a command that sends: neither a reader of pages, nor the rare ``--forced``, nor the events of others."""
+PAID = ACTS | {"bounty_protocol.domain.roster"}
+"""Of one that needs no roster."""
 WEBHOOK = "wh_" + "ab" * 16
 RUNS: list[tuple[int, set[str], list[str]]] = [
     *[
         (0, SLOW | NEVER, words)
         for words in (["config"], ["completion", "bash"], ["poster:new"], ["bounty:list", "-h"])
     ],
-    (0, SLOW | NEVER, ["spec-commitment", "page.md"]),
+    (0, SLOW | NEVER | {"service_cli.shell.phrases"}, ["spec-commitment", "page.md"]),
     (1, SLOW | NEVER, ["env:allow"]),
     (0, NEVER | LATE, ["poster:check", "--offline", "page.md"]),
     *[(1, PUBLIC, words) for words in (["bounty:list"], ["bounty:show", "1"], ["verification-record", "1"])],
@@ -115,9 +119,9 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, NEVER | LATE, ["doctor"]),
     (1, NEVER | LATE, ["status"]),
     (1, NEVER | LATE, ["notice"]),
-    (1, ACTS, ["claim", "1", "--claimant-address", ADDRESS]),
-    (1, ACTS, ["claim", "1"]),
-    (1, ACTS, ["claim", "--all"]),
+    (1, PAID, ["claim", "1", "--claimant-address", ADDRESS]),
+    (1, PAID, ["claim", "1"]),
+    (1, PAID, ["claim", "--all"]),
     (1, NEVER | LATE, ["audit", "1"]),
     (1, NEVER | LATE, ["keep", "1", "kept"]),
     (1, NEVER | LATE, ["conformance"]),
@@ -131,8 +135,8 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, NEVER | LATE, ["guardian:forget", "1"]),
     (1, NEVER | LATE, ["guardian:verdict", "1", "no_valid_submission", "page.md"]),
     (1, ACTS, ["guardian:deliver-key", "1", ADDRESS, COMMITMENT]),
-    (1, ACTS | {"service_cli.claimant.events", "service_cli.guardian.events"}, ["guardian:heartbeat"]),
-    (1, ACTS | {"service_cli.claimant.events", "service_cli.guardian.events"}, ["guardian:claim-fee", "1"]),
+    (1, PAID | {"service_cli.claimant.events", "service_cli.guardian.events"}, ["guardian:heartbeat"]),
+    (1, PAID | {"service_cli.claimant.events", "service_cli.guardian.events"}, ["guardian:claim-fee", "1"]),
     (1, NEVER | LATE, ["guardian:new-key"]),
     (1, NEVER | LATE, ["guardian:keys"]),
     (1, NEVER | LATE, ["webhook:add", "--url", "https://example.org/hook", "--bounty", "1", "--save-to", "secret"]),

@@ -13,7 +13,7 @@ import service_web.config
 from service_common.common_settings import read_internal_host, read_workers
 from service_common.config import ConfigurationError, EnvironmentReader, Setting
 
-from tools.generate.derived import part
+from tools.generate.derived import part, table
 
 Read = Callable[[Mapping[str, str]], object]
 
@@ -59,7 +59,7 @@ def settings_by_process() -> Iterator[tuple[str, tuple[Setting, ...]]]:
             raise AssertionError(f"{letter} starts without a setting")
 
 
-def table(processes: Iterable[tuple[str, Sequence[Setting]]]) -> Iterator[str]:
+def settings_table(processes: Iterable[tuple[str, Sequence[Setting]]]) -> Iterator[str]:
     """The table of these processes' settings; ``ValueError`` for one that two places describe differently."""
     known: dict[str, Setting] = {}
     letters: dict[str, list[str]] = {}
@@ -70,12 +70,7 @@ def table(processes: Iterable[tuple[str, Sequence[Setting]]]) -> Iterator[str]:
             if letter not in letters.setdefault(setting.name, []):
                 letters[setting.name].append(letter)
     rows = sorted(known.values(), key=lambda setting: -len(letters[setting.name]))
-    yield "\n".join(
-        [
-            "| variable | read by | default | what it is |\n|---|---|---|---|",
-            *(_row(row, letters[row.name]) for row in rows),
-        ]
-    )
+    yield table("| variable | read by | default | what it is |", (_row(row, letters[row.name]) for row in rows))
 
 
 def _row(setting: Setting, letters: Sequence[str]) -> str:
@@ -83,4 +78,4 @@ def _row(setting: Setting, letters: Sequence[str]) -> str:
     return " ".join(f"| {cell}".rstrip() for cell in cells) + " |"
 
 
-CONFIGURATION: Final = part("docs/configuration.md", "configuration", lambda: table(settings_by_process()))
+CONFIGURATION: Final = part("docs/configuration.md", "configuration", lambda: settings_table(settings_by_process()))

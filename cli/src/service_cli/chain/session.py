@@ -26,7 +26,6 @@ from bounty_protocol.chain.json_rpc import (
     quantity,
 )
 from bounty_protocol.chain.reverts import explain
-from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.journal import Journal, open_journal
@@ -39,6 +38,7 @@ from service_cli.shell.text import clock_off, printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
     from bounty_protocol.chain.hub_constants import EscrowToken
+    from bounty_protocol.domain.roster import Roster
 
 
 _BLOCK = "the newest block"
@@ -174,13 +174,13 @@ class ChainClient:
             raise CommandRefused("bounty_not_found", message, next_action="Check the bounty id and the network.")
         return view
 
-    def pinned_roster(self, bounty: BountyView) -> Roster:
+    def pinned_roster(self, bounty: BountyView) -> "Roster":
         """The bounty's roster, its members hashed against the pinned value."""
         with chain_errors():
             view = self.hub.roster(bounty.roster_version)
         return checked_roster(self, bounty.roster_version, view, pinned=bounty)
 
-    def current_roster(self) -> Roster:
+    def current_roster(self) -> "Roster":
         """The roster a bounty created now would pin."""
         with chain_errors():
             version = self.hub.current_roster_version()
@@ -276,8 +276,10 @@ def require_bounty_id(value: object) -> None:
         raise CommandRefused("bounty_id_malformed", message, next_action=next_action)
 
 
-def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:
+def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> "Roster":
     """A typed roster whose members hash to the value it carries, and to the pinned one."""
+    from bounty_protocol.domain.roster import Roster, RosterMember  # few commands read one
+
     members = zip(view.accounts, view.encryption_keys, view.last_active_at, strict=True)
     roster = Roster(
         version=version,

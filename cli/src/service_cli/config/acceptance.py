@@ -13,7 +13,6 @@ from bounty_protocol.errors import Issue
 
 from service_cli.config.env_file import ACCEPTED_VARIABLE, Acceptance, EnvFile, accept, opened_above, revoke
 from service_cli.config.environment import DOTENV, SECRETS, Environment
-from service_cli.config.events import AcceptedFile, RevokedFile
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.command import command
@@ -104,6 +103,8 @@ def env_allow(differing: bool, is_revoked: bool, network: str | None) -> None:
     Examples: service-cli env:allow
               service-cli env:allow --revoke
     """
+    from service_cli.config.events import AcceptedFile  # every command that signs imports this module
+
     if is_revoked:
         _revoke(Path(DOTENV).absolute().parent.resolve() / DOTENV)
         return
@@ -125,6 +126,8 @@ def env_allow(differing: bool, is_revoked: bool, network: str | None) -> None:
 
 
 def _revoke(path: Path) -> None:
+    from service_cli.config.events import RevokedFile
+
     if not revoke(path):
         message = f"{path} was not accepted."
         raise CommandRefused("environment_file_not_accepted", message, next_action="Nothing is left to do.")

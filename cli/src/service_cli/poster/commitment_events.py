@@ -8,7 +8,6 @@ from bounty_protocol.types import Bytes32
 
 from service_cli.shell.event import Count, Event
 from service_cli.shell.items import Field, Shown
-from service_cli.shell.phrases import size
 
 if TYPE_CHECKING:
     from service_cli.shell.render.screen import Screen
@@ -23,5 +22,7 @@ class DerivedCommitment(Event):
     byte_length: Count
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
+        from service_cli.shell.phrases import size  # with all that it takes to show amounts and times
+
         yield f"The spec commitment of these {size(self.byte_length)}, the keccak256 of exactly them:"
         yield Field("Commitment", self.spec_commitment, whole=True)

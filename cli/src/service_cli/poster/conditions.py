@@ -22,7 +22,6 @@ from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 from bounty_protocol.wire.deployment import Deployment
 
-from service_cli.api import ApiClient
 from service_cli.chain.session import ChainClient, chain_errors, decimals_mismatch
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
@@ -79,14 +78,14 @@ def read_conditions(chain: ChainClient) -> HubConditions:
     return HubConditions(roster, roster_until, protocol_bps, guardian_bps, recipient, constants)
 
 
-def require_same_token(api: ApiClient, token: EscrowToken) -> None:
+def require_same_token(served: Deployment, token: EscrowToken) -> None:
     """Refuse a token that the API describes otherwise than the chain: what is paid is read with its decimals."""
-    served = api.get("/api/deployment").read(Deployment).escrow_token
-    if served.address != token.address:
-        message = f"The API's escrow token is {served.address}, not {token.address} as on the chain."
+    shown = served.escrow_token
+    if shown.address != token.address:
+        message = f"The API's escrow token is {shown.address}, not {token.address} as on the chain."
         raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
-    if served.decimals != token.decimals:
-        raise decimals_mismatch({"the RPC endpoint": token.decimals, "the API": served.decimals})
+    if shown.decimals != token.decimals:
+        raise decimals_mismatch({"the RPC endpoint": token.decimals, "the API": shown.decimals})
 
 
 def check_terms(chain: ChainClient, conditions: HubConditions, page: ChallengePage, poster: Address | None) -> None:

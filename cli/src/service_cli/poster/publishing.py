@@ -65,7 +65,7 @@ from service_cli.shell.new_files import require_no_file, write_new
 from service_cli.shell.output import emit, is_text, remark, say
 from service_cli.shell.text import Token, amount, wei
 from service_cli.witnesses.escrows import Escrow, escrows_of, hidden_escrows, require_all_seen
-from service_cli.witnesses.notices import notices_of, require_fundable, said
+from service_cli.witnesses.notices import notices_of, require_fundable, said, served_by
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
 
@@ -197,13 +197,14 @@ def _agreed(
             raise _already_funded(session.account, known.value[-1].bounty_id, is_over=is_over)
         if funding.journal.get(TERMS) is None:  # else an earlier run came past this question
             require_no_open_one(session, challenge, path)
-    require_fundable(session.chain, session.api)
+    served = served_by(session.api)
+    require_fundable(session.chain, served)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
     if funding.is_under_way(conditions):
         vouched = vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
     else:
         token = conditions.constants.token
-        require_same_token(session.api, token)
+        require_same_token(served, token)
         check_terms(session.chain, conditions, challenge, session.account)
         require_ready(page, path or "-", session.chain.latest().time, conditions)
         held = balance_call(token.address, session.account)
@@ -216,7 +217,7 @@ def _agreed(
         if explained is not None and funding.wanted is None:
             say(explained)
         vouched = _publish(session, page, commitment, challenge, conditions)
-        require_fundable(session.chain, session.api)  # a review takes minutes
+        require_fundable(session.chain, served_by(session.api))  # a review takes minutes: what is shown by now
         confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=yes)
     return _Agreed(vouched, known, following)
 

@@ -72,7 +72,7 @@ from service_cli.witnesses.bounties import (
     terms_of,
     terms_without_api,
 )
-from service_cli.witnesses.notices import heed, notices_of, said
+from service_cli.witnesses.notices import heed, notices_of, said, served_by
 from service_cli.witnesses.table import Witness
 from service_cli.witnesses.times import latest_moment, warn_of_late_chain
 
@@ -322,7 +322,7 @@ def check_submission(
         require_price(work.chain, cost.price)
     former, api = active(work), None if options.without_api else work.session.api
     terms = vouched_terms(work, api, options)
-    notice = notices_of(work.chain, api).in_effect
+    notice = notices_of(work.chain, None if api is None else served_by(api)).in_effect
     warnings = [
         *([said(work.chain, notice)] if notice is not None else []),
         *([f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}"] if secrets else []),

@@ -14,7 +14,7 @@ import time
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bounty_protocol.chain.hub_notices import why_void
 from bounty_protocol.domain.hub_notice import MOST_NOTICES, STATES, HubNotice, latest_of_each
@@ -30,6 +30,9 @@ from service_cli.disk import open_private, open_regular, private_file, state_dir
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import warn
 from service_cli.shell.text import moment
+
+if TYPE_CHECKING:
+    from bounty_protocol.wire.deployment import Deployment
 
 CODE: Final = "hub_notice"
 MOST_BYTES: Final = 16_384
@@ -52,9 +55,9 @@ class Notices:
         return next((notice for notice in self.counting if notice.is_warning), None)
 
 
-def require_fundable(chain: ChainClient, api: ApiClient | None) -> None:
+def require_fundable(chain: ChainClient, served: "Deployment | None") -> None:
     """Refuse to fund while a notice is in effect. There is no option against that."""
-    if (notice := notices_of(chain, api).in_effect) is not None:
+    if (notice := notices_of(chain, served).in_effect) is not None:
         next_action = f"{_LOOK} {_GOES_ON} An authorization that was signed before is good for an hour at most."
         raise CommandRefused(CODE, f"{said(chain, notice)} Nothing was signed or sent.", next_action=next_action)
 
@@ -62,7 +65,7 @@ def require_fundable(chain: ChainClient, api: ApiClient | None) -> None:
 def heed(chain: ChainClient, api: ApiClient | None, *, despite: bool) -> None:
     """Before a Submission: refuse while a notice is in effect, or with ``despite`` show it and go on."""
     try:
-        notice = notices_of(chain, api).in_effect
+        notice = notices_of(chain, None if api is None else served_by(api)).in_effect
     except CommandFailed as failure:
         if not despite:
             raise
@@ -86,10 +89,9 @@ def said(chain: ChainClient, notice: HubNotice) -> str:
     )
 
 
-def notices_of(chain: ChainClient, api: ApiClient | None) -> Notices:
-    """Those that this machine keeps and those that the API shows, as far as the chain bears them out."""
-    shown = () if api is None else shown_by(api)
-    return keep(chain, (*_kept(chain), *shown))
+def notices_of(chain: ChainClient, served: "Deployment | None") -> Notices:
+    """Those that this machine keeps and those that the API ``served``, as far as the chain bears them out."""
+    return keep(chain, (*_kept(chain), *(() if served is None else served.hub_notices)))
 
 
 def keep(chain: ChainClient, notices: Iterable[HubNotice]) -> Notices:
@@ -109,14 +111,15 @@ def require_counting(chain: ChainClient, notice: HubNotice) -> None:
         raise CommandRefused("hub_notice_void", message, issues=issues, next_action=next_action)
 
 
-def shown_by(api: ApiClient) -> tuple[HubNotice, ...]:
-    """The notices that an API shows, none of them proven. A release before this one shows nothing."""
+def served_by(api: ApiClient) -> "Deployment":
+    """The API's description with the notices that it shows now, none of them proven. A release before this one shows
+    none."""
     from bounty_protocol.wire.deployment import Deployment
 
-    found = api.get("/api/deployment").read(Deployment).hub_notices
-    if len(found) > MOST_NOTICES:
+    served = api.get("/api/deployment").read(Deployment)
+    if len(served.hub_notices) > MOST_NOTICES:
         raise api.peer.malformed(f" answered more than {MOST_NOTICES} notices about the Hub.")
-    return found
+    return served
 
 
 def parse_notice(data: bytes) -> HubNotice:

@@ -17,6 +17,7 @@ from typing import Annotated, Final
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from pydantic import Field
+from service_cli.claimant.claim import CLAIMANT_KEY
 from service_cli.client import Client
 from service_cli.errors import CommandRefused
 from service_cli.solver.selection import select
@@ -24,7 +25,7 @@ from service_cli.solver.selection import select
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money
 from service_mcp.plans import ROLE_OF, Exact, Request, plan_id_of
-from service_mcp.policy import Policy, Role, Spending, charge, require_within
+from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_within
 from service_mcp.reading import Id, Reading
 from service_mcp.refusals import Refusal
 from service_mcp.untrusted import shown
@@ -32,6 +33,8 @@ from service_mcp.work_dir import OPENED, WINNING, WorkDir
 
 MOST_NAMES: Final = 50
 _CHUNK: Final = 1024 * 1024
+CLAIMING: Final[frozenset[Role]] = frozenset({"solver", "poster"})
+"""The roles to which the Hub pays something that ``prepare_claim`` claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,14 @@ class Derived:
     plan: Plan
     gas: int
     award: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActingAccount:
+    """Whose act it is."""
+
+    role: Role
+    account: Address
 
 
 class Acting:
@@ -60,6 +71,26 @@ class Acting:
         self._accounts, self._pages = accounts, pages
         self._wallets: dict[str, _AtWallet] = {}
         self._lock = Lock()
+
+    def require_own_keys(self, roles: frozenset[Role]) -> None:
+        """Refuse to act as ``roles`` with a key of another account than those in whose name plans are signed."""
+        claiming = CLAIMING if roles & CLAIMING else frozenset[Role]()
+        signing = [role for role in ROLES if role in roles | claiming and self._signs(role)]
+        for role in signing:
+            if (named := self._known(role)) != (key := self._key(role)):
+                message = f"--account names {named} as the {role}, and the key here is of {key}. Nothing was signed."
+                next_action = f"Leave --account {role}=… out, or start the server without that key."
+                raise Refusal("key_of_another", message, next_action=next_action)
+        if claimants := [account for role in signing if role in claiming and (account := self._key(role))]:
+            self._require_claimant(claimants)
+
+    def _require_claimant(self, accounts: Sequence[Address]) -> None:
+        """Refuse where a claim in the name of one of these would be signed with a key that is of none of them."""
+        claimant = self._client.account("claimant")
+        if claimant is not None and claimant not in accounts:
+            message = f"{CLAIMANT_KEY} is of {claimant}, and not of {' or '.join(accounts)}. Nothing was signed."
+            next_action = f"Start the server without {CLAIMANT_KEY}: a claim is then signed with the key of its role."
+            raise Refusal("key_of_another", message, next_action=next_action)
 
     @cached_property
     def _client(self) -> Client:
@@ -96,16 +127,17 @@ class Acting:
         request = plans.kept(plan_id)
         if (done := self._done(plan_id)) is not None:
             return done
-        role = self._role(request)
+        actor = self._actor(request)
+        signs = self._signs(actor.role)
         if not self._is_begun(plan_id, request):
-            derived = self._derived(request)
+            derived = self._derived(request, actor)
             plans.require_same(plan_id, request, derived.exact)
-            if self._signs(role):
-                self._require_permitted(role, plan_id, derived)
+            if signs:
+                self._require_permitted(actor.role, plan_id, derived)
             self._begin(plan_id, request)
-        if self._signs(role):
+        if signs:
             return self._noted(plan_id, self._carried_out(plan_id, request))
-        return self._by_wallet(plan_id, request)
+        return self._by_wallet(plan_id, request, actor.account)
 
     # --- work
 
@@ -135,25 +167,24 @@ class Acting:
     # --- deriving
 
     def _prepared(self, request: Request) -> Plan:
-        derived = self._derived(request)
+        derived = self._derived(request, self._actor(request))
         plans.keep(derived.plan.plan_id, request)
         return derived.plan
 
-    def _derived(self, request: Request) -> Derived:
-        account = self._account(request)
+    def _derived(self, request: Request, actor: ActingAccount) -> Derived:
         match request.action:
             case "fund":
-                return self._funding(request, account)
+                return self._funding(request, actor)
             case "submit":
-                return self._submission(request, account)
+                return self._submission(request, actor)
             case "verdict":
-                return self._verdict(request, account)
+                return self._verdict(request, actor)
             case "claim":
-                return self._claim(request, account)
+                return self._claim(request, actor)
 
-    def _funding(self, request: Request, account: Address) -> Derived:
+    def _funding(self, request: Request, actor: ActingAccount) -> Derived:
         page = self._work_dir.file(str(request.path)).read_bytes()
-        found = self._client.preview_funding(page, account)
+        found = self._client.preview_funding(page, actor.account)
         issues = self._client.check_page(page)
         warnings = [f"line {each.line}, {each.field}: {each.message}" for each in issues[:MOST_NAMES]]
         if found.funded_as:
@@ -165,7 +196,7 @@ class Acting:
         )
         return self._plan(
             request,
-            account,
+            actor,
             found.spec_commitment,
             words,
             found.gas_cost_at_most,
@@ -175,9 +206,9 @@ class Acting:
             warnings=warnings,
         )
 
-    def _submission(self, request: Request, account: Address) -> Derived:
+    def _submission(self, request: Request, actor: ActingAccount) -> Derived:
         directory, bounty_id = self._work_dir.directory(str(request.path)), _bounty(request)
-        outside = None if self._signs("solver") else account
+        outside = None if self._signs("solver") else actor.account
         found = self._client.preview_submission(bounty_id, directory, wallet=outside)
         if found.secret_files and not (self._policy is not None and self._policy.allow_secret_files):
             named = ", ".join(shown(name, 100) for name in found.secret_files[:5])
@@ -193,7 +224,7 @@ class Acting:
         )
         return self._plan(
             request,
-            account,
+            actor,
             digest,
             words,
             found.gas_cost,
@@ -204,9 +235,9 @@ class Acting:
             award=award,
         )
 
-    def _verdict(self, request: Request, account: Address) -> Derived:
+    def _verdict(self, request: Request, actor: ActingAccount) -> Derived:
         bounty_id = _bounty(request)
-        guardian = None if self._signs("guardian") else account
+        guardian = None if self._signs("guardian") else actor.account
         found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
         if found.doubt is not None:
             raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
@@ -215,20 +246,22 @@ class Acting:
             message = "The work was not opened on this machine, and it would be judged."
             raise Refusal("work_not_opened", message, next_action="Call open_work, read it, then prepare the Verdict.")
         outcome = "that no Submission is valid" if found.solver is None else f"an award to {found.solver}"
-        words = f"Record on bounty {bounty_id} {outcome}, with these reasons, as {account}."
+        words = f"Record on bounty {bounty_id} {outcome}, with these reasons, as {actor.account}."
         size = len(str(request.text).encode())
-        return self._plan(request, account, found.report_commitment, words, found.gas_cost, byte_length=size)
+        return self._plan(request, actor, found.report_commitment, words, found.gas_cost, byte_length=size)
 
-    def _claim(self, request: Request, account: Address) -> Derived:
+    def _claim(self, request: Request, actor: ActingAccount) -> Derived:
         bounty_id = _bounty(request)
-        found = self._client.preview_claim(bounty_id, account)
-        words = f"Claim {self._money(found.amount).text} of bounty {bounty_id} for {account}."
-        return self._plan(request, account, found.function_name, words, found.gas_cost, receives=found.amount)
+        if self._signs(actor.role):
+            self._require_claimant([actor.account])
+        found = self._client.preview_claim(bounty_id, actor.account)
+        words = f"Claim {self._money(found.amount).text} of bounty {bounty_id} for {actor.account}."
+        return self._plan(request, actor, found.function_name, words, found.gas_cost, receives=found.amount)
 
     def _plan(
         self,
         request: Request,
-        account: Address,
+        actor: ActingAccount,
         content: str,
         words: str,
         gas: int,
@@ -241,11 +274,11 @@ class Acting:
         award: int | None = None,
     ) -> Derived:
         deployment, counts = self._reading.deployment, (len(files), byte_length)
-        exact = Exact(deployment.chain_id, deployment.hub_address, account, spends, receives, content, counts)
+        exact = Exact(deployment.chain_id, deployment.hub_address, actor.account, spends, receives, content, counts)
         plan = Plan(
             plan_id=plan_id_of(request, exact),
             action=request.action,
-            account=account,
+            account=actor.account,
             in_words=words,
             spends=self._money(spends) if spends else None,
             receives=self._money(receives) if receives else None,
@@ -254,7 +287,7 @@ class Acting:
             file_count=len(files),
             byte_length=byte_length,
             warnings=[shown(text, 500) for text in warnings],
-            signed_by="policy" if self._signs(self._role(request)) else "wallet",
+            signed_by="policy" if self._signs(actor.role) else "wallet",
         )
         return Derived(exact, plan, gas, award)
 
@@ -284,12 +317,12 @@ class Acting:
     def _known(self, role: Role) -> Address | None:
         return self._accounts.get(role) or self._key(role)
 
-    def _account(self, request: Request) -> Address:
+    def _actor(self, request: Request) -> ActingAccount:
         role = self._role(request)
         if (found := self._known(role)) is None:
             message = f"No account of a {role} is known here."
             raise Refusal("account_unknown", message, next_action=f"Start the server with --account {role}=0x….")
-        return found
+        return ActingAccount(role, found)
 
     def _require_permitted(self, role: Role, plan_id: str, derived: Derived) -> None:
         policy = self._policy
@@ -335,16 +368,15 @@ class Acting:
         state = "finalized" if self._client.is_final(block) else "recorded"
         return CarriedOut(plan_id, state, words, tx_hash=tx_hash, bounty_id=bounty_id)  # type: ignore[arg-type]
 
-    def _by_wallet(self, plan_id: str, request: Request) -> CarriedOut:
+    def _by_wallet(self, plan_id: str, request: Request, account: Address) -> CarriedOut:
         match request.action:
             case "fund" | "verdict":
-                return self._by_pages(plan_id, request)
+                return self._by_pages(plan_id, request, account)
             case _:
-                return self._by_own_page(plan_id, request)
+                return self._by_own_page(plan_id, request, account)
 
-    def _by_pages(self, plan_id: str, request: Request) -> CarriedOut:
+    def _by_pages(self, plan_id: str, request: Request, account: Address) -> CarriedOut:
         """On the service's own pages; what came of it is read from the chain."""
-        account = self._account(request)
         if request.action == "fund":
             page = self._work_dir.file(str(request.path)).read_bytes()
             if before := self._client.preview_funding(page, account).funded_as:
@@ -358,12 +390,12 @@ class Acting:
         words = f"{account} records this Verdict there, with the wallet's approval."
         return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/bounties/{bounty_id}")
 
-    def _by_own_page(self, plan_id: str, request: Request) -> CarriedOut:
+    def _by_own_page(self, plan_id: str, request: Request, account: Address) -> CarriedOut:
         """On a page of this machine, as ``--browser`` of the command; it is asked for once at a time."""
         with self._lock:
             at_work = self._wallets.get(plan_id)
             if at_work is None:
-                at_work = _AtWallet(lambda on_page: self._with_wallet(plan_id, request, on_page))
+                at_work = _AtWallet(lambda on_page: self._with_wallet(plan_id, request, account, on_page))
                 self._wallets[plan_id] = at_work
                 at_work.start()
         at_work.wait(10.0)
@@ -376,8 +408,10 @@ class Acting:
         words = "A page is open in the browser of this machine: its person approves there with the wallet."
         return CarriedOut(plan_id, "needs_wallet", words, at_work.address)
 
-    def _with_wallet(self, plan_id: str, request: Request, on_page: Callable[[str], None]) -> CarriedOut:
-        client, account, bounty_id = self._make(on_page=on_page), self._account(request), _bounty(request)
+    def _with_wallet(
+        self, plan_id: str, request: Request, account: Address, on_page: Callable[[str], None]
+    ) -> CarriedOut:
+        client, bounty_id = self._make(on_page=on_page), _bounty(request)
         if request.action == "claim":
             paid = client.claim(bounty_id, wallet=account)
             return self._recorded(plan_id, paid.block_number, paid.tx_hash, bounty_id, "The amount is paid.")

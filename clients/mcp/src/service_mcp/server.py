@@ -17,7 +17,7 @@ from service_cli.errors import CommandRefused
 from service_cli.poster.template import template
 from service_cli.shell.text import withheld_text
 
-from service_mcp.acting import Acting
+from service_mcp.acting import CLAIMING, Acting
 from service_mcp.policy import Policy, Role
 from service_mcp.reading import Reading
 from service_mcp.refusals import refusing
@@ -41,7 +41,7 @@ ACTING: Final[Mapping[str, tuple[ToolAnnotations, frozenset[Role]]]] = {
     "prepare_funding": (_PLAN, frozenset({"poster"})),
     "prepare_submission": (_PLAN, frozenset({"solver"})),
     "prepare_verdict": (_PLAN, frozenset({"guardian"})),
-    "prepare_claim": (_PLAN, frozenset({"solver", "poster"})),
+    "prepare_claim": (_PLAN, CLAIMING),
     "carry_out": (_ACT, frozenset({"solver", "poster", "guardian"})),
     "open_work": (_OPEN, frozenset({"poster", "guardian"})),
     "deliver_key": (_ACT, frozenset({"guardian"})),
@@ -97,6 +97,7 @@ def make_server(options: Options) -> MCPServer:
             raise ValueError("a server that acts has a work dir")
         pages = options.pages or f"https://{reading.deployment.public_host}"
         acting = Acting(reading, client, work_dir, options.policy, dict(options.accounts), pages.rstrip("/"))
+        acting.require_own_keys(options.roles)
         for name, (annotations, roles) in ACTING.items():
             if roles & options.roles:
                 tool = refusing(getattr(acting, name), options.state_directory)

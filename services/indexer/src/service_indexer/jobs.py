@@ -60,7 +60,8 @@ def follow(received: Mapping[str, object]) -> str:
     job = get_current_job()  # RQ knows it in this thread only
     worker = None if job is None else job.worker_name
     source = source_of(config, rpc)
-    _take_over(config, rpc)
+    with connect(config.redis_url) as redis:
+        take_over(redis, config.chain.chain_id, rpc.endpoints)
     renewal = Thread(target=_keep_lease, args=(config, rpc, source, worker, ended, draining), daemon=True)
     renewal.start()
     try:
@@ -123,21 +124,9 @@ def read_ahead(received: Mapping[str, object]) -> str:
         return type(error).__name__
     finally:
         engine.dispose()
-        _note_contradictions(config, rpc)
+        with suppress(RedisError), connect(config.redis_url) as redis:
+            note_contradictions(redis, config.chain.chain_id, rpc.endpoints)
     return f"read up to {stretch.headers[-1].number}"
-
-
-def _take_over(config: IndexerConfig, rpc: JsonRpc) -> None:
-    redis: Redis = connect(config.redis_url)
-    take_over(redis, config.chain.chain_id, rpc.endpoints)
-    redis.close()
-
-
-def _note_contradictions(config: IndexerConfig, rpc: JsonRpc) -> None:
-    with suppress(RedisError):
-        redis: Redis = connect(config.redis_url)
-        note_contradictions(redis, config.chain.chain_id, rpc.endpoints)
-        redis.close()
 
 
 class _Ahead:
@@ -162,9 +151,8 @@ class _Ahead:
         self._far = head.tip_number - head.block_number > BLOCKS_PER_STEP
         final = source.tip().finalized if self._far else None
         if final is not None:
-            redis: Redis = connect(self._config.redis_url)
-            enqueue_ahead(redis, self.backfill, self._config.chain.chain_id, head.block_number, final.number)
-            redis.close()
+            with connect(self._config.redis_url) as redis:
+                enqueue_ahead(redis, self.backfill, self._config.chain.chain_id, head.block_number, final.number)
 
 
 def _follow(source: RpcSource, writer: Writer, ahead: _Ahead, draining: Event, rest: Rest, block_seconds: float) -> str:

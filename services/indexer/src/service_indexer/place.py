@@ -1,7 +1,8 @@
 """The copy's own place in the chain against the chain: its ``head``, ``blocks`` and ``proofs``.
 
 The follower moves all three while they are read, and repairs the newest blocks after a reorg. So what differs is looked
-at again before it counts.
+at again before it counts. A copy that nobody moves, as of a backup, may have blocks that were replaced since: it is
+compared up to its own final block.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +40,8 @@ def compare_place(
     engine: Engine, source: RpcSource, chain: ChainSettings, final: BlockNumber, say: Callable[[str], None]
 ) -> Iterator[tuple[Table, int, bool]]:
     """Each of the three tables, how many rows it has, and whether they are the chain's. ``final``: a block that the
-    chain called final some time ago, which a copy that is followed has reached."""
+    chain called final some time ago, which a copy that is followed has reached. One that has not is no difference, and
+    reported."""
     for look in range(LOOKS):
         if look:
             sleep(PAUSE_SECONDS)
@@ -47,10 +49,19 @@ def compare_place(
         wrong = _wrong(place, source, chain, final)
         if not wrong:
             break
+    if is_at_rest(place.head.block_number, final):
+        say(f"head: it is at block {place.head.block_number}, far behind block {final}, which the chain calls final")
+    elif is_at_rest(place.head.finalized_number, final):
+        say(f"head: it calls no block after {place.head.finalized_number} final, the chain block {final}")
     for name, why in wrong.items():
         say(f"{name}: {why}")
     for table, rows in ((t.head, 1), (t.blocks, len(place.blocks)), (t.proofs, len(place.proofs))):
         yield table, rows, table.name not in wrong
+
+
+def is_at_rest(block: int, final: BlockNumber) -> bool:
+    """Whether a copy at this block is so far behind the chain's final one that nobody moves it."""
+    return block < final - BLOCKS_PER_STEP
 
 
 def read_place(engine: Engine, chain: ChainSettings) -> Place:
@@ -71,18 +82,18 @@ def _wrong(place: Place, source: RpcSource, chain: ChainSettings, final: BlockNu
     tip = source.tip()
     newest = tip.latest.number
     final = BlockNumber(max(final, tip.finalized.number if tip.finalized else 0))
-    head, oldest = place.head, final - BLOCKS_PER_STEP
-    if not oldest <= head.block_number <= newest + TOLERATED_LAG:
-        return {t.head.name: f"it is at block {head.block_number}, the chain at {newest}"}
-    if not oldest <= head.finalized_number <= min(head.block_number, final + TOLERATED_LAG):
+    head = place.head
+    if head.block_number > newest + TOLERATED_LAG:
+        return {t.head.name: f"it is at block {head.block_number}, ahead of the chain, which is at {newest}"}
+    if head.finalized_number > min(head.block_number, final + TOLERATED_LAG):
         return {t.head.name: f"it calls block {head.finalized_number} final, the chain {final}"}
-    # From here on few blocks are read, all of which the chain has.
-    first = max(head.finalized_number, chain.first_block + 1)
-    numbers = {*(row.number for row in place.proofs), head.block_number, head.finalized_number}
-    headers = _headers(source, {each for each in numbers | set(range(first, head.block_number)) if each <= newest})
+    until = head.finalized_number if is_at_rest(head.block_number, final) else newest
+    numbers = {head.block_number, head.finalized_number, *(row.number for row in (*place.blocks, *place.proofs))}
+    headers = _headers(source, {each for each in numbers if each <= until})
+    due = range(max(head.finalized_number, chain.first_block + 1), head.block_number + 1)
     found = {
         t.head.name: _wrong_head(head, headers),
-        t.blocks.name: _wrong_blocks(place.blocks, range(first, head.block_number + 1), headers),
+        t.blocks.name: _wrong_blocks(place.blocks, due, headers),
         t.proofs.name: _wrong_proofs(place.proofs, head, headers, source),
     }
     return {table: why for table, why in found.items() if why is not None}

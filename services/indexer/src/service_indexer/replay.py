@@ -16,7 +16,7 @@ from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
 from service_common.db.engine import engine_of_job, reading, writing
-from service_common.db.hub_reads import read_head
+from service_common.db.hub_reads import Head, read_head
 from sqlalchemy import (
     Column,
     ColumnCollection,
@@ -44,7 +44,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from service_indexer.config import IndexerConfig
 from service_indexer.derived import keep_up, note_retraction
 from service_indexer.follower import advance
-from service_indexer.place import compare_place, read_place
+from service_indexer.place import compare_place, is_at_rest, read_place
 from service_indexer.source import RpcSource, source_of
 from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, Writer, only_writer
 
@@ -77,8 +77,8 @@ def verify_copy(config: IndexerConfig, say: Progress) -> list[Comparison]:
             reading(scratch) as other,
         ):
             head, fresh = read_head(connection, chain.chain_id), read_head(other, chain.chain_id)
-            final = BlockNumber(fresh.finalized_number if fresh else 0)  # the copy's own may be altered
-            common = BlockNumber(min(head.block_number if head else 0, final))
+            final = BlockNumber(fresh.finalized_number if fresh else 0)
+            common = _common(head, final)
             say(f"comparing every fact up to block {common}")
             facts = [_compare(connection, other, table, common) for table in t.FACTS]
             found = [*facts, _compare_changes(connection, other, common), _compare_open(connection)]
@@ -202,6 +202,14 @@ def _first_difference(connection: Connection) -> int | None:
         select(func.min(block)).select_from(both).where(differs, block <= newest)
     ).scalar()
     return found
+
+
+def _common(head: Head | None, final: BlockNumber) -> BlockNumber:
+    """Up to where a copy has to be as the chain is: the chain's own final block, since the head may be altered."""
+    if head is None:
+        return BlockNumber(0)
+    ours = head.finalized_number if is_at_rest(head.block_number, final) else head.block_number
+    return BlockNumber(min(ours, final))
 
 
 def _compare(copy: Connection, fresh: Connection, table: Table, final: BlockNumber) -> Comparison:

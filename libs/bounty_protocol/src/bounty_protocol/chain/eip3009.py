@@ -6,14 +6,13 @@ every term of the bounty.
 
 from typing import Final
 
+from bounty_protocol.auth.eip712 import Domain, Fields, for_wallets
 from bounty_protocol.chain.hub_constants import EscrowToken
-from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import Address, Bytes32, ChainId, TokenAmount, UnixSeconds, to_bytes
+from bounty_protocol.types import Address, Bytes32, ChainId, TokenAmount, UnixSeconds
 
 AUTHORIZATION_SECONDS: Final = 3_600
 """For how long the one of a new bounty may be used."""
-_DOMAIN: Final = keccak256(b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
-_FIELDS: Final = (
+_FIELDS: Final[Fields] = (
     ("from", "address"),
     ("to", "address"),
     ("value", "uint256"),
@@ -25,8 +24,7 @@ _FIELDS: Final = (
 
 def domain_separator(token: EscrowToken, chain_id: ChainId) -> bytes:
     """The separator of the domain that the token describes; what is signed is good where the token has the same."""
-    names = keccak256(token.name.encode()) + keccak256(token.version.encode())
-    return keccak256(_DOMAIN + names + chain_id.to_bytes(32, "big") + to_bytes(token.address).rjust(32, b"\0"))
+    return _domain(token, chain_id).separator()
 
 
 def authorization_typed_data(
@@ -41,29 +39,16 @@ def authorization_typed_data(
     nonce: Bytes32,
 ) -> dict[str, object]:
     """The typed data that the Poster's wallet shows and signs."""
-    return {
-        "types": {
-            "EIP712Domain": [
-                {"name": "name", "type": "string"},
-                {"name": "version", "type": "string"},
-                {"name": "chainId", "type": "uint256"},
-                {"name": "verifyingContract", "type": "address"},
-            ],
-            "ReceiveWithAuthorization": [{"name": name, "type": kind} for name, kind in _FIELDS],
-        },
-        "primaryType": "ReceiveWithAuthorization",
-        "domain": {
-            "name": token.name,
-            "version": token.version,
-            "chainId": chain_id,
-            "verifyingContract": token.address,
-        },
-        "message": {
-            "from": owner,
-            "to": payee,
-            "value": str(value),
-            "validAfter": str(valid_after),
-            "validBefore": str(valid_before),
-            "nonce": nonce,
-        },
+    message = {
+        "from": owner,
+        "to": payee,
+        "value": str(value),
+        "validAfter": str(valid_after),
+        "validBefore": str(valid_before),
+        "nonce": nonce,
     }
+    return for_wallets(_domain(token, chain_id), "ReceiveWithAuthorization", _FIELDS, message)
+
+
+def _domain(token: EscrowToken, chain_id: ChainId) -> Domain:
+    return Domain(token.name, token.version, chain_id, token.address)
