@@ -190,6 +190,21 @@ def test_round__of_all_history__is_made_once_a_week_and_new_blocks_at_once(world
     assert compared.first <= world.hub.deploy_block
 
 
+def test_round__that_is_due_while_blocks_become_final_all_the_time__begins(world: World) -> None:
+    history(world)
+    comparer, _ = comparer_of(world)
+    assert compare_all(comparer) == set()
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(t.head).values(compare_began=func.now() - ROUND - timedelta(seconds=1)))
+    firsts = list[int]()
+    for _ in range(2):
+        world.finalize()
+        compared = comparer.step()
+        assert compared is not None
+        firsts.append(compared.first)
+    assert min(firsts) <= world.hub.deploy_block
+
+
 def test_round__while_blocks_become_final_all_the_time__goes_on(world: World) -> None:
     history(world)
     comparer, _ = comparer_of(world)

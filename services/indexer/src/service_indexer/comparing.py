@@ -91,12 +91,11 @@ class Comparer:
         if row is None or row.halted is not None or row.finalized_number < self._first:
             return None
         final, is_under_way = BlockNumber(row.finalized_number), row.compare_next > 0
-        has_new = 0 < row.compare_new < final
-        if has_new and not (is_under_way and self._was_new):
+        is_due = is_under_way or row.over or row.compare_new == 0
+        if 0 < row.compare_new < final and not (is_due and self._was_new):
             return _Due(BlockNumber(row.compare_new + 1), final, new=True)
-        if is_under_way:
-            return _Due(BlockNumber(row.compare_next), final, new=False)
-        return _Due(self._first, final, new=False) if row.over or row.compare_new == 0 else None
+        first = BlockNumber(row.compare_next) if is_under_way else self._first
+        return _Due(first, final, new=False) if is_due else None
 
     def _note(
         self, connection: Connection, due: _Due, covered: BlockNumber, disputed: set[tuple[BountyId, BlockNumber]]
