@@ -18,7 +18,7 @@ from service_checker.run import CheckOptions
 
 from tests.upgrade.former import NoFormerRelease, former_services
 from tools.market import insider, upgrade
-from tools.market.__main__ import table
+from tools.market.__main__ import Patience, table
 from tools.market.deeds import DEEDS, Deed
 from tools.market.drawn import (
     LIES,
@@ -210,6 +210,12 @@ def test_watchtower__that_could_not_read_everything__says_nothing_by_its_silence
             reach.checked("graphql.rows", 7)
     else:
         assert reach.checked("graphql.rows", 7) is seen
+
+
+def test_patience__with_lives_after_the_run__lasts_while_one_ends_now_and_then() -> None:
+    patience = Patience(3_600.0)
+    asked = [(100.0, 7), (3_899.0, 8), (4_190.0, 8), (4_195.0, 9), (4_490.0, 9), (4_496.0, 9)]
+    assert [patience.is_over(now, ended) for now, ended in asked] == [False] * 5 + [True]
 
 
 def test_deed__that_breaks__is_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

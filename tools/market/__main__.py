@@ -78,7 +78,7 @@ LIVES: Final = 40
 """How many bounties may be alive at once, and those that wait for their begin."""
 K = TypeVar("K", bound=StrEnum)
 DAWDLING_SECONDS: Final = 300.0
-"""How long after the run's time a life may take before it counts as stuck."""
+"""How long after the run's time none of those that are left may end, before they count as stuck."""
 
 
 def main() -> int:
@@ -204,6 +204,20 @@ class OperatorPeople:
     insider: Insider
 
 
+@dataclass
+class Patience:
+    """With lives that are not at their end when the run is over, at ``since`` seconds: none may end for a while."""
+
+    since: float
+    ended: int = 0
+
+    def is_over(self, now: float, ended: int) -> bool:
+        """Whether none has ended for ``DAWDLING_SECONDS``, where so many have by now."""
+        if ended > self.ended:
+            self.ended, self.since = ended, max(now, self.since)
+        return now > self.since + DAWDLING_SECONDS
+
+
 def play(
     plan: RunPlan, town: Town, endpoints: ServiceEndpoints, operator: OperatorPeople, interrupts: Interrupts
 ) -> None:
@@ -220,13 +234,14 @@ def play(
             town.pause(1.0)
             operator.upgrading.go_on()
         operator.upgrading.go_on(until_present=True)
+        patience = Patience(plan.seconds)
         while not all(each.done() for each in (*lanes, *lives)):
             interrupts.checkpoint()
             time.sleep(0.5)
             for lane in lanes:
                 if lane.done():
                     lane.result()
-            is_late = town.log.seconds() > plan.seconds + DAWDLING_SECONDS
+            is_late = patience.is_over(town.log.seconds(), sum(each.done() for each in lives))
             if is_late and all(each.done() for each in lanes):  # what the insider did is put right in any case
                 town.log.differs("bounties did not come to their end", left=sum(not each.done() for each in lives))
                 return
