@@ -44,6 +44,7 @@ from bench.watching.manifests import memory_requests
 from bench.watching.processes import main_processes, taken, weighed
 from tests.protocol.auth.signing import Key, new_key
 from tests.protocol.auth.wallets import ENDLESS, owner_wallet, place
+from tests.waiting import wait_until
 
 TOP: Final = Path(__file__).parent.parent
 ROUNDS: Final = 5
@@ -334,8 +335,8 @@ def _fill(stack: Stack, bounty: Funded, other: Funded) -> None:
         "WHERE bounty_id = %s"
     )
     with psycopg.connect(stack.postgres.url(DATABASE), autocommit=True) as connection:
-        made = connection.execute(statement, (other.bounty_id, ROWS, bounty.bounty_id))
-        assert made.rowcount == ROWS, made.rowcount
+        values = (other.bounty_id, ROWS, bounty.bounty_id)
+        wait_until(lambda: connection.execute(statement, values).rowcount == ROWS, 30)  # none until it is indexed
         connection.execute("ANALYZE hub_index.submissions")
 
 
