@@ -9,6 +9,8 @@ import urllib3
 from demo.bounty import Cast, Funded, Submitted
 from local_stack.contract import Wallet, wait_for
 
+from tests.waiting import wait_until
+
 NOTE = f"Canary {secrets.token_hex(12)} of unpublished work."
 """In the text of sealed work: nothing that the service keeps or answers may have it."""
 SUBMISSION_SECONDS = 120
@@ -62,6 +64,7 @@ def played(cast: Cast) -> Market:
     empty = fund("Empty", submission=60)
     lost_to_a_reorg(cast)
     hub.transact(cast.stack.people.owner.wallet, "setFeePolicy", 33, 777, cast.stack.people.fee_recipient.address)
+    wait_until(lambda: read(cast, "/api/deployment")["fee_policy"]["protocol_fee_bps"] == 33)
     kept = fund("Open", submission=LONG_SECONDS)
     cast.submit(kept, "solver-1", note=NOTE)
     publish(cast)
