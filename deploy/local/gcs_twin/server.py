@@ -67,6 +67,7 @@ class Handler(BaseHTTPRequestHandler):
     server_version = "gcs-twin"
     sys_version = ""
     timeout = 60
+    disable_nagle_algorithm = True  # else a body waits 40 ms for the acknowledgement of its head
 
     def do_GET(self) -> None:
         self._serve()
