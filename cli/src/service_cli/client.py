@@ -386,7 +386,8 @@ class Client:
     ) -> "AnchoredVerdict":
         """Publish the reasons and record an award to ``winner``, a Solver with a commitment or a number of the list;
         with None, that no Submission is valid. The options are those of ``guardian:verdict``."""
-        from service_cli.guardian.verdict import VerdictOptions, kind_of, record_verdict
+        from service_cli.guardian.recordable import VerdictOptions
+        from service_cli.guardian.verdict import kind_of, record_verdict
 
         options = VerdictOptions(replace, unopened, as_written)
         with self._at_work(CHAIN_AND_API) as settings:
@@ -544,7 +545,8 @@ class Client:
         as_written: bool = False,
     ) -> "PreparedAct[AnchoredVerdict]":
         """Publish the reasons as ``record_verdict`` does, and prepare the call by which ``account`` records it."""
-        from service_cli.guardian.verdict import VerdictOptions, prepare_verdict
+        from service_cli.guardian.recordable import VerdictOptions
+        from service_cli.guardian.verdict import prepare_verdict
 
         options = VerdictOptions(replace, unopened, as_written)
         with self._at_work(CHAIN_AND_API) as settings:

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import BountyId, bytes32, parse_address, parse_bytes32
+from bounty_protocol.types import bytes32, parse_address, parse_bytes32
 from service_cli.chain import sender
-from service_cli.errors import CommandRefused
-from service_cli.guardian.verdict import doubt_of, filled_in, reasons_of, template
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -168,22 +165,6 @@ def test_refusal_of_work_never_opened_here__without_a_terminal__takes_an_option(
     assert (refused["code"], rpc.sent()) == ("work_not_opened", 0)
     assert "--unopened" in str(refused["next_action"])
     assert home.run(*words, "--unopened").last["event"] == "guardian_verdict.recorded"
-
-
-@pytest.mark.parametrize(
-    ("reasons", "problem"),
-    [
-        ("<html><body>It holds.</body></html>\n", "are HTML"),
-        ("  <!DOCTYPE html>\n<p>It holds.</p>\n", "are HTML"),
-        ("- 1.\n- 2.\n", "hold no word"),
-        ("It holds, since 1 < 2.\n", None),
-        ("住所は正しい。\n", None),
-        ("Wraps its text in <b>bold</b>.\n", None),
-    ],
-)
-def test_reasons__that_look_like_a_mistake__are_asked_for(reasons: str, problem: str | None) -> None:
-    assert (doubt_of(reasons) or "").startswith(problem or "")
-    assert (doubt_of(reasons) is None) is (problem is None)
 
 
 def test_reasons__that_look_like_a_mistake__are_recorded_only_as_written(
@@ -402,26 +383,6 @@ def test_template__of_a_page_that_is_not_the_committed_one__has_no_criteria(
     assert "the template has no criteria" in ran.words
 
 
-def test_template__of_what_a_poster_wrote__quotes_it_bounded_and_plain(ledger: Ledger) -> None:
-    page = replace(
-        parse_challenge(ledger.page()), acceptance_criteria=("one\n<!-- two -->\u202e", "x" * 2_000), deliverables=()
-    )
-    lines = template(BountyId(7), VerdictKind.AWARDED, NAMED, page).splitlines()
-    assert "> <!-- two -->[U+202E]" in lines
-    assert max(map(len, lines)) < 500
-    assert not any("\u202e" in line for line in lines)
-
-
-EMPTY = template(BountyId(7), VerdictKind.NO_VALID_SUBMISSION, None, None)
-
-
-@pytest.mark.parametrize("text", ["", " \n\n", EMPTY, "<!-- service-cli: x -->\n", EMPTY + "\nMore.\n"])
-def test_reasons__that_are_empty_or_not_filled_in__are_refused(text: str) -> None:
-    with pytest.raises(CommandRefused) as refused:
-        reasons_of(text)
-    assert refused.value.code == "reasons_unfinished"
-
-
 @pytest.mark.parametrize("body", [b"", b" \n\n"])
 def test_verdict__of_an_empty_file__is_refused_as_that(
     rpc: RpcProxy, judging: tuple[Terminal, str], body: bytes
@@ -432,12 +393,6 @@ def test_verdict__of_an_empty_file__is_refused_as_that(
     assert (refused["code"], rpc.sent()) == ("reasons_unfinished", 0)
     assert "is empty" in str(refused["message"])
     assert "frontmatter" not in str(refused)
-
-
-def test_reasons__filled_in__are_without_the_comment_and_a_file_of_one_s_own_is_its_bytes() -> None:
-    filled = EMPTY.replace("<Why this Verdict follows, in a sentence or two.>", "Nothing fits.")
-    assert reasons_of(filled) == "# Bounty 7: no_valid_submission\n\n## Result\n\nNothing fits.\n"
-    assert filled_in(b"  <Mine>\r\n") == b"  <Mine>\r\n"
 
 
 def test_verdict__that_decides__names_delivery_and_claims_as_next(

@@ -285,9 +285,9 @@ def guardian_verdict(
     needs = None if unpublished is None else CHAIN
     settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
     body = None if path is None or template else read_document(path)
+    from service_cli.guardian.reasons import filled_in
+    from service_cli.guardian.recordable import VerdictOptions
     from service_cli.guardian.verdict import (
-        VerdictOptions,
-        filled_in,
         named_by,
         print_template,
         record_forced,

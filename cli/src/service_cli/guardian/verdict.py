@@ -4,18 +4,12 @@ The document is stored, read back by its commitment and compared byte for byte b
 signed, so no Verdict on chain points at reasons nobody can read. With ``--unpublished`` it is in a file of this machine
 before that, and published by the next run without the option.
 
-The template of reasons is made of the page whose bytes hash to the bounty's spec commitment; where there is none, it
-has no criteria. What a Poster wrote is quoted, bounded and without control characters. The draft is a private file in
-the state directory; it is removed once the Verdict is recorded.
+A draft of the reasons is a private file in the state directory; it is removed once the Verdict is recorded.
 """
 
 import os
-import re
-import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -30,7 +24,7 @@ from bounty_protocol.domain.commitments import report_commitment, spec_commitmen
 from bounty_protocol.domain.hub_events import VerdictRecorded
 from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
-from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import (
     ZERO_ADDRESS,
     ZERO_BYTES32,
@@ -66,7 +60,7 @@ from service_cli.chain.transactions import (
 )
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
-from service_cli.disk import open_regular, sync_folder
+from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import (
     AnchoredVerdict,
@@ -77,18 +71,26 @@ from service_cli.guardian.events import (
     after_verdict,
 )
 from service_cli.guardian.opening import SubmissionChoice
-from service_cli.shell.consent import require_consent
+from service_cli.guardian.reasons import doubt_of, edit_draft, finished_draft, kept_draft, template
+from service_cli.guardian.recordable import (
+    Named,
+    VerdictOptions,
+    confirm_opened,
+    confirm_reasons,
+    refuse_second,
+    require_active,
+    require_judging,
+    require_pinned,
+    require_recordable,
+)
 from service_cli.shell.items import Field
 from service_cli.shell.output import emit, remark, say, warn
-from service_cli.shell.text import moment, printable
+from service_cli.shell.text import printable
 from service_cli.witnesses.bounties import Pair, terms_of, terms_without_api
-from service_cli.witnesses.numbers import listing, named_by_place
+from service_cli.witnesses.numbers import named_by_place
 from service_cli.witnesses.table import Fact
-from service_cli.witnesses.times import warn_of_late_chain
 from service_cli.witnesses.vouching import Vouched, agreed
 
-Named = Pair | None
-"""The Solver and Submission that an awarded Verdict names."""
 Meant = Vouched[Pair] | None
 """The same before it is judged, with who vouches that it is the one that is meant."""
 
@@ -125,20 +127,6 @@ class Verdict:
         """The event that shows it recorded."""
         topics = [bounty_topic(self.bounty_id), account_topic(self.guardian)]
         return ExpectedEvent(VerdictRecorded, topics, lambda one: one.report_commitment == self.report_commitment)
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictOptions:
-    """The person's earlier decision."""
-
-    replace: bool = False
-    """Put it in the place of an earlier Verdict."""
-    unopened: bool = False
-    """Award a Submission that was not opened on this machine."""
-    as_written: bool = False
-    """Record reasons that look like a mistake."""
-    unpublished: Path | None = None
-    """Write the document to this file instead of publishing it: no service is there to take it."""
 
 
 _STEP: Final = TransactionStep("verdict_transaction")
@@ -299,22 +287,22 @@ def _recorded_or_published(
         _hand_out(session, journal, verdict, document, options, is_signed=True)
         return done
     if reported is not None:
-        _require_judging(chain, bounty_id)
+        require_judging(chain, bounty_id)
         _leave(chain, journal, verdict, reported, replace=options.replace)
     if _STEP.was_attempted(journal):
         _hand_out(session, journal, verdict, document, options, is_signed=True)
         return None
-    _require_judging(chain, bounty_id)
+    require_judging(chain, bounty_id)
     if not options.replace:
-        _refuse_second(chain, bounty_id, session.account)
+        refuse_second(chain, bounty_id, session.account)
         _refuse_beside_given(session, verdict)
     require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
     with chain.prefetched(*calls_before_sending(chain, session.account, verdict.call())):
         simulate(chain, session.account, verdict.call())
         if isinstance(session.signer, LocalSigner):
             require_affordable(chain, session.account, verdict.call())
-    _confirm_opened(chain, bounty_id, verdict.named, options)
-    _confirm_reasons(body.decode(), options)
+    confirm_opened(chain, bounty_id, verdict.named, options)
+    confirm_reasons(body.decode(), options)
     _hand_out(session, journal, verdict, document, options, is_signed=False)
     return None
 
@@ -394,15 +382,6 @@ def recorded_here(chain_id: ChainId, hub: Address, bounty_id: BountyId, guardian
     return frozenset(found)
 
 
-def require_recordable(session: ApiSession[Signer], bounty_id: BountyId, named: Named, *, replace: bool) -> None:
-    """Refuse, before any reasons are written, what would be refused with them."""
-    _require_pinned(session, bounty_id)
-    _require_active(session.chain, bounty_id, named)
-    _require_judging(session.chain, bounty_id)
-    if not replace:
-        _refuse_second(session.chain, bounty_id, session.account)
-
-
 def _finish(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> AnchoredVerdict:
     """How many Guardians recorded the same, which is for people to know and decides nothing here; then the Verdict."""
     about = about_sent(chain, verdict.guardian, done.tx_hash, verdict.bounty_id)
@@ -466,114 +445,13 @@ def _leave(chain: ChainClient, journal: Journal, verdict: Verdict, reported: Anc
     journal.forget(RECORDED, *_STEP.entries)
 
 
-def _require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
-    """The Hub would refuse, too; here the moment is one that people read."""
-    bounty, now = chain.bounty(bounty_id), chain.latest().time
-    if bounty.outcome is not None:
-        message = f"Bounty {bounty_id} is final: no Verdict counts any more."
-        next_action = f"See service-cli bounty:show {bounty_id}; guardian:claim-fee pays a recorded Verdict."
-        raise CommandRefused("bounty_final", message, next_action=next_action)
-    if now < bounty.reveal_at:
-        message = f"Judging starts at the reveal point, {moment(bounty.reveal_at, now)}."
-        raise CommandRefused("judging_not_started", message, next_action="Wait until then and try again.")
-    warn_of_late_chain(chain, bounty.judging_deadline, "Your Verdict")
-
-
-def _confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, options: VerdictOptions) -> None:
-    """A Guardian may have opened it elsewhere; by mistake it should award nothing that it never saw."""
-    if named is None:
-        _confirm_none_is_valid(chain, bounty_id, options)
-        return
-    if was_opened(chain.chain_id, chain.hub.address, bounty_id, *named):
-        return
-    message = f"Submission {named[1]} of {named[0]} was not opened on this machine, and you are about to award it."
-    next_action = (
-        f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:10]}. If you judged it on another "
-        "machine, add --unopened."
-    )
-    refusal = CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
-    require_consent(message, "award it unopened", refusal, is_given=options.unopened)
-
-
-def _confirm_none_is_valid(chain: ChainClient, bounty_id: BountyId, options: VerdictOptions) -> None:
-    """Nobody's work is found valid by accident: what was not opened may be fine, or one that nobody can open."""
-    if options.unopened:
-        return
-    try:
-        recorded = listing(chain, None, bounty_id).submissions
-    except CommandFailed:  # a list that is missing keeps nobody from judging
-        return
-    unopened = [
-        one.number
-        for one in recorded
-        if not was_opened(chain.chain_id, chain.hub.address, bounty_id, one.solver, one.commitment)
-    ]
-    if not unopened:
-        return
-    message = (
-        f"{len(unopened)} of {len(recorded)} Submissions of bounty {bounty_id} were not opened on this machine, and "
-        "you are about to record that none is valid."
-    )
-    next_action = (
-        f"Open them: service-cli guardian:open {bounty_id}. If nobody can open them, or you judged them on another "
-        "machine, add --unopened."
-    )
-    refusal = CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
-    require_consent(message, "record it unopened", refusal, is_given=False)
-
-
-def _confirm_reasons(text: str, options: VerdictOptions) -> None:
-    """Reasons stay on the record for good: what looks like a mistake is asked for."""
-    problem = doubt_of(text)
-    if problem is None:
-        return
-    message = f"The reasons {problem}, and a recorded Verdict keeps them for good."
-    next_action = (
-        "Write them as Markdown text, then run the command again; to record them as they are add --as-written."
-    )
-    refusal = CommandRefused("reasons_doubtful", f"{message} Nothing was signed.", next_action=next_action)
-    require_consent(message, "record them as they are", refusal, is_given=options.as_written)
-
-
-def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
-    """A Guardian may replace its Verdict, but not by accident."""
-    with chain_errors():
-        recorded = chain.hub.verdict(bounty_id, guardian)
-    if recorded.kind is not None:
-        message = f"The Hub already holds a Verdict of {guardian} on bounty {bounty_id}: {recorded.kind.value}."
-        raise CommandRefused(
-            "verdict_already_recorded", message, next_action="To put this one in its place, add --replace."
-        )
-
-
-def _require_pinned(session: ApiSession[Signer], bounty_id: BountyId) -> None:
-    """Accounts outside the pinned roster are refused before anything is sent."""
-    chain = session.chain
-    if session.account not in chain.pinned_roster(chain.bounty(bounty_id)).accounts:
-        message = f"{session.account} is not on the roster that bounty {bounty_id} pinned."
-        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
-
-
-def _require_active(chain: ChainClient, bounty_id: BountyId, named: Named) -> None:
-    if named is None:
-        return
-
-    def read(each: ChainClient) -> Bytes32:
-        with chain_errors():
-            return each.hub.submission(bounty_id, named[0])
-
-    if agreed(chain, Fact.NUMBER, read) != named[1]:
-        message = "The named Submission is not that Solver's active one."
-        raise CommandRefused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
-
-
 def _written(
     session: ApiSession[Signer], bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes
 ) -> WrittenVerdict:
     """The document this Guardian signs."""
     chain = session.chain
-    _require_pinned(session, bounty_id)
-    _require_active(chain, bounty_id, named)
+    require_pinned(session, bounty_id)
+    require_active(chain, bounty_id, named)
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -642,17 +520,6 @@ def _keep_unpublished(path: Path, document: bytes) -> None:
     )
 
 
-_MOST_QUOTED: Final = 400
-_COMMENT: Final = "<!-- service-cli:"
-_MET: Final = "<Met? What you ran or read, and what came out.>"
-_MISSED: Final = "<Which Submissions miss it? What you ran or read, and what came out.>"
-_RESULT: Final = "<Why this Verdict follows, in a sentence or two.>"
-_PLACEHOLDERS: Final = frozenset({_MET, _MISSED, _RESULT})
-_PAGE: Final = re.compile(r"\s{0,1000}<(?:!doctype|html|head|body|div|p|table|script|style|\?xml)\b", re.IGNORECASE)
-_TAG: Final = re.compile(r"<[^<>]{0,1000}>")
-_WORD: Final = re.compile(r"[^\W\d_]{2}")
-
-
 def named_by(
     settings: Settings, bounty_id: BountyId, choice: SubmissionChoice, *, with_api: bool = True
 ) -> Vouched[Pair]:
@@ -676,68 +543,15 @@ def record_from_editor(
     named = None if meant is None else meant.value
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     draft_names = ("draft", str(bounty_id), session.account, kind.value, named[1] if named else "none")
-    with session.journal(*draft_names) as journal, _kept(draft := journal.folder / "reasons.md"):
+    with session.journal(*draft_names) as journal, kept_draft(draft := journal.folder / "reasons.md"):
         if draft.exists():  # perhaps of a Verdict that is on its way: recording goes on with that one
             say(f"going on with your draft of before: {draft}")
         else:
             require_recordable(session, bounty_id, named, replace=options.replace)
             _write_draft(session, draft, bounty_id, kind, named)
-        _edit(draft)
-        record(session, bounty_id, kind, meant, _finished(draft), options)
+        edit_draft(draft)
+        record(session, bounty_id, kind, meant, finished_draft(draft), options)
         draft.unlink()
-
-
-def template(bounty_id: BountyId, kind: VerdictKind, named: Named, page: ChallengePage | None) -> str:
-    """A Guardian's template; a line that begins with ``<!-- service-cli:`` is not part of the Verdict."""
-    lines = [f"{_COMMENT} fill in what is in angle brackets; this line is removed. -->", ""]
-    lines += [f"# Bounty {bounty_id}: {kind.value}", ""]
-    if named is not None:
-        lines += [f"Submission {named[1]} of {named[0]}.", ""]
-    asked = _MET if kind is VerdictKind.AWARDED else _MISSED
-    for number, criterion in enumerate(page.acceptance_criteria if page else (), 1):
-        lines += [f"## Criterion {number}", "", *_quoted(criterion), "", asked, ""]
-    for number, deliverable in enumerate(page.deliverables if page else (), 1):
-        lines += [f"## Deliverable {number}", "", *_quoted(deliverable), "", asked, ""]
-    return "\n".join([*lines, "## Result", "", _RESULT, ""])
-
-
-def reasons_of(text: str) -> str:
-    """The reasons without the template's comment; ``reasons_unfinished`` where they are empty or not filled in."""
-    kept = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_COMMENT)).strip()
-    left = [
-        Issue(f"line {number}", f"still the template's {line.strip()}")
-        for number, line in enumerate(text.splitlines(), 1)
-        if line.strip() in _PLACEHOLDERS
-    ]
-    if left or not kept:
-        message = "The reasons are not filled in." if left else "There are no reasons: the draft is empty."
-        next_action = "Run the command again to go on; an editor that returns at once needs its option to wait."
-        raise CommandRefused("reasons_unfinished", message, issues=left, next_action=next_action)
-    return kept + "\n"
-
-
-def doubt_of(text: str) -> str | None:
-    """Why Markdown reasons look like a mistake, as the end of a sentence; None where nothing does."""
-    if _PAGE.match(text):
-        return "are HTML, which readers are shown as its source"
-    if _WORD.search(_TAG.sub(" ", text)) is None:
-        return "hold no word"
-    return None
-
-
-def filled_in(body: bytes) -> bytes:
-    """A body from a file: exactly its bytes, unless it was begun as a template; an empty one is refused."""
-    if not body.strip():
-        message = "There are no reasons: what was named as their file is empty."
-        next_action = "Write them as Markdown text; without a file, at a terminal, an editor opens with the criteria."
-        raise CommandRefused("reasons_unfinished", message, next_action=next_action)
-    return reasons_of(body.decode("utf-8", "replace")).encode() if body.startswith(_COMMENT.encode()) else body
-
-
-def _quoted(text: str) -> list[str]:
-    """A Poster's text as a Markdown quotation."""
-    cut = text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
-    return [f"> {printable(line, _MOST_QUOTED + 1)}".rstrip() for line in cut.strip().splitlines()]
 
 
 def _page(api: ApiClient, signer: Signer | None, bounty: BountyView, bounty_id: BountyId) -> ChallengePage | None:
@@ -770,41 +584,3 @@ def _write_draft(
         raise CommandFailed(
             "file_not_written", message, next_action="Check the state directory, or pass a file."
         ) from None
-
-
-def _edit(draft: Path) -> None:
-    """Have the draft edited; the editor gets the terminal and nothing of the service's variables, so no key."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    environment = {name: value for name, value in os.environ.items() if not re.match("SERVICE_", name)}
-    output = None if sys.stdout.isatty() else sys.stderr
-    say(f"opening {draft} in {editor}")
-    try:
-        command = [*shlex.split(editor), str(draft)]
-        code = subprocess.run(command, env=environment, stdout=output, check=False).returncode
-    except (OSError, ValueError):
-        message = f"The editor {printable(editor, 100)} could not be started."
-        next_action = "Set VISUAL or EDITOR to one that is installed, or name a file with your reasons."
-        raise CommandRefused("editor_missing", message, next_action=next_action) from None
-    if code != 0:
-        message = f"The editor ended with exit code {code}."
-        raise CommandFailed("editor_failed", message, next_action="Run the command again: it goes on with the draft.")
-
-
-def _finished(draft: Path) -> bytes:
-    try:
-        with open_regular(draft) as file:
-            return reasons_of(file.read().decode()).encode()
-    except (OSError, UnicodeDecodeError):
-        message = f"The draft {draft} cannot be read as UTF-8."
-        raise CommandRefused("verdict_body_malformed", message, next_action="Save it as UTF-8.") from None
-
-
-@contextmanager
-def _kept(draft: Path) -> Iterator[None]:
-    """Show where the draft is, where the command ends before the Verdict is recorded."""
-    try:
-        yield
-    except BaseException:
-        if draft.exists():
-            warn(f"your draft is kept: {draft}")
-        raise

@@ -1,0 +1,150 @@
+"""What is refused or asked before a Verdict is recorded: by whom, of which Submission, when, and what may be a mistake.
+
+The Hub would refuse the most of it, too. Here it is said before the reasons are written, and in words.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bounty_protocol.types import Address, BountyId, Bytes32
+
+from service_cli.api_session import ApiSession
+from service_cli.chain.journal import was_opened
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import Signer
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.guardian.reasons import doubt_of
+from service_cli.shell.consent import require_consent
+from service_cli.shell.text import moment
+from service_cli.witnesses.bounties import Pair
+from service_cli.witnesses.numbers import listing
+from service_cli.witnesses.table import Fact
+from service_cli.witnesses.times import warn_of_late_chain
+from service_cli.witnesses.vouching import agreed
+
+Named = Pair | None
+"""The Solver and Submission that an awarded Verdict names."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictOptions:
+    """The person's earlier decision."""
+
+    replace: bool = False
+    """Put it in the place of an earlier Verdict."""
+    unopened: bool = False
+    """Award a Submission that was not opened on this machine."""
+    as_written: bool = False
+    """Record reasons that look like a mistake."""
+    unpublished: Path | None = None
+    """Write the document to this file instead of publishing it: no service is there to take it."""
+
+
+def require_recordable(session: ApiSession[Signer], bounty_id: BountyId, named: Named, *, replace: bool) -> None:
+    """Refuse, before any reasons are written, what would be refused with them."""
+    require_pinned(session, bounty_id)
+    require_active(session.chain, bounty_id, named)
+    require_judging(session.chain, bounty_id)
+    if not replace:
+        refuse_second(session.chain, bounty_id, session.account)
+
+
+def require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
+    """The Hub would refuse, too; here the moment is one that people read."""
+    bounty, now = chain.bounty(bounty_id), chain.latest().time
+    if bounty.outcome is not None:
+        message = f"Bounty {bounty_id} is final: no Verdict counts any more."
+        next_action = f"See service-cli bounty:show {bounty_id}; guardian:claim-fee pays a recorded Verdict."
+        raise CommandRefused("bounty_final", message, next_action=next_action)
+    if now < bounty.reveal_at:
+        message = f"Judging starts at the reveal point, {moment(bounty.reveal_at, now)}."
+        raise CommandRefused("judging_not_started", message, next_action="Wait until then and try again.")
+    warn_of_late_chain(chain, bounty.judging_deadline, "Your Verdict")
+
+
+def confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, options: VerdictOptions) -> None:
+    """A Guardian may have opened it elsewhere; by mistake it should award nothing that it never saw."""
+    if named is None:
+        _confirm_none_is_valid(chain, bounty_id, options)
+        return
+    if was_opened(chain.chain_id, chain.hub.address, bounty_id, *named):
+        return
+    message = f"Submission {named[1]} of {named[0]} was not opened on this machine, and you are about to award it."
+    next_action = (
+        f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:10]}. If you judged it on another "
+        "machine, add --unopened."
+    )
+    refusal = CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
+    require_consent(message, "award it unopened", refusal, is_given=options.unopened)
+
+
+def _confirm_none_is_valid(chain: ChainClient, bounty_id: BountyId, options: VerdictOptions) -> None:
+    """Nobody's work is found valid by accident: what was not opened may be fine, or one that nobody can open."""
+    if options.unopened:
+        return
+    try:
+        recorded = listing(chain, None, bounty_id).submissions
+    except CommandFailed:  # a list that is missing keeps nobody from judging
+        return
+    unopened = [
+        one.number
+        for one in recorded
+        if not was_opened(chain.chain_id, chain.hub.address, bounty_id, one.solver, one.commitment)
+    ]
+    if not unopened:
+        return
+    message = (
+        f"{len(unopened)} of {len(recorded)} Submissions of bounty {bounty_id} were not opened on this machine, and "
+        "you are about to record that none is valid."
+    )
+    next_action = (
+        f"Open them: service-cli guardian:open {bounty_id}. If nobody can open them, or you judged them on another "
+        "machine, add --unopened."
+    )
+    refusal = CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
+    require_consent(message, "record it unopened", refusal, is_given=False)
+
+
+def confirm_reasons(text: str, options: VerdictOptions) -> None:
+    """Reasons stay on the record for good: what looks like a mistake is asked for."""
+    problem = doubt_of(text)
+    if problem is None:
+        return
+    message = f"The reasons {problem}, and a recorded Verdict keeps them for good."
+    next_action = (
+        "Write them as Markdown text, then run the command again; to record them as they are add --as-written."
+    )
+    refusal = CommandRefused("reasons_doubtful", f"{message} Nothing was signed.", next_action=next_action)
+    require_consent(message, "record them as they are", refusal, is_given=options.as_written)
+
+
+def refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
+    """A Guardian may replace its Verdict, but not by accident."""
+    with chain_errors():
+        recorded = chain.hub.verdict(bounty_id, guardian)
+    if recorded.kind is not None:
+        message = f"The Hub already holds a Verdict of {guardian} on bounty {bounty_id}: {recorded.kind.value}."
+        raise CommandRefused(
+            "verdict_already_recorded", message, next_action="To put this one in its place, add --replace."
+        )
+
+
+def require_pinned(session: ApiSession[Signer], bounty_id: BountyId) -> None:
+    """Accounts outside the pinned roster are refused before anything is sent."""
+    chain = session.chain
+    if session.account not in chain.pinned_roster(chain.bounty(bounty_id)).accounts:
+        message = f"{session.account} is not on the roster that bounty {bounty_id} pinned."
+        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+
+
+def require_active(chain: ChainClient, bounty_id: BountyId, named: Named) -> None:
+    if named is None:
+        return
+
+    def read(each: ChainClient) -> Bytes32:
+        with chain_errors():
+            return each.hub.submission(bounty_id, named[0])
+
+    if agreed(chain, Fact.NUMBER, read) != named[1]:
+        message = "The named Submission is not that Solver's active one."
+        raise CommandRefused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
