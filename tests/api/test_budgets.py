@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -269,7 +269,8 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         spent[0] += seconds[0]
         return spent[0]
 
-    monkeypatch.setattr("service_common.web.callers.time", SimpleNamespace(thread_time=thread_time))
+    counted = SimpleNamespace(thread_time=thread_time, monotonic=time.monotonic)
+    monkeypatch.setattr("service_common.web.callers.time", counted)
     return seconds
 
 
@@ -468,6 +469,34 @@ def test_turns__of_one_address__are_few_at_a_time_and_nobody_elses(service: Serv
         assert all(take(turns, None) for _ in range(5))  # from inside the deployment
     with ExitStack() as turns:
         assert take(turns, HOME)
+
+
+def test_turn__that_took_long__keeps_its_place_for_as_long_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 16, 6)
+    app, resting = make_app(service.dependencies), list[Callable[[], object]]()
+    monkeypatch.setattr("service_common.web.callers._later", lambda _seconds, act: resting.append(act))
+
+    def take(rests_after: float | None, address: str | None = HOME, *, failing: bool = False) -> bool:
+        headers = {} if address is None else from_(address)
+        with app.test_request_context(headers=headers), suppress(ZeroDivisionError):
+            try:
+                with callers.turn("queries", 1, rests_after=rests_after):
+                    assert not failing or 1 / 0
+            except ServiceError:
+                return False
+        return True
+
+    assert all(take(each) for each in (None, 60.0, 60.0))
+    assert resting == []
+    assert take(0.0, failing=True)
+    assert not take(60.0)
+    assert take(60.0, CAFE)
+    resting.pop()()
+    assert take(60.0)
+    assert take(0.0, None)
+    assert resting == []  # of many people, from inside the deployment
 
 
 def test_turn__that_is_waited_for__is_had_when_the_one_before_ends_and_not_later_than_patience() -> None:

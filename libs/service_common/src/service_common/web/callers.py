@@ -12,10 +12,11 @@ from inside the deployment, past its proxies, are many people's and have no budg
 
 import ipaddress
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from threading import Timer
 from typing import Final, cast
 from wsgiref.types import WSGIEnvironment
 
@@ -60,6 +61,8 @@ FREE_PART: Final = 8
 """The part of a process's free places that one network address may have."""
 WORK_PATIENCE_SECONDS: Final = 3.0
 """How long a public read waits for its turn at most."""
+MOST_REST_SECONDS: Final = 1.0
+"""How long a place is kept after its request at most."""
 SLOWED_AT_ONCE: Final = 2
 """Requests of a network address that is answered slowly, answered by a process at a time."""
 
@@ -215,11 +218,12 @@ class Callers:
             yield share.of(budget), share.network
 
     @contextmanager
-    def turn(self, kind: str, most: int, patience: float = 0) -> Iterator[None]:
+    def turn(self, kind: str, most: int, patience: float = 0, rests_after: float | None = None) -> Iterator[None]:
         """Be one of at most ``most`` requests of a kind that this request's network address has answered at a time.
 
         What takes long is not all taken by one address. Waits for up to ``patience`` seconds, then raises 503: a caller
-        who shares the address is to try again.
+        who shares the address is to try again. A request that took more than ``rests_after`` seconds keeps its place
+        for as long again, so that an address with one after the other works this process for half of the time.
         """
         network = self.network()
         with ExitStack() as places:
@@ -227,7 +231,13 @@ class Callers:
                 raise ServiceError(
                     "service_overloaded", "Too many such requests of this network address are being answered."
                 )
-            yield
+            began = time.monotonic()
+            try:
+                yield
+            finally:
+                took = time.monotonic() - began
+                if network is not None and rests_after is not None and took > rests_after:
+                    _later(min(took, MOST_REST_SECONDS), places.pop_all().close)
 
     def _show(self, standing: BudgetState) -> None:
         """Have the answer show what a budget leaves by now, where it shows that budget at all."""
@@ -271,6 +281,12 @@ def client_network(address: str) -> Network:
         for length, network in networks.items()
     )
     return Network(networks[_IPV6_CLIENT], tuple(shares))
+
+
+def _later(seconds: float, act: Callable[[], object]) -> None:
+    timer = Timer(seconds, act)
+    timer.daemon = True
+    timer.start()
 
 
 def _alone(name: str) -> Network:
