@@ -18,6 +18,8 @@ from bench.generated.bounties import BOUNTIES_OF_POSTER, GUARDIANS, Population, 
 T = TypeVar("T")
 VARIANTS: Final = 12
 SHOWN: Final = 10
+JUDGED: Final = 5
+"""Bounties that a Guardian is shown: a small index has few to be judged."""
 
 
 class _Asked(Exception):
@@ -93,7 +95,7 @@ def _pages(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
 
 def _client(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
     """The questions of a Guardian's client for its next bounties."""
-    given: dict[str, object] = {"time": time_of(population.last_block), "skip": 0, "first": SHOWN}
+    given: dict[str, object] = {"time": time_of(population.last_block), "skip": 0, "first": JUDGED}
     given |= {"versions": [1], "from": "1"}
     for name, query in (("judgeable", client.JUDGEABLE), ("sealed", client.SEALED), ("owed", client.OWED)):
         named = {key: value for key, value in given.items() if f"${key}:" in query}
