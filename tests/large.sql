@@ -44,6 +44,8 @@ INSERT INTO hub_index.heartbeats (guardian, block_number, block_hash, log_index,
 INSERT INTO hub_index.logs (bounty_id, topics, data, block_number, block_hash, log_index, tx_hash, time)
     SELECT n, ARRAY[':heartbeat', pg_temp.hash(n)], '', block + k, hash, 0, hash, time + k * 60
     FROM many, generate_series(0, 3) AS k;
+INSERT INTO hub_index.logs (bounty_id, topics, data, block_number, block_hash, log_index, tx_hash, time)
+    SELECT NULL, ARRAY[':heartbeat', pg_temp.hash(n)], '', block + 1, hash, 9, hash, time + 60 FROM many;
 INSERT INTO hub_index.changes (block_number, log_index)
     SELECT block_number, log_index FROM hub_index.logs ORDER BY block_number, log_index;
 INSERT INTO hub_index.totals

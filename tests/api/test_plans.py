@@ -34,6 +34,8 @@ T = TypeVar("T")
 BOUNTIES = 6_000
 MOST_ROWS = 1_500
 """A quarter of the bounties: more of a growing table's rows than this, by the planner's own estimate, is too many."""
+MOST_LEFT_OUT = 10
+"""How many rows may be left out for each that is given: a filter that many rows pass."""
 GROWING = {
     "logs", "bounties", "submissions", "verdicts", "finalizations", "claims", "heartbeats", "totals", "changes",
     "challenge_pages", "challenge_summaries", "verification_records", "written_verdicts", "submission_envelopes",
@@ -77,8 +79,10 @@ class Statements:
         found = []
         with self.engine.connect() as connection:
             for statement, parameters in self.sent:
-                explained = connection.exec_driver_sql("EXPLAIN (FORMAT JSON) " + statement, parameters).scalar_one()
-                found += [f"{place}\n{statement}" for place in wasteful_places(explained[0]["Plan"], limited=False)]
+                analyzed = "EXPLAIN (ANALYZE, FORMAT JSON) " + statement
+                (explained,) = connection.exec_driver_sql(analyzed, parameters).scalar_one()
+                places = [*wasteful_places(explained["Plan"], limited=False), *left_out(explained["Plan"])]
+                found += [f"{place}\n{statement}" for place in places]
         return found
 
     def rows_read(self, table: str) -> int:
@@ -97,6 +101,17 @@ def rows_read(node: dict[str, Any], table: str) -> int:
     own = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
     below = sum(rows_read(child, table) for child in node.get("Plans", []))
     return below + (own if node.get("Relation Name") == table else 0)
+
+
+def left_out(node: dict[str, Any]) -> Iterator[str]:
+    """Reads below a node that looked at many rows of a growing table for others than they gave: an index in the right
+    order, read until something fits, costs nothing by the planner's estimate and everything where nothing does."""
+    given, loops = node["Actual Rows"] * node["Actual Loops"], node["Actual Loops"]
+    left = node.get("Rows Removed by Filter", 0) * loops
+    if node.get("Relation Name") in GROWING and left > MOST_ROWS + MOST_LEFT_OUT * given:
+        yield f"{node['Node Type']} that left out {left:.0f} rows of {node['Relation Name']} for {given:.0f}"
+    for child in node.get("Plans", []):
+        yield from left_out(child)
 
 
 def wasteful_places(node: dict[str, Any], *, limited: bool) -> Iterator[str]:

@@ -11,6 +11,7 @@ import pytest
 TOP = Path(__file__).parents[2]
 VERSIONS = TOP / "libs/service_common/src/service_common/db/migrations/versions"
 _SHORT = "the indexer alone writes bounties, and waits; readers go on"
+_INDEXER = "the indexer alone writes logs, and waits for one look through them; readers go on"
 _EMPTY = "no row has the new column yet: the index is empty, and writers wait for one look through the table"
 _KEPT = "a writer of the release before keeps the new table without knowing it, and its role may write it"
 ALLOWED: dict[tuple[str, str], str] = {
@@ -37,6 +38,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("0013_pending", "CREATE INDEX challenge_pages_pending ON app.challenge_pages "): _EMPTY,
     ("0024_search", "CREATE INDEX challenge_summaries_grams ON app.challenge_summaries "): _EMPTY,
     ("0023_tags", "CREATE INDEX challenge_summaries_tags ON app.challenge_summaries "): _EMPTY,
+    ("0031_logs_of_no_bounty", "CREATE INDEX logs_of_no_bounty ON hub_index.logs "): _INDEXER,
     ("0016_retractions", "UPDATE webhooks.deliveries AS d SET sent_block "): "what is up to the change was looked at",
 }
 """Migration and how a statement begins, as it stands there with single spaces, to the reason."""

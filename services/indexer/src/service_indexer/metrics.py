@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.clock import Clock
+from bounty_protocol.domain.hub_events import OwnershipTransferred, OwnershipTransferStarted
 from bounty_protocol.types import ChainId
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -12,7 +12,7 @@ from redis import Redis
 from service_common.db import hub_index as t
 from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_reads import Head, read_head
+from service_common.db.hub_reads import Head, of_no_bounty, read_head
 from service_common.newest_block import read_newest
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select
 
@@ -127,15 +127,13 @@ def _acts_of_the_owner(connection: Connection) -> dict[str, int]:
         "DeliveryKeyWithdrawn": select(func.count()).select_from(t.delivery_key_withdrawals),
         "FeePolicyChanged": select(func.count()).select_from(t.fee_policies),
         "FeeRecipientChanged": recipients,
-        **{name: _logged(name) for name in ("OwnershipTransferStarted", "OwnershipTransferred")},
+        # These have no table of their own.
+        **{
+            kind.__name__: select(func.count()).select_from(t.logs).where(of_no_bounty(kind))
+            for kind in (OwnershipTransferStarted, OwnershipTransferred)
+        },
     }
     return {name: int(connection.execute(query).scalar_one()) for name, query in counted.items()}
-
-
-def _logged(name: str) -> Select[Any]:
-    """How many logs of an event that has no table of its own."""
-    c = t.logs.c
-    return select(func.count()).where(c.bounty_id.is_(None), c.topics[1] == hub_abi().event(name).topic)
 
 
 def _in_order(table: Table) -> tuple[Column[Any], ...]:

@@ -16,7 +16,8 @@ from bounty_protocol.domain.lifecycle import SettlementReason, VerdictKind
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, RosterVersion
 from service_common.db import hub_index as t
-from sqlalchemy import Connection, Row, Select, Table, func, null, select, union_all
+from service_common.db.hub_reads import of_no_bounty
+from sqlalchemy import Connection, Row, Select, Table, func, null, or_, select, union_all
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from service_indexer.projection import event_of_row
@@ -118,8 +119,8 @@ class _Policies:
 def _owners(connection: Connection, until: BlockNumber) -> Iterator[Word]:
     owner = pending = 0
     c = t.logs.c
-    of_ownership = select(t.logs).where(c.bounty_id.is_(None)).order_by(c.block_number, c.log_index)
-    for row in _streamed(connection, of_ownership, t.logs, until):
+    of_ownership = select(t.logs).where(or_(of_no_bounty(OwnershipTransferStarted), of_no_bounty(OwnershipTransferred)))
+    for row in _streamed(connection, of_ownership.order_by(c.block_number, c.log_index), t.logs, until):
         event = event_of_row(row)
         if isinstance(event, OwnershipTransferred):
             owner, pending = _number(event.new_owner), 0

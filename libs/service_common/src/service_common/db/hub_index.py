@@ -44,6 +44,7 @@ from sqlalchemy import (
     Text,
     false,
     func,
+    literal_column,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -215,6 +216,9 @@ logs = _fact(
     Column("data", LargeBinary, nullable=False),
     Index("logs_bounty", "bounty_id", "block_number", "log_index"),
 )
+topic = logs.c.topics[literal_column("1")]
+"""Which event a log is of. The number is no parameter: an index is chosen by the text of its expression."""
+Index("logs_of_no_bounty", topic, logs.c.block_number, logs.c.log_index, postgresql_where=logs.c.bounty_id.is_(None))
 bounties = _event(
     "bounties",
     BountyCreated,

@@ -348,16 +348,33 @@ def read_fee_policy(connection: Connection) -> FeePolicyChanged | None:
     return None if row is None else _event(FeePolicyChanged, row)
 
 
+def of_no_bounty(kind: type) -> ColumnElement[bool]:
+    """Whether a log is this event, which belongs to no bounty: found by an index, since signs of life belong to none
+    either, and there are more of them each hour."""
+    return and_(t.logs.c.bounty_id.is_(None), t.topic == hub_abi().event(kind.__name__).topic)
+
+
 def read_offered_owner(connection: Connection) -> Address | None:
     """Whom the ownership of the Hub is offered to; None where it is offered to nobody."""
-    c = t.logs.c
-    offered, taken = (hub_abi().event(kind.__name__) for kind in (OwnershipTransferStarted, OwnershipTransferred))
-    newest = select(c.topics, c.data).where(c.bounty_id.is_(None), c.topics[1].in_([offered.topic, taken.topic]))
-    row = connection.execute(newest.order_by(c.block_number.desc(), c.log_index.desc()).limit(1)).first()
-    if row is None or row.topics[0] == taken.topic:
+    offered, taken = (
+        _newest_of_no_bounty(connection, kind) for kind in (OwnershipTransferStarted, OwnershipTransferred)
+    )
+    if offered is None or (taken is not None and _place(taken) > _place(offered)):
         return None
-    owner = Address(str(offered.decode(row.topics, row.data)["new_owner"]))
+    event = hub_abi().event(OwnershipTransferStarted.__name__)
+    owner = Address(str(event.decode(offered["topics"], offered["data"])["new_owner"]))
     return None if owner == ZERO_ADDRESS else owner
+
+
+def _newest_of_no_bounty(connection: Connection, kind: type) -> RowMapping | None:
+    """Each kind by a query of its own: its index has them in order."""
+    c = t.logs.c
+    in_order = select(t.logs).where(of_no_bounty(kind)).order_by(c.block_number.desc(), c.log_index.desc())
+    return connection.execute(in_order.limit(1)).mappings().first()
+
+
+def _place(row: RowMapping) -> tuple[int, int]:
+    return row["block_number"], row["log_index"]
 
 
 def read_delivery_keys(connection: Connection, now: UnixSeconds) -> DeliveryKeys:
