@@ -80,8 +80,10 @@ def _facts(event: HubEvent) -> Iterator[Row]:
 
 def _fields(event: HubEvent) -> dict[str, object]:
     """The event's fields by name; ``dataclasses.asdict`` copies them deeply, which costs more than the rest."""
-    values = {name: getattr(event, name) for name in EVENT_FIELDS[type(event)]}
-    return {name: value.number if isinstance(value, HubEnum) else value for name, value in values.items()}
+    return {
+        name: value.number if isinstance(value := getattr(event, name), HubEnum) else value
+        for name in EVENT_FIELDS[type(event)]
+    }
 
 
 def _roster(event: RosterPublished) -> Iterator[Row]:

@@ -24,7 +24,7 @@ class HubEnum(StrEnum):
     @property
     def number(self) -> int:
         """The Hub's ``uint8``."""
-        return list(type(self)).index(self) + 1
+        return list(type(self).__members__).index(self.name) + 1
 
     @classmethod
     def of_number(cls, number: int) -> Self | None:
