@@ -26,7 +26,7 @@ from service_indexer.config import IndexerConfig
 from service_indexer.source import source_of
 from service_indexer.vouching import ComparisonStopped, vouch
 
-PAUSE_SECONDS: Final = 2.0
+PAUSE_SECONDS: Final = 5.0
 VOUCH_AGAIN_SECONDS: Final = 3_600.0
 """After a comparison that found a difference: the copy is the same, and comparing is not free."""
 NOT_DUE_SECONDS: Final = 60.0

@@ -16,7 +16,7 @@ from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, UnixSe
 from psycopg import Connection as PsycopgConnection
 from psycopg import sql
 from service_common.db import hub_index as t
-from service_common.db.engine import reading, translated, writing
+from service_common.db.engine import reading, single, translated, writing
 from service_common.db.hub_reads import Head, head_of_row, read_head
 from service_common.db.locks import release_chain_lock, try_chain_lock
 from service_common.db.notifications import Channel, notify
@@ -120,7 +120,7 @@ class Writer:
         proven, h = _newest_proof(t.head.c.block_number), t.head.c
         final_hash = select(t.blocks.c.hash).where(t.blocks.c.number == final).scalar_subquery()
         found = select(t.head, proven, final_hash.label("final_hash")).outerjoin(proven, true())
-        with reading(self._engine) as connection:
+        with single(self._engine) as connection:
             row = connection.execute(found.where(h.chain_id == self._chain_id)).first()
         return None if row is None else Standing(head_of_row(row._mapping), _proven_head(row), row.final_hash)  # noqa: SLF001  # SQLAlchemy's public name for it
 
