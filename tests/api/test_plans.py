@@ -15,12 +15,16 @@ import pytest
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.types import BountyId, UnixSeconds
 from flask.testing import FlaskClient
+from prometheus_client.registry import Collector
 from service_api.app import make_app
 from service_api.dependencies import Dependencies
+from service_api.metrics import DefectCollector, PendingCollector, WithheldCollector
+from service_api.webhooks.metrics import WebhookCollector
 from service_cli.guardian import judgeable as client_queries
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_verdicts_of
 from service_indexer.due import read_due
+from service_indexer.metrics import IndexCollector
 from service_web.api.answers import Api
 from service_web.api.client import ApiReader, KeptAnswer, Question
 from sqlalchemy import Engine, event
@@ -28,7 +32,7 @@ from sqlalchemy import Engine, event
 from tests import large
 from tests.api.conftest import Service
 from tests.api.test_subgraph_examples import EXAMPLES
-from tests.servers import DatabaseServer
+from tests.servers import Database, DatabaseServer
 
 T = TypeVar("T")
 BOUNTIES = 6_000
@@ -127,17 +131,23 @@ def wasteful_places(node: dict[str, Any], *, limited: bool) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def deployment(service: Service) -> Iterator[tuple[Dependencies, Statements]]:
-    """The api over an index of its own that is large."""
+def database(service: Service) -> Iterator[Database]:
+    """An index of its own that is large."""
     own = service.world.database
-    database = DatabaseServer(own.server, own.passwords).new()
+    made = DatabaseServer(own.server, own.passwords).new()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def deployment(service: Service, database: Database) -> tuple[Dependencies, Statements]:
+    """The api over it."""
     config = service.dependencies.config.chain
     large.fill(database.url(), config.chain_id, config.hub_address, BOUNTIES)
     with psycopg.connect(database.url(), autocommit=True) as connection:
         connection.execute(UNFUNDED)
     engine = database.engine("service_api")
-    yield replace(service.dependencies, engine=engine, clock=SystemClock()), Statements(engine)
-    database.close()
+    return replace(service.dependencies, engine=engine, clock=SystemClock()), Statements(engine)
 
 
 @pytest.fixture
@@ -284,6 +294,33 @@ def test_query__of_the_pages__reads_what_it_shows(
 ) -> None:
     with statements.listening():
         ask(Api(InProcess(client)))
+    assert statements.wasteful() == []
+
+
+@pytest.mark.parametrize(
+    ("role", "make"),
+    [
+        (
+            "service_indexer",
+            lambda engine, deps: IndexCollector(engine, deps.redis, deps.config.chain.chain_id, SystemClock(), ()),
+        ),
+        ("service_webhooks", lambda engine, deps: WebhookCollector(engine, deps.config.chain.chain_id)),
+        ("service_api", lambda engine, _: PendingCollector(engine, 1)),
+        ("service_api", lambda engine, _: DefectCollector(engine)),
+        ("service_api", lambda engine, _: WithheldCollector(engine)),
+    ],
+    ids=["index", "webhooks", "pending", "defects", "withheld"],
+)
+def test_figures__at_each_scrape__read_no_growing_table(
+    deployment: tuple[Dependencies, Statements],
+    database: Database,
+    role: str,
+    make: Callable[[Engine, Dependencies], Collector],
+) -> None:
+    statements = Statements(database.engine(role))
+    with statements.listening():
+        assert list(make(statements.engine, deployment[0]).collect())
+    assert statements.sent
     assert statements.wasteful() == []
 
 

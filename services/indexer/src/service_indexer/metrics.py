@@ -12,7 +12,7 @@ from redis import Redis
 from service_common.db import hub_index as t
 from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_reads import Head, of_no_bounty, read_head
+from service_common.db.hub_reads import Head, of_no_bounty, read_head, read_totals
 from service_common.newest_block import read_newest
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select
 
@@ -142,6 +142,5 @@ def _in_order(table: Table) -> tuple[Column[Any], ...]:
 
 def _bounties(connection: Connection, head: Head) -> dict[str, int]:
     """How many are open, final, and past the time from which anyone may settle them (at most as many as are listed)."""
-    created = connection.execute(select(func.count()).select_from(t.bounties)).scalar_one()
-    final = connection.execute(select(func.count()).select_from(t.finalizations)).scalar_one()
-    return {"open": created - final, "final": final, "overdue": len(read_due(connection, head))}
+    totals = read_totals(connection)
+    return {"open": totals.open, "final": totals.final, "overdue": len(read_due(connection, head))}
