@@ -227,7 +227,8 @@ def test_search__of_a_word_in_most_pages__begins_with_the_newest_and_counts_no_f
 @pytest.mark.parametrize(
     "path",
     [f"/api/bounties/{OPEN}", f"/api/bounties/{FINAL}", "/api/status", "/api/changes",
-     f"/api/changes?after={BOUNTIES * 2}", "/api/deployment", "/api/written-verdicts/0x" + "ab" * 32],
+     f"/api/changes?after={BOUNTIES * 2}", "/api/deployment", "/api/written-verdicts/0x" + "ab" * 32,
+     f"/api/accounts/{large.POSTER}", "/api/withheld"],
 )  # fmt: skip
 def test_route__that_anyone_may_ask__reads_what_it_shows(
     client: FlaskClient, statements: Statements, path: str
