@@ -22,7 +22,7 @@ from demo.examples import EXAMPLES
 from local_stack import anvil
 
 from bench.figures import Figure, Report, median
-from bench.memory import resident
+from bench.watching.memory import resident
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import LONG_AGO, make_ledger

@@ -26,7 +26,7 @@ from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 
 from bench.figures import Figure, Report, median
-from bench.proofs import blooms, comparing
+from bench.indexing.proofs import blooms, comparing
 from tests.servers import Database, DatabaseServer
 from tests.world import World, make_world
 
@@ -107,7 +107,10 @@ def _copy(world: World, server: DatabaseServer, last: BlockNumber, proven: str =
         where = [fresh.url("service_indexer"), world.node.url, world.hub_address, str(world.chain_id)]
         blocks = [str(max(0, world.hub.deploy_block - 1)), str(last), proven]
         done = subprocess.run(
-            [sys.executable, "-m", "bench.backfill", *where, *blocks], capture_output=True, text=True, check=True
+            [sys.executable, "-m", "bench.indexing.backfill", *where, *blocks],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         with fresh.engine("service_api").connect() as connection:
             events = connection.exec_driver_sql("SELECT count(*) FROM hub_index.logs").scalar_one()

@@ -5,7 +5,7 @@ The chain is derived from numbers (``bench.generated``); follower, writer, migra
 of a deployment. Both indexes are read in turn by the api in this process, with nothing kept. Other work on the machine
 slows both, so a read's figure is processor time, of the api and of PostgreSQL together; the clock's is beside it.
 
-It takes half an hour and 15 GB of disk. SERVICE_BENCH_BOUNTIES makes the large index smaller (at least 2,000),
+It takes a quarter of an hour and 15 GB of disk. SERVICE_BENCH_BOUNTIES makes the large index smaller (at least 2,000),
 SERVICE_BENCH_ROUNDS the comparison shorter.
 """
 

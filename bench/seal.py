@@ -178,7 +178,7 @@ def _peak_of(size: int) -> tuple[float, float]:
         "import sys, tempfile\n"
         "from pathlib import Path\n"
         "from bench.seal import BINDING, LIMITS, MEMORY, content_of, open_sealed\n"
-        "from bench.memory import resident\n"
+        "from bench.watching.memory import resident\n"
         "from bounty_protocol.crypto.artifact import seal_directory\n"
         "from bounty_protocol.crypto.x25519 import Identity\n"
         "with tempfile.TemporaryDirectory(dir=MEMORY) as name:\n"

@@ -13,7 +13,7 @@ from service_indexer.writer import Writer, only_writer
 
 from bench.generated.bounties import CHAIN, HUB, Population
 from bench.generated.chain import GeneratedChain, Spent
-from bench.memory import resident
+from bench.watching.memory import resident
 from tests.servers import Database
 
 PAGES_AT_ONCE: Final = 10_000

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench import record
+from bench.__main__ import GROUPS, HERE
 from bench.comparison import Compared, Lines, compared
 from bench.figures import Figure
 
@@ -25,6 +26,13 @@ def test_page__after_a_run_of_one_group__keeps_the_others(tmp_path: Path, monkey
     assert "Old." not in kept["hub"]
     assert kept["web"].split() == ["##", "web", "Not", "measured", "yet."]
     assert json.loads((tmp_path / "kept" / "hub.json").read_text())["figures"][0]["value"] == 7.0
+
+
+def test_groups__that_can_be_chosen__can_be_run() -> None:
+    assert {"auth", "large"} <= set(GROUPS)
+    assert [
+        each for each in GROUPS if "\ndef run(report: Report) -> None:" not in (HERE / f"{each}.py").read_text()
+    ] == []
 
 
 def lines(*figures: Figure) -> Lines:

@@ -55,7 +55,7 @@ def test_directory__of_more_files_than_allowed__is_refused_both_ways_and_leaves_
 PROGRAM = """
 import sys
 from pathlib import Path
-from bench.memory import resident
+from bench.watching.memory import resident
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.artifact import open_artifact, seal_directory
 from bounty_protocol.crypto.x25519 import Identity

@@ -19,7 +19,7 @@ from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import only_writer
 
-from bench.memory import resident
+from bench.watching.memory import resident
 
 
 class CountingRpc(JsonRpc):
