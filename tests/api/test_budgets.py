@@ -269,8 +269,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         spent[0] += seconds[0]
         return spent[0]
 
-    counted = SimpleNamespace(thread_time=thread_time, monotonic=time.monotonic)
-    monkeypatch.setattr("service_common.web.callers.time", counted)
+    monkeypatch.setattr("service_common.web.callers.time", SimpleNamespace(thread_time=thread_time))
     return seconds
 
 

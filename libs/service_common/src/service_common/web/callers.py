@@ -222,8 +222,8 @@ class Callers:
         """Be one of at most ``most`` requests of a kind that this request's network address has answered at a time.
 
         What takes long is not all taken by one address. Waits for up to ``patience`` seconds, then raises 503: a caller
-        who shares the address is to try again. A request that took more than ``rests_after`` seconds keeps its place
-        for as long again, so that an address with one after the other works this process for half of the time.
+        who shares the address is to try again. A request that took more than ``rests_after`` seconds of the processor
+        keeps its place for as long again, so that one after the other leaves the interpreter to others meanwhile.
         """
         network = self.network()
         with ExitStack() as places:
@@ -231,11 +231,11 @@ class Callers:
                 raise ServiceError(
                     "service_overloaded", "Too many such requests of this network address are being answered."
                 )
-            began = time.monotonic()
+            began = time.thread_time()
             try:
                 yield
             finally:
-                took = time.monotonic() - began
+                took = time.thread_time() - began
                 if network is not None and rests_after is not None and took > rests_after:
                     _later(min(took, MOST_REST_SECONDS), places.pop_all().close)
 
