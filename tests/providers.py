@@ -116,6 +116,10 @@ class ProviderTwin:
 
         self._refusals.append(refuse)
 
+    def lose_each(self, number: int) -> None:
+        """Give no usable answer to each request of this number."""
+        self._refusals.append(lambda _calls: None if self.requests % number else (502, b"", {}))
+
     def limit_rate(self, most: int, seconds: float, *, retry_after: str | None, by_status: bool = True) -> None:
         """After ``most`` requests within so many seconds refuse all until they are over."""
         began, count = float("-inf"), 0

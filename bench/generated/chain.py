@@ -64,6 +64,9 @@ class GeneratedChain:
         with self._deriving():
             return [_header(BlockNumber(number)) for number in range(first, last + 1)]
 
+    def headers_from(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        return self.headers(first, last)
+
     def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
         """As many whole blocks as an endpoint that limits its answers would give."""
         logs: list[Log] = []

@@ -80,6 +80,9 @@ class FakeChain:
             raise ChainUnavailable("no such block")
         return self.headers_[first : last + 1]
 
+    def headers_from(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        return self.headers(first, min(last, BlockNumber(len(self.headers_) - 1))) or self.headers(first, last)
+
     def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
         return RangeLogs([log for h in self.headers(first, last) for log in self.logs_[h.hash]], last)
 

@@ -30,6 +30,9 @@ class LyingSource:
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
         return self.change_headers(self.real.headers(first, last))
 
+    def headers_from(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        return self.change_headers(self.real.headers_from(first, last))
+
     def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
         self.asked.append((first, last))
         answer = self.real.logs_of_range(first, last)

@@ -1,6 +1,7 @@
 """Endpoints that leave out, invent, lag and refuse: nothing wrong is ever written."""
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -133,6 +134,78 @@ def test_bloom__of_a_block_with_the_hubs_log__admits_the_hub_and_hardly_anyone_e
     assert bloom_admits(b"", bytes(20))
     assert bloom_tells(bloom)
     assert [bloom_tells(b"\x0f" * 256), bloom_tells(b"\x0f" * 255 + b"\x1f")] == [True, False]  # half full, and more
+
+
+def test_provider__that_never_answers_the_requests_of_a_whole_step__is_followed_by_what_it_answers(
+    world: World, database_server: DatabaseServer
+) -> None:
+    history(world)
+    world.node.mine(40)
+    with fresh_copy(world, database_server) as (writer, engine), provider_before(world.node.url) as twin:
+        twin.limit_batches(4)
+        twin.lose_each(7)  # the headers of those blocks alone are ten requests
+        source = RpcSource(JsonRpc([twin.url]), world.hub_address)
+        for _ in range(100):
+            with suppress(ChainUnavailable):
+                advance(source, writer)
+        world.index()
+        assert contents(engine) == contents(world.engine("service_indexer"))
+        head = writer.head()
+        assert head is not None
+        assert head.block_hash == header_at(world.rpc, "latest").hash
+
+
+def test_headers__of_which_the_newest_are_not_shown__are_those_before_them(world: World) -> None:
+    world.node.mine(10)
+    last = header_at(world.rpc, "latest").number
+    first, shown = BlockNumber(last - 9), BlockNumber(last - 3)
+
+    def lacking(method: str, params: list[Any], result: Any) -> Any:
+        return None if method == "eth_getBlockByNumber" and int(params[0], 16) > shown else result
+
+    with endpoint_before(world.node.url) as endpoint:
+        endpoint.change = lacking
+        source = RpcSource(JsonRpc([endpoint.url]), world.hub_address)
+        assert source.headers_from(first, last) == world.source.headers(first, shown)
+        assert source.headers_from(first, shown) == world.source.headers(first, shown)
+        with pytest.raises(ChainUnavailable, match=f"has no block {shown + 1}$"):
+            source.headers(first, last)
+        with pytest.raises(ChainUnavailable, match=f"has no block {shown + 1}$"):
+            source.headers_from(BlockNumber(shown + 1), last)
+
+
+def test_headers__before_a_false_one__count_for_nothing(world: World) -> None:
+    world.node.mine(10)
+    last = header_at(world.rpc, "latest").number
+
+    def lying(method: str, params: list[Any], result: Any) -> Any:
+        false = method == "eth_getBlockByNumber" and int(params[0], 16) == last
+        return {**result, "hash": "0x" + "66" * 32} if false else result
+
+    with endpoint_before(world.node.url) as endpoint:
+        endpoint.change = lying
+        rpc = JsonRpc([endpoint.url])
+        with pytest.raises(ChainUnavailable):
+            RpcSource(rpc, world.hub_address).headers_from(BlockNumber(last - 9), last)
+        assert rpc.endpoints.all[0].contradictions == 1
+
+
+def test_logs__of_a_range_of_which_the_newest_are_not_listed__are_those_before_them(world: World) -> None:
+    history(world)
+    last = header_at(world.rpc, "latest").number
+    listed = BlockNumber(last - 4)
+
+    def lacking(method: str, params: list[Any], result: Any) -> Any:
+        return "no list" if method == "eth_getLogs" and int(params[0]["toBlock"], 16) > listed else result
+
+    with endpoint_before(world.node.url) as endpoint:
+        endpoint.change = lacking
+        source = RpcSource(JsonRpc([endpoint.url]), world.hub_address)
+        found = source.logs_of_range(BlockNumber(1), last)
+        assert 0 < found.covered <= listed
+        assert found == world.source.logs_of_range(BlockNumber(1), found.covered)
+        with pytest.raises(ChainUnavailable):
+            source.logs_of_range(BlockNumber(listed + 1), last)
 
 
 @pytest.mark.parametrize("error", [SMALL_BATCH, (429, "batch too large")])

@@ -1,15 +1,17 @@
 """The index shows from the chain's headers that nothing is missing, and says how far it could."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from threading import Event
 from typing import Any
 
 import pytest
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
 from service_indexer.follower import advance
+from service_indexer.proving import BLOCKS_AT_ONCE
 from service_indexer.source import RpcSource
 from service_indexer.vouching import ComparedCopy, vouch
 from service_indexer.writer import Writer
@@ -127,6 +129,32 @@ def test_endpoint__without_the_methods__is_used_on_and_the_copy_says_so(
         happen(world)
         follow(source, writer)
         assert [each for each in endpoint.asked if each in methods] == asked, "it was asked again"
+
+
+def test_receipts__that_are_not_answered__hold_up_those_that_are_requested_with_them_alone(
+    world: World, endpoint: Endpoint, database_server: DatabaseServer
+) -> None:
+    bounty_id = world.create()
+    for _ in range(2 * BLOCKS_AT_ONCE):
+        world.submit(bounty_id, world.solver(1))
+    last = header_at(world.rpc, "latest")
+
+    def broken(method: str, params: list[Any], result: Any) -> Any:
+        return {"no": "receipts"} if (method, params[0]) == ("eth_getBlockReceipts", last.hash) else result
+
+    endpoint.change = broken
+    source = source_of(world, endpoint)
+    with fresh_copy(world, database_server) as (writer, engine):
+        for _ in range(5):
+            with suppress(ChainUnavailable):
+                advance(source, writer)
+        assert last.number - BLOCKS_AT_ONCE <= newest(writer) < last.number
+        with pytest.raises(ChainUnavailable):
+            advance(source, writer)
+        endpoint.change = lambda _method, _params, result: result
+        follow(source, writer)
+        world.index()
+        assert contents(engine) == contents(world.engine("service_indexer"))
 
 
 @pytest.mark.attack

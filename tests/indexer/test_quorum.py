@@ -98,6 +98,25 @@ def test_finality__where_one_endpoint_shows_another_block__it_is_outvoted_and_as
     assert not any(each.contradictions for each in honest)
 
 
+def test_headers__of_which_a_quorum_shows_the_first__are_these(world: World, endpoints: list[Endpoint]) -> None:
+    world.node.mine(10)
+    last = header_at(world.rpc, "latest").number
+    first = BlockNumber(last - 9)
+
+    def ends(at: int) -> Change:
+        def change(method: str, params: list[Any], result: Any) -> Any:
+            return None if method == "eth_getBlockByNumber" and int(params[0], 16) > at else result
+
+        return change
+
+    endpoints[0].change, endpoints[1].change, endpoints[2].change = ends(last - 2), ends(last - 5), hash_changed
+    for quorum, until in ((1, last - 2), (2, last - 5)):
+        found = source_of(world, endpoints, quorum).headers_from(first, last)
+        assert found == world.source.headers(first, BlockNumber(until))
+    with pytest.raises(ChainUnavailable):
+        source_of(world, endpoints, 3).headers_from(first, last)
+
+
 def test_finality__without_a_quorum__moves_nothing_to_final_while_the_copy_goes_on(
     world: World, endpoints: list[Endpoint], database_server: DatabaseServer
 ) -> None:

@@ -4,9 +4,12 @@
 """
 
 import random
+from dataclasses import dataclass, field
 from typing import Any
 
-from bounty_protocol.types import ChainId
+import pytest
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.types import BlockNumber, ChainId
 from service_common.db import hub_index as t
 from service_indexer.follower import advance
 from service_indexer.projection import project
@@ -107,3 +110,42 @@ def test_storm__of_reorgs_of_any_depth__leaves_exactly_what_the_chain_says(datab
             assert head is not None
             assert head.block_hash == chain.headers_[-1].hash
     assert deepest > 10
+
+
+@dataclass
+class Noting(FakeChain):
+    """Notes which headers were requested."""
+
+    requested: list[tuple[int, int]] = field(default_factory=list)
+
+    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        self.requested.append((first, last))
+        return super().headers(first, last)
+
+
+@pytest.mark.parametrize(
+    ("depth", "requested"),
+    [
+        (1, [(70, 70), (68, 69)]),
+        (3, [(70, 70), (68, 69), (64, 67)]),
+        (20, [(70, 70), (68, 69), (64, 67), (56, 63), (40, 55)]),
+    ],
+)
+def test_reorg__of_a_depth__is_looked_for_in_steps_that_double(
+    database: Database, depth: int, requested: list[tuple[int, int]]
+) -> None:
+    chain = Noting()
+    for _ in range(70):
+        chain.mine([])
+    with only_writer(database.engine("service_indexer"), CHAIN_ID, HUB, chain.headers_[0]) as writer:
+        while advance(chain, writer):
+            pass
+        chain.reorg(depth)
+        for _ in range(depth + 1):
+            chain.mine([])
+        chain.requested.clear()
+        assert advance(chain, writer)
+        assert chain.requested == [*requested, (71 - depth, 71)]
+        head = writer.head()
+        assert head is not None
+        assert head.block_hash == chain.headers_[-1].hash

@@ -124,11 +124,15 @@ class ChainModule(Module):
 
     def headers(self, tags: Collection[Tag]) -> list[Header]:
         """Several, in one request where the endpoint takes as many."""
+        return list(self.each_header(tags))
+
+    def each_header(self, tags: Collection[Tag]) -> Iterator[Header]:
+        """The same one by one: whoever stops at an error has those that came before it."""
         answers = self._together("eth_getBlockByNumber", lambda tag: self._block(tag, False), list(tags))
         for tag, answer in zip(tags, answers, strict=True):
-            if answer is None:  # the others may be there: a node can have lost one
+            if answer is None:
                 raise ChainUnavailable(f"an RPC endpoint has no block {tag if tag.isalpha() else int(tag, 16)}")
-        return [self._parse(answer) for answer in answers]
+            yield self._parse(answer)
 
     def logs(self, place: Mapping[str, str]) -> list[Log]:
         """The logs that a filter names."""
@@ -141,21 +145,21 @@ class ChainModule(Module):
     def receipts(self, blocks: Sequence[Bytes32]) -> list[object] | None:
         """``eth_getBlockReceipts`` of each block, as ``headers``; None where the endpoint shows none."""
         method = "eth_getBlockReceipts"
-        return self._optional(method, lambda: self._together(method, lambda block: self._receipts(block), blocks))  # noqa: PLW0108  # as _answered says
+        return self._optional(method, lambda: list(self._together(method, lambda block: self._receipts(block), blocks)))  # noqa: PLW0108  # as _answered says
 
-    def _together(self, method: str, call: Callable[[T], object], asked: Sequence[T]) -> list[object]:
+    def _together(self, method: str, call: Callable[[T], object], asked: Sequence[T]) -> Iterator[object]:
         """The answers to a call for each of these, in requests of as many as the endpoint takes.
 
         Providers limit the calls of a batch, and few say so in a way that can be told from an outage: where several are
         not answered and one alone is, half as many are sent from then on, and after a while twice as many are tried.
         Two are always sent together.
         """
-        answers = list[object]()
+        done = 0
         most = self._most.setdefault(method, _MostCalls())
-        while len(answers) < len(asked):
-            part = asked[len(answers) :][: most.calls]
+        while done < len(asked):
+            part = asked[done:][: most.calls]
             try:
-                answers += self._answered(call, part)
+                answers = self._answered(call, part)
             except AnswerTooLarge:  # the caller requests less
                 raise
             except (ChainUnavailable, RpcRefused) as error:
@@ -166,7 +170,8 @@ class ChainModule(Module):
                 most.halve(len(part))
             else:
                 most.note(len(part))
-        return answers
+                done += len(part)
+                yield from answers
 
     def _answered(self, call: Callable[[T], object], asked: Sequence[T]) -> list[object]:
         """``call`` names the method anew each time: what that is to web3 depends on whether it collects a batch."""

@@ -28,7 +28,8 @@ MAX_PAUSE_SECONDS: Final = 1.0
 MAX_PAUSE_AFTER_BLOCK_SECONDS: Final = 2.0
 REST_SECONDS: Final = 5.0
 """How long a copy that equals the chain is not read again while the chain stays as it was."""
-_ANCESTOR_STRIDE: Final = 64
+_LONGEST_STRIDE: Final = 64
+"""Blocks that are compared at once where a reorg is deep; each look back is twice as long as the one before."""
 
 log = get_logger(__name__)
 
@@ -193,7 +194,7 @@ def _common_ancestor(source: Source, writer: Copy, head: Head, tip: Tip) -> Head
         for header in reversed(source.headers(low, high)):
             if kept.get(header.number) == header.hash:
                 return header
-        high, stride = BlockNumber(low - 1), _ANCESTOR_STRIDE
+        high, stride = BlockNumber(low - 1), min(2 * stride, _LONGEST_STRIDE)
     reason = (
         f"the chain shows another block {head.finalized_number} than the one this copy saw finalized; "
         "check the RPC endpoints, then rebuild the copy"

@@ -39,11 +39,12 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The logs of consecutive blocks. ``undecided``: blocks that should have been decided by their receipts, and no
-    endpoint shows them."""
+    """The logs of consecutive blocks up to ``covered``: what follows waits for receipts that were not answered.
+    ``undecided``: blocks that should have been decided by their receipts, and no endpoint shows them."""
 
     logs: list[Log]
     undecided: frozenset[BlockNumber]
+    covered: BlockNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,19 +157,30 @@ class Proofs:
 
     def decide(self, parent: Header, headers: Sequence[Header], logs: Sequence[Log]) -> Decided:
         """The logs of the blocks after ``parent``: each block that shows one, that endpoints show differently, or that
-        is not later than the one before, is read by its receipts."""
+        is not later than the one before, is read by its receipts. Raises ``ChainUnavailable`` where no endpoint answers
+        with those of the first block."""
         shown = {number: list(entries) for number, entries in groupby(logs, lambda entry: entry.block_number)}
         late = {child.number for before, child in pairwise([parent, *headers]) if child.time <= before.time}
         wanted = [each for each in headers if each.number in shown.keys() | late | self._disputed]
-        undecided = set[BlockNumber]()
-        for header, found in zip(wanted, self.logs(wanted), strict=True):
-            if found is None:
-                undecided.add(header.number)
-            elif found != shown.get(header.number, []):
-                self.blame(header.number, f"the receipts of block {header.number} hold other logs")
-                shown[header.number] = found
-        self._disputed.difference_update(header.number for header in headers)
-        return Decided([entry for number in sorted(shown) for entry in shown[number]], frozenset(undecided))
+        undecided, covered = set[BlockNumber](), headers[-1].number
+        for place in range(0, len(wanted), BLOCKS_AT_ONCE):
+            part = wanted[place : place + BLOCKS_AT_ONCE]
+            try:
+                answers = self.logs(part)
+            except ChainUnavailable:
+                if part[0] == headers[0]:
+                    raise
+                covered = BlockNumber(part[0].number - 1)
+                break
+            for header, found in zip(part, answers, strict=True):
+                if found is None:
+                    undecided.add(header.number)
+                elif found != shown.get(header.number, []):
+                    self.blame(header.number, f"the receipts of block {header.number} hold other logs")
+                    shown[header.number] = found
+        self._disputed.difference_update(range(headers[0].number, covered + 1))
+        decided = [entry for number in sorted(shown) if number <= covered for entry in shown[number]]
+        return Decided(decided, frozenset(undecided), covered)
 
     def complete(
         self, known: Begun | None, headers: Sequence[Header], logs: Sequence[Log]

@@ -10,7 +10,7 @@ a block counts as final, and headers and logs as true and whole, only once that 
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -75,8 +75,11 @@ class Source(Protocol):
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
         """Headers of a range, both ends included."""
 
+    def headers_from(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        """Headers of a range, or of its beginning where the rest is not shown; at least one."""
+
     def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
-        """The Hub's logs of a finalized range, or of its beginning when there are many."""
+        """The Hub's logs of a finalized range, or of its beginning when there are many, or the rest is not shown."""
 
     def logs_of_block(self, header: Header) -> list[Log]:
         """The Hub's logs of exactly this block."""
@@ -118,22 +121,44 @@ class RpcSource:
         self._chain.rpc.distrust()
 
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
-        shown = self._chain.answers(lambda chain: _show_headers(chain, first, last))
-        # Honest endpoints may differ about a block that is not final.
-        final = self._agreed is not None and last <= self._agreed.number
-        return self._first_agreed("headers", shown, blame=final)
+        shown = self._chain.answers(lambda chain: list(_each_header(chain, first, last)))
+        return self._first_agreed("headers", shown, blame=self._is_final(last))
+
+    def headers_from(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        shown = list[list[Header]]()
+
+        def ask(chain: ChainModule) -> list[Header]:
+            headers = list[Header]()
+            shown.append(headers)
+            try:
+                for header in _each_header(chain, first, last):
+                    headers.append(header)  # what came before an error counts
+            except Contradiction:
+                headers.clear()
+                raise
+            return headers
+
+        try:
+            return self._first_agreed("headers", self._chain.answers(ask), blame=self._is_final(last))
+        except ChainUnavailable:
+            if beginning := _common_beginning(shown, self._quorum):
+                return beginning
+            raise
 
     def header(self, number: BlockNumber) -> Header:
         """One block's header."""
         return self.headers(number, number)[0]
 
     def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
-        logs: list[Log] = []
-        while first <= last and len(logs) < MAX_LOGS:
-            part = self.part_of_range(first, last)
+        part = self.part_of_range(first, last)
+        logs = part.logs
+        while part.covered < last and len(logs) < MAX_LOGS:
+            try:
+                part = self.part_of_range(BlockNumber(part.covered + 1), last)
+            except ChainUnavailable:
+                break
             logs += part.logs
-            first = BlockNumber(part.covered + 1)
-        return RangeLogs(logs, BlockNumber(first - 1))
+        return RangeLogs(logs, part.covered)
 
     def part_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
         """As much of a range as one query lists."""
@@ -161,7 +186,7 @@ class RpcSource:
     def leading_header(self, number: BlockNumber, kept: Collection[str]) -> Header | None:
         """The header of a final block: that of the copy (``kept``), where any endpoint shows it, else the one that two
         show; None where neither is."""
-        shown = self._chain.answers_of_all(lambda chain: _show_headers(chain, number, number)[0])
+        shown = self._chain.answers_of_all(lambda chain: next(_each_header(chain, number, number)))
         leading = next((header for _, header in shown if header.hash in kept), None)
         if leading is None:
             counted = Counter(header for _, header in shown).most_common(1)
@@ -195,6 +220,10 @@ class RpcSource:
         """Whoever listed this block's logs last, in a range, listed them wrong."""
         if self.proofs is not None:
             self.proofs.blame(block, "it lists other logs of a final block")
+
+    def _is_final(self, last: BlockNumber) -> bool:
+        """Whether a range up to this block is final: honest endpoints may differ about a block that is not."""
+        return self._agreed is not None and last <= self._agreed.number
 
     def _logs(self, place: dict[str, str], blocks: range) -> list[Log]:
         """The answer on which ``quorum`` endpoints agree; one that refuses, or answers more than is read, has no vote.
@@ -278,15 +307,23 @@ def source_of(config: IndexerConfig, rpc: JsonRpc) -> RpcSource:
     )
 
 
-def _show_headers(chain: ChainModule, first: BlockNumber, last: BlockNumber) -> list[Header]:
-    """Of one endpoint; ``ChainUnavailable`` where it does not show exactly these blocks."""
+def _each_header(chain: ChainModule, first: BlockNumber, last: BlockNumber) -> Iterator[Header]:
+    """Of one endpoint; ``ChainUnavailable`` from the first on that it does not show."""
+    numbers = range(first, last + 1)
     try:
-        headers = chain.headers([hex(number) for number in range(first, last + 1)])
+        for number, header in zip(numbers, chain.each_header([hex(each) for each in numbers]), strict=True):
+            if header.number != number:
+                raise Contradiction("an RPC endpoint answered other blocks than the requested ones")
+            yield header
     except RpcRefused as refusal:
         raise ChainUnavailable("an RPC endpoint refused to show a block") from refusal
-    if [header.number for header in headers] != list(range(first, last + 1)):
-        raise Contradiction("an RPC endpoint answered other blocks than the requested ones")
-    return headers
+
+
+def _common_beginning(shown: Sequence[list[Header]], quorum: int) -> list[Header]:
+    """The longest beginning that so many of these lists have in common."""
+    lengths = range(max(map(len, shown), default=0), 0, -1)
+    beginnings = (headers[:length] for length in lengths for headers in shown if len(headers) >= length)
+    return next((each for each in beginnings if sum(other[: len(each)] == each for other in shown) >= quorum), [])
 
 
 def bloom_tells(bloom: bytes) -> bool:

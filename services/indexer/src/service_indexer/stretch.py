@@ -2,7 +2,8 @@
 
 Each block links to the one before it. Logs of final blocks come by range and are held against the blocks' own filters,
 logs of the others by block hash; where an endpoint shows receipts, they decide. A stretch ends earlier than requested
-where there are many logs.
+where there are many logs, and before what is not shown: what was read and checked up to there counts. From a provider
+that often fails, the many requests of a long stretch are never all answered.
 """
 
 from dataclasses import dataclass
@@ -36,28 +37,38 @@ class Stretch:
 def read_stretch(
     source: Source, parent: Header, last: BlockNumber, final: BlockNumber, known: Header | None = None
 ) -> Stretch:
-    """The blocks after ``parent`` up to ``last``, or as far as their logs were read.
+    """The blocks after ``parent`` up to ``last``, or as far as they and their logs are shown.
 
-    ``known`` is the header of the only one, where it was read already.
+    ``known`` is the header of the only one, where it was read already. Raises ``ChainUnavailable`` where not even the
+    first is shown.
     """
     first, settled = BlockNumber(parent.number + 1), BlockNumber(min(last, final))
+    if last < first:
+        return Stretch([], [])
     logs: list[Log] = []
     if settled >= first:
         answer = source.logs_of_range(first, settled)
         logs = answer.logs
-        if answer.covered < settled:  # many logs: the stretch ends here, and needs no more headers
+        if answer.covered < settled:  # the stretch ends here, and needs no more headers
             last = settled = answer.covered
-    headers = [known] if known is not None else source.headers(first, last) if last >= first else []
+    headers = [known] if known is not None else source.headers_from(first, last)
     check_links([parent, *headers])
-    silent = dict[BlockNumber, list[Endpoint]]()
-    logs = _held_against(source, [header for header in headers if header.number <= settled], logs, silent)
-    for header in headers:
-        if header.number > settled:
-            logs += source.logs_of_block(header)
-    if source.proofs is None or not headers:
+    logs = _up_to(headers[-1], logs)
+    of_range = [header for header in headers if header.number <= settled]
+    unsure = _unsure(source, of_range, logs)
+    silent: dict[BlockNumber, list[Endpoint]] = {}
+    if source.proofs is not None:
+        silent = {number: source.proofs.shown_by(number) for number in unsure}
+    by_hash = unsure | {header.number for header in headers[len(of_range) :]}
+    headers, of_blocks = _read_by_hash(source, headers, by_hash)
+    if missed := sorted({entry.block_number for entry in of_blocks} & unsure):
+        log.warning("logs missing from a range", blocks=missed[:10])
+    logs = sorted([*_up_to(headers[-1], logs), *of_blocks], key=lambda entry: (entry.block_number, entry.log_index))
+    if source.proofs is None:
         return Stretch(headers, logs)
     decided = source.proofs.decide(parent, headers, logs)
     source.proofs.left_out(silent, decided)
+    headers = [header for header in headers if header.number <= decided.covered]
     return Stretch(headers, decided.logs, checked=not decided.undecided)
 
 
@@ -68,12 +79,14 @@ def check_links(headers: list[Header]) -> None:
             raise ChainUnavailable("the chain moved while its blocks were read")
 
 
-def _held_against(
-    source: Source, headers: list[Header], logs: list[Log], silent: dict[BlockNumber, list[Endpoint]]
-) -> list[Log]:
-    """Logs of a range of finalized blocks, held against the blocks' hashes and filters; in order, none missing.
+def _up_to(last: Header, logs: list[Log]) -> list[Log]:
+    return [entry for entry in logs if entry.block_number <= last.number]
 
-    ``silent`` gets the blocks that were requested again, with who had listed nothing of them.
+
+def _unsure(source: Source, headers: list[Header], logs: list[Log]) -> set[BlockNumber]:
+    """Blocks of a range of finalized ones that may have logs which the range does not show: to be requested again.
+
+    Raises ``ChainUnavailable`` where a log is of another block than these.
     """
     hashes = {header.number: header.hash for header in headers}
     foreign = [entry for entry in logs if hashes.get(entry.block_number) != entry.block_hash]
@@ -85,12 +98,23 @@ def _held_against(
     # silently leaves a block's logs out is noticed. (A filter may admit by chance; then there is indeed none.) A filter
     # that is nearly full admits everything, as on Base: that would be a request for each block, and proofs show more.
     shown = {entry.block_number for entry in logs}
-    wanted = [header for header in headers if header.number not in shown]
-    if source.proofs is not None:
-        wanted = [header for header in wanted if bloom_tells(header.logs_bloom)]
-        silent |= {header.number: source.proofs.shown_by(header.number) for header in wanted}
-    missed = [entry for header in wanted for entry in source.logs_of_block(header)]
-    if not missed:
-        return logs
-    log.warning("logs missing from a range", blocks=sorted({entry.block_number for entry in missed})[:10])
-    return sorted([*logs, *missed], key=lambda entry: (entry.block_number, entry.log_index))
+    return {
+        header.number
+        for header in headers
+        if header.number not in shown and (source.proofs is None or bloom_tells(header.logs_bloom))
+    }
+
+
+def _read_by_hash(source: Source, headers: list[Header], wanted: set[BlockNumber]) -> tuple[list[Header], list[Log]]:
+    """These blocks up to the first of the ``wanted`` ones whose logs are not shown, and the logs of those before it."""
+    logs: list[Log] = []
+    for place, header in enumerate(headers):
+        if header.number not in wanted:
+            continue
+        try:
+            logs += source.logs_of_block(header)
+        except ChainUnavailable:
+            if place == 0:
+                raise
+            return headers[:place], logs
+    return headers, logs

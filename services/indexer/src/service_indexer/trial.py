@@ -98,7 +98,7 @@ class _UpTo:
 
     def __init__(self, real: RpcSource, last: Header) -> None:
         self._real, self._last = real, last
-        self.headers, self.logs_of_block = real.headers, real.logs_of_block
+        self.headers, self.headers_from, self.logs_of_block = real.headers, real.headers_from, real.logs_of_block
 
     def tip(self) -> Tip:
         finalized = self._real.tip().finalized
