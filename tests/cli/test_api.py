@@ -339,16 +339,16 @@ SECRET = "a-key-in-the-path"
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "cause"),
+    ("status", "body", "problem"),
     [
-        (403, b"<html>no</html>", "status 403 without a JSON-RPC answer"),
-        (429, b"{}", "status 429"),
-        (200, b"[1]", "status 200 without a JSON-RPC answer"),
-        (None, b"", "the connection broke"),
+        (403, b"<html>no</html>", "did not answer usefully: status 403 without a JSON-RPC answer"),
+        (429, b"{}", "limits its requests, and refused this one"),
+        (200, b"[1]", "did not answer usefully: status 200 without a JSON-RPC answer"),
+        (None, b"", "did not answer usefully: the connection broke"),
     ],
 )
-def test_rpc__that_gives_no_answer__is_named_with_host_and_cause_and_never_its_path(
-    solver: Terminal, status: int | None, body: bytes, cause: str
+def test_rpc__that_gives_no_answer__is_named_with_host_and_problem_and_never_its_path(
+    solver: Terminal, status: int | None, body: bytes, problem: str
 ) -> None:
     from tests.cli.servers import Server
 
@@ -364,7 +364,7 @@ def test_rpc__that_gives_no_answer__is_named_with_host_and_cause_and_never_its_p
     finally:
         other.close()
     assert ran.last["code"] == "chain_unavailable"
-    assert ran.last["message"] == f"The RPC endpoint at {host} did not answer usefully: {cause}."
+    assert ran.last["message"] == f"The RPC endpoint at {host} {problem}."
     assert SECRET not in ran.stdout + ran.words
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from bounty_protocol.chain.blocks import Header, header_at
 from bounty_protocol.chain.events import Log
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.json_rpc import LIMIT_WAITS, ChainUnavailable, JsonRpc
 from bounty_protocol.chain.rpc_answers import RANGE_BYTES
 from bounty_protocol.types import Address, BlockNumber, Bytes32
-from service_indexer import chain
 from service_indexer.chain import LONGER_AFTER
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource, bloom_admits, bloom_tells
@@ -268,4 +267,4 @@ def test_provider__that_refuses_requests_now_and_then__is_asked_again_and_the_st
         found = source.headers(BlockNumber(last - 39), last)
         assert found == world.source.headers(BlockNumber(last - 39), last)
     assert waited
-    assert set(waited) <= set(chain.LIMIT_WAITS)
+    assert set(waited) <= set(LIMIT_WAITS)

@@ -1,12 +1,13 @@
 """The settler: what it sends, once, and when it does nothing."""
 
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
 from bounty_protocol.auth.signature import parse_private_key
 from bounty_protocol.chain.gas import MAX_FEE_WEI, MAX_TIP_WEI
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.json_rpc import LIMIT_WAITS, ChainUnavailable, JsonRpc
 from bounty_protocol.types import Address, BountyId
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
@@ -29,6 +30,7 @@ from service_indexer.settler_tables import settlements
 from sqlalchemy import select, text
 
 from tests.endpoints import Endpoint, endpoint_before
+from tests.providers import provider_before
 from tests.scraping import rises_of, start
 from tests.waiting import wait_until
 from tests.world import World
@@ -316,6 +318,25 @@ def test_endpoint__that_answers_nonsense__has_nothing_signed(
     with pytest.raises(ChainUnavailable):
         settler_with(world, world.people.settler.wallet, endpoint.url).settle_due()
     assert rows(world) == []
+
+
+def test_provider__that_limits_requests_by_an_error__is_waited_for_and_never_taken_for_the_hub(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = list[float]()
+    monkeypatch.setattr(time, "sleep", waited.append)
+    wallet, bounty_id = world.people.settler.wallet, due(world)
+    with provider_before(world.node.url) as twin:
+        twin.refuse_each(1, by_status=False)
+        before = events()
+        with pytest.raises(ChainUnavailable, match="requests are limited, try again in a minute"):
+            settler_with(world, wallet, twin.url).settle_due()
+        assert (events(), rows(world), waited) == (before, [], list(LIMIT_WAITS))
+    with provider_before(world.node.url) as twin:
+        twin.refuse_each(2, by_status=False)
+        assert settler_with(world, wallet, twin.url).settle_due() == 1
+    monkeypatch.undo()
+    assert outcome(world, bounty_id) == (2, 2)
 
 
 def test_gas__of_the_settlers_key__is_counted_in_settlements(world: World) -> None:

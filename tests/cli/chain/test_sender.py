@@ -1,8 +1,10 @@
 """The sender, through the plainest command that sends (``claim``): one transaction, whatever happens to it."""
 
+import itertools
 import time
 
 import pytest
+from bounty_protocol.chain import json_rpc
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
 from service_cli.chain import sender
 
@@ -12,6 +14,7 @@ from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Terminal
+from tests.providers import NO_CREDITS
 
 Answer = dict[str, object] | None
 
@@ -19,7 +22,7 @@ Answer = dict[str, object] | None
 @pytest.fixture(scope="session")
 def awarded(ledger: Ledger) -> list[int]:
     """Bounties that the first Solver won, each for one claim."""
-    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(33)]
+    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(36)]
     solver = ledger.people.solvers[0].wallet
     commitments = {bounty: ledger.submit(bounty, solver) for bounty in funded}
     ledger.reveal(funded[-1])
@@ -509,3 +512,46 @@ def test_claim__an_endpoint_that_is_too_busy__is_a_failure_and_no_refusal_of_the
     ran = solver.run("claim", bounty, code=1)
     assert (ran.last["event"], ran.last["code"]) == ("claim.failed", "chain_unavailable")
     assert (rpc.sent(), purse.received()) == (0, (0, 0))
+
+
+LIMITED: Answer = {"error": {"code": NO_CREDITS[0], "message": NO_CREDITS[1]}}
+
+
+def test_claim__an_endpoint_that_limits_requests_now_and_then__pays_once(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    count = itertools.count(1)
+    rpc.before = lambda _method, _params: LIMITED if next(count) % 3 == 0 else None
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert purse.received() == (AWARD, 1)
+
+
+def test_claim__an_endpoint_that_limits_requests_on_and_on__says_so_and_when_to_try_again(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    rpc.before = lambda _method, _params: LIMITED
+    last = solver.run("claim", bounty, code=1).last
+    assert (last["event"], last["code"]) == ("claim.failed", "chain_unavailable")
+    assert "limits its requests" in str(last["message"])
+    assert "Try again in a minute" in str(last["next_action"])
+    rpc.refuse = lambda _calls: (429, b"slow down", {"Retry-After": "40"})
+    assert "Try again in 40 seconds" in str(solver.run("claim", bounty, code=1).last["next_action"])
+    assert purse.received() == (0, 0)
+
+
+def test_claim__an_endpoint_that_limits_what_is_sent__is_sent_the_same_bytes_again(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    raws: list[object] = []
+
+    def before(method: str, params: Params) -> Answer:
+        if method != "eth_sendRawTransaction":
+            return None
+        raws.append(params[0])
+        return LIMITED if len(raws) <= 2 * (len(json_rpc.LIMIT_WAITS) + 1) else None
+
+    rpc.before = before
+    ran = solver.run("claim", bounty)
+    assert (ran.last["event"], "raising its fees" in ran.words) == ("claim.claimed", False)
+    assert len(set(map(str, raws))) == 1
+    assert purse.received() == (AWARD, 1)

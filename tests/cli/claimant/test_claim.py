@@ -275,7 +275,7 @@ def test_claim__whose_endpoint_is_silent_while_it_waits__looks_again(
         return busy.pop() if busy and method == "eth_call" else None
 
     rpc.before = before
-    answer: dict[str, object] = {"error": {"code": -32005, "message": "too many requests"}}
+    answer: dict[str, object] = {"error": {"code": -32000, "message": "too busy"}}
     hold_back(rpc, ledger, block - 1, 3, lambda: busy.append(answer))
     ran = claimants["solver-1"].run("claim", bounty)
     assert ran.names == ["claim.waiting", "claim.prepared", "claim.claimed"]

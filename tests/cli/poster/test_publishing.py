@@ -28,6 +28,7 @@ from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Ran, Terminal
+from tests.providers import NO_CREDITS
 
 AUTHORIZED = "0x" + hub_abi().functions["createBountyWithAuthorization"].selector.hex()
 
@@ -540,6 +541,18 @@ def test_publish_fund__a_token_without_authorizations__is_funded_by_an_exact_all
     assert ledger.token.call("allowance", ledger.people.poster.address, ledger.contract.address) == 0
     assert poster.run("poster:publish-fund", str(page)).names == ["publish_fund.bounty_created"]
     assert before - balance(ledger) == ESCROW
+
+
+def test_publish_fund__an_endpoint_that_limits_requests__is_no_token_without_authorizations(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    before = balance(ledger)
+    limited: dict[str, object] = {"error": {"code": NO_CREDITS[0], "message": NO_CREDITS[1]}}
+    rpc.before = lambda method, params: limited if no_authorizations(method, params) else None
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == "chain_unavailable"
+    assert "publish_fund.token_approved" not in ran.names
+    assert (rpc.sent(), balance(ledger)) == (0, before)
 
 
 def no_authorizations(method: str, params: list[object]) -> dict[str, object] | None:

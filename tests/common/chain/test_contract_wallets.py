@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import time
 from pathlib import Path
 from threading import Barrier, Event, Thread
 
@@ -21,6 +22,7 @@ from service_common.chain.contract_wallets import ContractWallets
 from tests.clocks import StandingClock
 from tests.protocol.auth import wallets as w
 from tests.protocol.auth.signing import AUTHORITY, DOMAIN, HEAD, REQUEST, Chain, Key, block_hash, new_key, received
+from tests.providers import ProviderTwin, provider_before
 
 DIGEST = digest(DOMAIN, REQUEST.approval(BlockNumber(HEAD - 3), block_hash(HEAD - 3)))
 OWNER = new_key()
@@ -278,6 +280,29 @@ def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_an
     node.kill()
     with pytest.raises(ChainUnavailable):
         asked.ask(OWNER.address, DIGEST, b"\x01")
+
+
+def test_wallet__behind_a_provider_that_limits_requests__is_verified_after_a_wait_or_not_decided(
+    node: AnvilServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = list[float]()
+    monkeypatch.setattr(time, "sleep", waited.append)
+    wallet, head = w.place(node, w.owner_wallet(OWNER.address)), header_at(JsonRpc([node.url]), "latest").number
+
+    def ask(twin: ProviderTwin) -> WalletAnswer:
+        return ContractWallets(JsonRpc([twin.url]), lambda: head, SystemClock()).ask(wallet, DIGEST, SIGNATURE)
+
+    with provider_before(node.url) as twin:
+        twin.requests = 1
+        twin.refuse_each(2, by_status=False)
+        assert (ask(twin), len(waited)) == (WalletAnswer.ACCEPTED, 1)
+    waited.clear()
+    with provider_before(node.url) as twin:
+        twin.refuse_each(1, by_status=False)
+        with pytest.raises(ChainUnavailable) as caught:
+            ask(twin)
+    assert caught.value.limited
+    assert sum(waited) <= contract_wallets.CALL_SECONDS
 
 
 @pytest.mark.parametrize("answer", [None, "0x", "0x01", "0x" + "00" * 31 + "03", "0x" + "00" * 64, [], 1])

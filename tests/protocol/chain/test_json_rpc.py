@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from bounty_protocol.chain.json_rpc import (
+    LIMIT_WAITS,
     ChainUnavailable,
     JsonRpc,
     RpcRefused,
@@ -18,6 +20,7 @@ from bounty_protocol.chain.json_rpc import (
 )
 from bounty_protocol.chain.rpc_answers import PLAIN_BYTES
 
+from tests.cli.servers import Reply, Server, as_json
 from tests.raw_server import raw_server, whole
 from tests.serving import serving
 
@@ -240,7 +243,7 @@ def test_endpoint__that_is_queried_too_often__is_known_by_it(
     head: str, *, limited: bool, retry_after: int | None
 ) -> None:
     with raw_server(lambda: [whole(b"slow down", head)]) as server, pytest.raises(ChainUnavailable) as caught:
-        JsonRpc([server.url]).call("eth_blockNumber")
+        JsonRpc([server.url], limit_waits=()).call("eth_blockNumber")
     assert (caught.value.limited, caught.value.retry_after) == (limited, retry_after)
     assert "secret-key" not in str(caught.value)
 
@@ -251,3 +254,119 @@ def test_endpoint__that_is_down__is_silent_and_one_that_answers_is_not() -> None
             with pytest.raises(ChainUnavailable) as caught:
                 JsonRpc([url]).call("eth_blockNumber")
             assert caught.value.silent is silent
+
+
+LIMITS = [
+    (429, "Your app has exceeded its compute units per second capacity."),
+    (429, ""),
+    (-32005, "daily request count exceeded, request rate limited"),
+    (-32005, "project ID request rate exceeded"),
+    (-32005, "Limit exceeded"),
+    (-32007, "50/second request limit reached - reduce calls per second or upgrade your account"),
+    (-32012, "credits limited to 6000/sec"),
+    (-32097, "You've exceeded the RPS limit available on the current plan."),
+    (-32016, "over rate limit"),
+    (15, "Too many request, try again later"),
+    (-32000, "monthly quota reached"),
+]
+NO_LIMITS = [
+    (-32005, "query returned more than 10000 results"),
+    (-32600, "Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range."),
+    (-32602, "range 300 exceeds limit of 250"),
+    (31, "Batch of more than 3 requests are not allowed on free tier"),
+    (-32000, "insufficient funds for gas"),
+    (-32601, "the method does not exist"),
+    (3, "execution reverted: RateLimiter: too many requests per second"),
+]
+
+
+@pytest.mark.parametrize(("code", "message"), [*LIMITS, *NO_LIMITS], ids=lambda value: str(value)[:30])
+def test_error__of_an_endpoint__is_a_limit_of_requests_or_a_refusal_of_the_call(code: int, message: str) -> None:
+    assert RpcRefused(code, message).is_limit is ((code, message) in LIMITS)
+    assert not RpcRefused(code, message, b"\x08\xc3y\xa0").is_limit, "these are the contract's own words"
+
+
+@pytest.fixture
+def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that were waited, in no time."""
+    seconds = list[float]()
+    monkeypatch.setattr(time, "sleep", seconds.append)
+    return seconds
+
+
+@contextmanager
+def limiting(times: int, *, retry_after: str | None = None) -> Iterator[Server]:
+    """An endpoint that refuses so many requests, by an error, or by a status with ``retry_after``; then it answers."""
+    refused = as_json({"id": 0, "error": {"code": -32012, "message": "credits limited to 6000/sec"}})
+    if retry_after is not None:
+        refused = (429, b"slow down", {"Retry-After": retry_after})
+    left = [times]
+
+    def answer(_request: object) -> Reply:
+        left[0] -= 1
+        return refused if left[0] >= 0 else (200, GOOD, {})
+
+    server = Server(answer)
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("times", "retry_after", "waits"),
+    [
+        (0, None, []),
+        (1, None, [0.5]),
+        (4, None, [0.5, 1.0, 2.0, 4.0]),
+        (2, "3", [3, 3]),
+        (1, "0", [0.5]),
+    ],
+)
+def test_endpoint__that_limits_requests__is_asked_again(
+    waited: list[float], times: int, retry_after: str | None, waits: list[float]
+) -> None:
+    with limiting(times, retry_after=retry_after) as server:
+        rpc = JsonRpc([server.url])
+        assert rpc.call("eth_blockNumber") == "0x10"
+        assert (waited, len(server.requests)) == (waits, times + 1)
+        assert rpc.endpoints.all[0].failures == 0
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "waits", "says"),
+    [(None, list(LIMIT_WAITS), "try again in a minute"), ("30", [], "try again in 30 seconds")],
+)
+def test_endpoint__that_limits_requests_for_longer__fails_and_says_when_to_try_again(
+    waited: list[float], retry_after: str | None, waits: list[float], says: str
+) -> None:
+    with limiting(100, retry_after=retry_after) as server:
+        rpc = JsonRpc([server.url])
+        with pytest.raises(ChainUnavailable, match=says) as caught:
+            rpc.call("eth_blockNumber")
+    assert (caught.value.limited, waited) == (True, waits)
+    assert rpc.endpoints.all[0].failures == 1, "it is one failure, however often it was asked"
+    assert (caught.value.refusal is None) is (retry_after is not None)
+
+
+def test_endpoint__that_limits_requests__is_waited_for_within_the_time_of_a_persons_request(
+    waited: list[float],
+) -> None:
+    with limiting(100) as server, pytest.raises(ChainUnavailable):
+        JsonRpc([server.url]).bounded(seconds=3.0, max_answer_bytes=1_000).call("eth_blockNumber")
+    assert 0 < sum(waited) <= 3.0
+
+
+def test_endpoint__that_limits_requests__is_passed_over_and_of_those_that_fail_it_alone_is_asked_again(
+    waited: list[float],
+) -> None:
+    with limiting(1) as limited, endpoint(GOOD) as good:
+        assert JsonRpc([limited.url, good]).call("eth_blockNumber") == "0x10"
+        assert waited == []
+    with limiting(2) as limited, raw_server(lambda: [whole(b"", "503 Service Unavailable")]) as down:
+        assert JsonRpc([down.url, limited.url]).call("eth_blockNumber") == "0x10"
+        assert (down.connections, waited) == (1, [0.5, 1.0])
+
+
+def test_attempt__at_an_endpoint_that_limits_requests__waits_for_nothing(waited: list[float]) -> None:
+    with limiting(1) as server, pytest.raises(ChainUnavailable) as caught:
+        JsonRpc([server.url]).attempt([("eth_blockNumber", [])])
+    assert (caught.value.limited, waited) == (True, [])

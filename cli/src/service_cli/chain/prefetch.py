@@ -3,7 +3,7 @@
 A command reads step by step, each step with its check. Within ``ChainClient.prefetched`` a step finds its answer here,
 where one request brought those of several steps, so that no check moves from its place or says anything else. An answer
 is used once, and not after the block: what is read again is read from the chain. An endpoint that takes no batch, none
-so long, or too much time for one, is read call by call.
+so long, or too much time for one, is read call by call; so is one that limits its requests, since it may count calls.
 """
 
 import json
@@ -61,7 +61,7 @@ class PrefetchingRpc(JsonRpc):
             if self._most_calls < _LEAST_CALLS:
                 return None
             try:
-                answers += super().batch(part)
+                answers += self.attempt(part)
             except ChainUnavailable as error:
                 self._most_calls = 1 if error.silent else len(part) // 2
                 return None

@@ -297,6 +297,11 @@ def chain_errors() -> Iterator[None]:
     try:
         yield
     except ChainUnavailable as error:
+        if error.limited:
+            host = printable(error.host or "", 100)
+            message = f"The RPC endpoint at {host} limits its requests, and refused this one."
+            next_action = f"Try again {error.try_again}, or set SERVICE_RPC_URL to another endpoint."
+            raise CommandFailed("chain_unavailable", message, next_action=next_action) from error
         if error.host is None:
             message = f"The chain did not answer usefully: {error}."
         else:

@@ -82,8 +82,10 @@ def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
             state = _ask(chain, _any_state(owner))
             separator = _ask(chain, _DOMAIN_SEPARATOR)
             token = read_token(chain.rpc, chain.settings.escrow_token())
-        except (RpcRefused, ChainUnavailable, ValueError):
+        except (RpcRefused, ChainUnavailable, ValueError) as error:
             with chain_errors():
+                if isinstance(error, ChainUnavailable) and error.limited:
+                    raise error  # noqa: TRY201  # within, it is the command's own
                 chain.hub.token()  # an endpoint that answers nothing at all is a failure, not a property of the token
             return False
         return len(state) == 32 and separator == domain_separator(token, chain.chain_id)

@@ -93,7 +93,7 @@ def chain_facts(known: Known, rpc_url: str | None) -> str:
     try:
         chain_id, code = quantity(rpc.call("eth_chainId")), rpc.call("eth_getCode", deployment.hub_address, "latest")
     except (ChainUnavailable, RpcRefused, ValueError) as error:
-        raise NotChecked(f"the RPC endpoint does not answer ({type(error).__name__})") from None
+        raise _unanswered(error) from None
     if chain_id != deployment.chain_id:
         raise Broken(f"the deployment names chain {deployment.chain_id}, and the RPC endpoint is of {chain_id}")
     if code in {"0x", None}:
@@ -125,7 +125,7 @@ class _StrangerReads:
             old = newest - deployment.freshness_window_blocks - 10
             stale = header_at(rpc, BlockNumber(old)) if old >= 0 else None
         except (ChainUnavailable, RpcRefused, ValueError) as error:
-            raise NotChecked(f"the RPC endpoint does not answer ({type(error).__name__})") from None
+            raise _unanswered(error) from None
         domain = SigningDomain(deployment.chain_id, deployment.hub_address)
         approval = request.approval(block.number, block.hash)
         of_stale = None if stale is None else (stale.number, stale.hash)
@@ -186,6 +186,12 @@ class _StrangerReads:
 
     def _send(self, header: str) -> HttpAnswer:
         return self.known.deployed.send(self.request.method, self.request.path, headers={"Authorization": header})
+
+
+def _unanswered(error: Exception) -> NotChecked:
+    if isinstance(error, ChainUnavailable) and error.limited:
+        return NotChecked(f"the RPC endpoint limits its requests: try again {error.try_again}")
+    return NotChecked(f"the RPC endpoint does not answer ({type(error).__name__})")
 
 
 def _rpc(rpc_url: str | None) -> JsonRpc:

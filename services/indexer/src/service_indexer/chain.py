@@ -5,7 +5,6 @@ many logs a second. An endpoint that answers nothing usable is passed over and q
 answer contradicts a header is counted, too; ``ChainUnavailable`` is raised where that leaves none.
 """
 
-import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from typing import Final, TypeVar, cast
 from bounty_protocol.chain.blocks import Header, parse_header
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.events import Log, parse_log
-from bounty_protocol.chain.json_rpc import AnswerTooLarge, Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.json_rpc import LIMIT_WAITS, AnswerTooLarge, Call, ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.types import Address, BlockNumber, Bytes32
 from service_common.log import get_logger
 from service_common.web3_provider import make_web3
@@ -36,12 +35,6 @@ WITHOUT_METHOD_SECONDS: Final = 600.0
 """How long an endpoint without a method that proves is not queried for it."""
 LEAST_BATCH: Final = 2
 """Calls that are sent together whatever an endpoint takes: its tip and its newest final block are of one moment."""
-LIMIT_WAITS: Final = (0.5, 1.0, 2.0, 4.0)
-"""Seconds before a request that was one too many is sent again; an endpoint may wish for up to the last of them."""
-_TOO_OFTEN: Final = 429
-_LIMIT: Final = re.compile(
-    r"rate.?limit|too many requests|request limit|per second|/sec|compute units|credits", re.IGNORECASE
-)
 LONGER_AFTER: Final = 32
 """Requests in a row that are answered before twice as many calls are sent in one again."""
 Tag = str
@@ -77,12 +70,6 @@ def parse_logs(answer: object) -> list[Log]:
     if places != sorted(set(places)):
         raise Contradiction("an RPC endpoint answered logs out of order")
     return logs
-
-
-def is_limit(refusal: RpcRefused) -> bool:
-    """Whether an error means that the provider was queried too often: many answer so with status 200, each by a code
-    of its own."""
-    return refusal.code == _TOO_OFTEN or _LIMIT.search(refusal.message[:1_000]) is not None
 
 
 class _MostCalls:
@@ -150,9 +137,9 @@ class ChainModule(Module):
     def _together(self, method: str, call: Callable[[T], object], asked: Sequence[T]) -> Iterator[object]:
         """The answers to a call for each of these, in requests of as many as the endpoint takes.
 
-        Providers limit the calls of a batch, and few say so in a way that can be told from an outage: where several are
-        not answered and one alone is, half as many are sent from then on, and after a while twice as many are tried.
-        Two are always sent together.
+        Providers limit the calls of a batch, and few say so in a way that can be told from an outage or from a limit of
+        requests: where several are not answered and one alone is, half as many are sent from then on, and after a while
+        twice as many are tried. Two are always sent together.
         """
         done = 0
         most = self._most.setdefault(method, _MostCalls())
@@ -163,7 +150,7 @@ class ChainModule(Module):
             except AnswerTooLarge:  # the caller requests less
                 raise
             except (ChainUnavailable, RpcRefused) as error:
-                is_limited = isinstance(error, ChainUnavailable) and error.limited
+                is_limited = isinstance(error, ChainUnavailable) and error.limited and error.refusal is None
                 if len(part) <= LEAST_BATCH or is_limited:
                     raise
                 self._answered(call, part[:1])  # raises where it is not their number
@@ -191,6 +178,11 @@ class ChainModule(Module):
         except RpcRefused as refusal:
             if refusal.code in _NO_METHOD:
                 self._missing[method] = time.monotonic() + WITHOUT_METHOD_SECONDS
+            return None
+        except ChainUnavailable as error:
+            # What reads as a limit of requests and outlasts every wait may be one of the plan.
+            if error.refusal is None:
+                raise
             return None
 
 
@@ -246,15 +238,11 @@ class ChainReader:
         and one that began anew with each refusal would never come to its end."""
         for wait in LIMIT_WAITS if len(self.rpc.endpoints.all) == 1 else ():
             try:
-                answers = self.rpc.ask(endpoint, calls)
+                return self.rpc.ask(endpoint, calls)
             except ChainUnavailable as error:
                 wished = wait if error.retry_after is None else error.retry_after
                 if not error.limited or wished > LIMIT_WAITS[-1]:
                     raise
-            else:
-                if not any(isinstance(each, RpcRefused) and is_limit(each) for each in answers):
-                    return answers
-                wished = wait
             time.sleep(wished)
         return self.rpc.ask(endpoint, calls)
 

@@ -7,10 +7,8 @@ from typing import Final
 
 import urllib3
 from bounty_protocol.chain.endpoints import Endpoint
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc
 from bounty_protocol.clock import Clock
-
-from service_indexer.chain import is_limit
 
 ANSWER_SECONDS: Final = 10.0
 ALL_SECONDS: Final = 180.0
@@ -35,7 +33,7 @@ class PatientRpc(JsonRpc):
 
     def __init__(self, url: str, clock: Clock) -> None:
         timeout = urllib3.Timeout(connect=min(3.0, ANSWER_SECONDS), read=ANSWER_SECONDS)
-        super().__init__([url], timeout=timeout, answer_seconds=ANSWER_SECONDS)
+        super().__init__([url], timeout=timeout, answer_seconds=ANSWER_SECONDS, limit_waits=())
         self._clock = clock
         self._ends, self._not_before = clock.monotonic() + ALL_SECONDS, 0.0
         self._tries = TRIES
@@ -59,11 +57,7 @@ class PatientRpc(JsonRpc):
             self._wait()
             self.requests, self.calls = self.requests + 1, self.calls + len(calls)
             try:
-                answers = super().ask(endpoint, calls)
-                refusal = next((each for each in answers if isinstance(each, RpcRefused) and is_limit(each)), None)
-                if refusal is None:
-                    return answers
-                limit = ChainUnavailable(cause=f"error {refusal.code}: {refusal.message}", limited=True)
+                return super().ask(endpoint, calls)
             except ChainUnavailable as error:
                 if not error.limited:
                     raise

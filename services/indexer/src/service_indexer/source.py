@@ -248,8 +248,10 @@ class RpcSource:
         def ask(chain: ChainModule) -> list[Log] | RpcRefused:
             try:
                 return self._ask_for_logs(chain, place, blocks)
-            except AnswerTooLarge as error:  # passed over, as every endpoint that gives no usable answer
-                refusals.append(error.bare())
+            except ChainUnavailable as error:  # passed over, as every endpoint that gives no usable answer
+                # What reads as a limit of requests and outlasts every wait may be one of the range.
+                if isinstance(error, AnswerTooLarge) or error.refusal is not None:
+                    refusals.append(error.bare())
                 raise
 
         for endpoint, answer in self._chain.answers(ask):

@@ -2,15 +2,19 @@
 
 A call is tried on each endpoint in turn, in the order of ``endpoints``. An endpoint's address, which may hold a secret,
 never appears in an error or a log. Answers that take longer than ``answer_seconds`` in all, that are longer than their
-method's may be or not of its shape (``chain/rpc_answers.py``), and answers that are not JSON-RPC count as none.
-``ChainUnavailable`` is raised when no endpoint answers (``AnswerTooLarge`` where one answered too much: less may
-be requested), and ``RpcRefused`` when one answers with an error of its own (a revert, a method it does not have).
+method's may be or not of its shape (``chain/rpc_answers.py``), and answers that are not JSON-RPC count as none. So do
+refusals of a request that was one too many, by status 429 or by an error: where no endpoint does better, it is sent
+again after ``LIMIT_WAITS``. ``ChainUnavailable`` is raised when no endpoint answers (``AnswerTooLarge`` where one
+answered too much: less may be requested), and ``RpcRefused`` when one answers with an error of its own (a revert, a
+method it does not have).
 """
 
 import json
 import re
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -26,6 +30,15 @@ if TYPE_CHECKING:  # loaded with the first client: much that imports this reads 
 TIMEOUT: Final = urllib3.Timeout(connect=3.0, read=15.0)
 """For connecting, and for each wait until something more comes."""
 ANSWER_SECONDS: Final = 60.0
+
+LIMIT_WAITS: Final = (0.5, 1.0, 2.0, 4.0)
+"""Seconds before a request that was one too many is sent again; an endpoint may wish for up to the last of them."""
+_LIMIT: Final = re.compile(
+    r"rate.?limit|too many requests?|request (?:rate|limit|count)|per second|/sec|\brps\b|compute units|credits|quota",
+    re.IGNORECASE,
+)
+_LIMIT_EXCEEDED: Final = -32005
+"""The code of EIP-1474 for it, which some use of an answer that is too long, too."""
 
 _TOO_OFTEN: Final = 429
 _NOT_NOW: Final = frozenset({_TOO_OFTEN, 502, 503, 504})
@@ -55,9 +68,9 @@ class ChainUnavailable(Exception):
     """No endpoint gave a usable answer.
 
     ``host`` and ``cause`` are of the last one queried, where it is known: never a path or a credential of its address.
-    They are no part of the text, which services log. ``limited``: it answered that it was queried too often, and
-    ``retry_after`` is in how many seconds it wants to be queried again, where it said so. ``silent``: it was not
-    reached, or nothing came in time.
+    They are no part of the text, which services log. ``limited``: it answered that it was queried too often, by the
+    error ``refusal`` where it was one, and ``retry_after`` is in how many seconds it wants to be queried again, where
+    it said so. ``silent``: it was not reached, or nothing came in time.
     """
 
     def __init__(
@@ -69,6 +82,7 @@ class ChainUnavailable(Exception):
         limited: bool = False,
         retry_after: int | None = None,
         silent: bool = False,
+        refusal: "RpcRefused | None" = None,
     ) -> None:
         super().__init__(problem)
         self.host = host
@@ -76,6 +90,12 @@ class ChainUnavailable(Exception):
         self.limited = limited
         self.retry_after = retry_after
         self.silent = silent
+        self.refusal = refusal
+
+    @property
+    def try_again(self) -> str:
+        """When, of an endpoint that was queried too often."""
+        return "in a minute" if self.retry_after is None else f"in {max(1, self.retry_after):,} seconds"
 
     def bare(self) -> "ChainUnavailable":
         """The same without a traceback, whose frames hold what the endpoint answered: to be kept while others are
@@ -91,6 +111,7 @@ class ChainUnavailable(Exception):
             limited=self.limited,
             retry_after=self.retry_after,
             silent=self.silent,
+            refusal=self.refusal,
         )
 
 
@@ -112,12 +133,22 @@ class RpcRefused(Exception):
         """Whether the contract refused, and not the endpoint."""
         return bool(self.data) or "revert" in self.message.lower()
 
+    @property
+    def is_limit(self) -> bool:
+        """Whether the endpoint was queried too often: many answer so with status 200, each by a code of its own."""
+        if self.is_revert:  # whose words are the contract's
+            return False
+        text = self.message[:1_000].strip()
+        exceeded = self.code == _LIMIT_EXCEEDED and text.lower().startswith("limit exceeded")
+        return exceeded or self.code == _TOO_OFTEN or _LIMIT.search(text) is not None
+
 
 class JsonRpc:
     """JSON-RPC over HTTP. Thread-safe.
 
     ``max_answer_bytes`` lowers what an answer may have. For an endpoint that is ``own``, a process that the caller
-    runs, it is the only bound, and answers may be of any shape.
+    runs, it is the only bound, and answers may be of any shape. ``limit_waits`` are the seconds before a request that
+    was one too many is sent again.
     """
 
     def __init__(
@@ -128,6 +159,7 @@ class JsonRpc:
         answer_seconds: float = ANSWER_SECONDS,
         max_answer_bytes: int | None = None,
         own: bool = False,
+        limit_waits: Sequence[float] | None = None,
     ) -> None:
         # A worker forks while a thread checks its health: an import that began there with the first answer would
         # never end in the fork.
@@ -135,13 +167,18 @@ class JsonRpc:
 
         self.endpoints = Endpoints(urls)
         self._max_answer_bytes, self._own = max_answer_bytes, own
+        self._limit_waits = tuple(LIMIT_WAITS if limit_waits is None else limit_waits)
         self._http = TimelyHttp(answer_seconds, maxsize=16, timeout=timeout)
 
     def bounded(self, *, seconds: float, max_answer_bytes: int) -> "JsonRpc":
         """A client of the same endpoints that waits and reads less: what waits on it is a person's request."""
         timeout = urllib3.Timeout(connect=min(1.0, seconds), read=seconds)
         urls = [each.url for each in self.endpoints.all]
-        return JsonRpc(urls, timeout=timeout, answer_seconds=seconds, max_answer_bytes=max_answer_bytes)
+        until = zip(self._limit_waits, accumulate(self._limit_waits), strict=True)
+        waits = [wait for wait, waited in until if waited <= seconds]
+        return JsonRpc(
+            urls, timeout=timeout, answer_seconds=seconds, max_answer_bytes=max_answer_bytes, limit_waits=waits
+        )
 
     def call(self, method: str, *params: object) -> object:
         """One call; its ``result``."""
@@ -157,33 +194,62 @@ class JsonRpc:
 
     def batch(self, calls: Sequence[Call]) -> list[object]:
         """Several calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met."""
-        failures = list[ChainUnavailable]()
-        for endpoint in self.endpoints.in_order():
-            try:
-                answers = self.ask(endpoint, calls)
-            except ChainUnavailable as error:
-                self.endpoints.failed(endpoint)
-                failures.append(error.bare())
-                continue
-            self.endpoints.succeeded(endpoint, prefer=True)
-            return answers
+        return self._first_answer(calls, self._limit_waits)
+
+    def attempt(self, calls: Sequence[Call]) -> list[object]:
+        """The same, without a wait where requests are limited: the caller has another way."""
+        return self._first_answer(calls, ())
+
+    def _first_answer(self, calls: Sequence[Call], limit_waits: Sequence[float]) -> list[object]:
+        """The answer of the first endpoint that gives one. Those that were queried too often are queried again."""
+        asked, failures = self.endpoints.in_order(), dict[int, ChainUnavailable]()
+        for wait in (*limit_waits, None):
+            for endpoint in asked:
+                try:
+                    answers = self.ask(endpoint, calls)
+                except ChainUnavailable as error:
+                    if endpoint.place not in failures:
+                        self.endpoints.failed(endpoint)
+                    failures[endpoint.place] = error.bare()
+                    continue
+                self.endpoints.succeeded(endpoint, prefer=True)
+                return answers
+            wishes = {each.place: _wished(failures[each.place], wait, max(limit_waits, default=0)) for each in asked}
+            asked = [each for each in asked if wishes[each.place] is not None]
+            if not asked:
+                break
+            time.sleep(min(wish for wish in wishes.values() if wish is not None))
+        raise self._unavailable(list(failures.values()))
+
+    def _unavailable(self, failures: Sequence[ChainUnavailable]) -> ChainUnavailable:
+        """What is raised where each endpoint failed; where one may answer later, it says when."""
         kind = AnswerTooLarge if any(isinstance(each, AnswerTooLarge) for each in failures) else ChainUnavailable
+        told = next((each for each in failures if each.limited), failures[-1])
         problem = f"none of {len(self.endpoints.all)} RPC endpoints gave a usable answer"
-        raise failures[-1].restated(kind, problem)
+        if told.limited:
+            problem += f": requests are limited, try again {told.try_again}"
+        return told.restated(kind, problem)
 
     def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
-        """The same of one endpoint; what becomes of one that fails is left to the caller."""
+        """The same of one endpoint, once; what becomes of one that fails is left to the caller."""
+        problem, host = f"RPC endpoint {endpoint.place} gave no usable answer", host_of(endpoint.url)
         try:
             with watch(calls, endpoint.place):
-                return self._send(endpoint.url, calls)
+                answers = self._send(endpoint.url, calls)
         except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             cause = unreachable(error) if isinstance(error, urllib3.exceptions.HTTPError) else str(error)
             known = cause if isinstance(error, urllib3.exceptions.HTTPError | _Unusable) else "no JSON-RPC answer"
             kind = AnswerTooLarge if isinstance(error, AnswerTooLong) else ChainUnavailable
             limited, retry_after = (error.limited, error.retry_after) if isinstance(error, _Unusable) else (False, None)
             silent = isinstance(error, _SILENT)
+        else:
+            limit = next((each for each in answers if isinstance(each, RpcRefused) and each.is_limit), None)
+            if limit is None:
+                return answers
+            raise ChainUnavailable(
+                problem, host=host, cause=f"error {limit.code}: {limit.message[:200]}", limited=True, refusal=limit
+            )
         # Raised here, for those errors name the address, and their frames hold the answer.
-        problem, host = f"RPC endpoint {endpoint.place} gave no usable answer", host_of(endpoint.url)
         raise kind(problem, host=host, cause=known, limited=limited, retry_after=retry_after, silent=silent)
 
     def distrust(self) -> None:
@@ -230,6 +296,15 @@ class _Unusable(ValueError):
         super().__init__(why)
         self.retry_after = None if answer is None else answer.retry_after
         self.limited = answer is not None and (answer.status == _TOO_OFTEN or self.retry_after is not None)
+
+
+def _wished(failure: ChainUnavailable, wait: float | None, longest: float) -> float | None:
+    """After how many seconds an endpoint is queried again; None where it is not: it did not answer for another reason,
+    or wants to be left alone for longer."""
+    if wait is None or not failure.limited:
+        return None
+    wished = failure.retry_after or wait
+    return wished if wished <= longest else None
 
 
 def host_of(url: str) -> str:

@@ -67,7 +67,10 @@ class BlockCache:
         except (ChainUnavailable, RpcRefused) as error:
             self._failed_at = self._clock.monotonic()
             self._rpc.distrust()
-            raise ChainUnavailable("the chain's newest block could not be read") from error
+            problem = "the chain's newest block could not be read"
+            if isinstance(error, ChainUnavailable):
+                raise error.restated(ChainUnavailable, problem) from error
+            raise ChainUnavailable(problem) from error
         self._refreshed_at = self._clock.monotonic()
 
     def _take(self, head: Header) -> None:

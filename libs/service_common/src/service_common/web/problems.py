@@ -96,6 +96,13 @@ def render_problem(error: ServiceError) -> Response:
     return response
 
 
+def _chain_unavailable(error: ChainUnavailable) -> ServiceError:
+    message = "The chain cannot be reached at the moment."
+    if error.limited:
+        message = "The service's node for the chain limits its requests at the moment."
+    return ServiceError("bounty_chain_state_unavailable", message, retry_after=error.retry_after)
+
+
 def install_problems(app: Flask) -> None:
     """Make the envelope the answer to every error of ``app``."""
 
@@ -108,9 +115,7 @@ def install_problems(app: Flask) -> None:
     @app.errorhandler(ChainUnavailable)
     def chain(error: ChainUnavailable) -> Response:
         log.warning("chain unavailable", reason=str(error))
-        return render_problem(
-            ServiceError("bounty_chain_state_unavailable", "The chain cannot be reached at the moment.")
-        )
+        return render_problem(_chain_unavailable(error))
 
     @app.errorhandler(RpcRefused)
     def refused(error: RpcRefused) -> Response:
