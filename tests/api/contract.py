@@ -18,7 +18,7 @@ from werkzeug.test import TestResponse
 
 from tests import offline
 
-NOWHERE = {"route_not_found", "method_not_allowed"}
+NOWHERE = {"route_not_found", "method_not_allowed", "api_unreachable"}
 """Of a path or a method that is no operation."""
 Json = Mapping[str, Any]
 

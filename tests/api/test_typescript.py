@@ -142,6 +142,21 @@ def test_errors__of_the_api_and_of_no_api__have_their_codes(service: Service, fo
         "unsigned": ["invalid_request", None],
         "nobody": ["api_unreachable", None],
         "another_server": ["api_unreachable", 404],
+        "bare_413": [
+            "payload_too_large",
+            413,
+            "a proxy before the API refuses a request of this length",
+            "Send less at once, or ask the operator to have the proxy take 512 KiB.",
+        ],
+        **{
+            f"bare_{status}": [
+                "api_unreachable",
+                status,
+                f"the API does not answer: a proxy before it does, with {status}",
+                "Try again in a minute: it may be starting anew.",
+            ]
+            for status in (502, 504)
+        },
     }
 
 

@@ -9,6 +9,7 @@ from email.utils import formatdate
 from pathlib import Path
 from threading import Event, Thread
 from types import SimpleNamespace
+from typing import Final
 
 import pytest
 from bounty_protocol.auth.header import parse_header
@@ -161,14 +162,17 @@ def test_signed_request__a_redirect__is_not_followed(api: ApiTwin, poster: Termi
     assert "/elsewhere" not in api.paths()
 
 
-@pytest.mark.parametrize("status", [200, 404, 500, 503])
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(200, "answer_malformed"), (404, "answer_malformed"), (500, "answer_malformed"), (503, "api_unreachable")],
+)
 def test_public_read__html_where_json_belongs__is_said_in_one_line(
-    api: ApiTwin, poster: Terminal, status: int, monkeypatch: pytest.MonkeyPatch
+    api: ApiTwin, poster: Terminal, status: int, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_module, "PATIENCE_SECONDS", 0.2)
     api.scripts["detail"] = lambda _request: (status, b"<html><body>\x1b[31mhi</body></html>", {})
     ran = poster.run("verification-record", "1", code=1)
-    assert ran.last["code"] == "answer_malformed"
+    assert ran.last["code"] == code
     assert "\x1b" not in ran.words + ran.stdout
 
 
@@ -294,6 +298,44 @@ def test_requests__of_a_public_read__carry_no_authorization(api: ApiTwin, poster
     poster.run("verification-record", "7", code=1)
     assert [(request.method, request.path) for request in seen] == [("GET", "/api/bounties/7")]
     assert not api.approvals()
+
+
+BARE: Final = {
+    "502": (502, b"", {}),
+    "504 with a page": (504, b"<html>gateway time-out</html>", {"Content-Type": "text/html"}),
+    "the entrance of Compose": refusal(502, "api_unreachable", "The API does not answer behind its entrance."),
+}
+
+
+@pytest.mark.parametrize("reply", BARE.values(), ids=BARE)
+def test_proxy__that_answers_for_an_api_that_starts_anew__is_asked_again_until_the_api_answers(
+    api: ApiTwin, poster: Terminal, page: Path, reply: Reply
+) -> None:
+    script(api, reply)
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.last["event"] == "publish_fund.bounty_created"
+    assert "It may be starting anew: it is asked again for" in ran.words
+    assert len(api.approvals()) == len(set(api.approvals())) == 2, "it is signed again"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "event", "message", "next_action"),
+    [
+        (502, "api_unreachable", "failed", "a proxy before it does, with 502", "Try again in a minute"),
+        (504, "api_unreachable", "failed", "a proxy before it does, with 504", "Try again in a minute"),
+        (503, "api_unreachable", "failed", "a proxy before it does, with 503", "Try again in a minute"),
+        (413, "payload_too_large", "refused", "refuses a request of this length", "Send less at once"),
+        (418, "answer_malformed", "failed", "without an error envelope", "Check"),
+    ],
+)
+def test_proxy__that_answers_without_words__is_named_with_what_to_do(
+    api: ApiTwin, poster: Terminal, page: Path, status: int, code: str, event: str, message: str, next_action: str
+) -> None:
+    api.scripts["publish"] = lambda _request: (status, b"", {})
+    last = poster.run("poster:publish-fund", str(page), code=1).last
+    assert (last["event"], last["code"]) == (f"publish_fund.{event}", code)
+    assert message in str(last["message"])
+    assert str(last["next_action"]).startswith(next_action)
 
 
 def away(_: Request) -> Reply:

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 import pytest
 import yaml
-from bounty_protocol.errors import ServiceError
+from bounty_protocol.errors import PROBLEMS, ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.errors import Error, error_body
 from bounty_protocol.wire.subgraph import GraphqlJsonRefusal
@@ -288,9 +288,22 @@ def _initialize(server: PostgresServer, folder: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_body__that_the_entrance_refuses__is_refused_as_the_api_refuses() -> None:
+ANSWERED_AT_THE_DOOR: Final = (
+    ("413", "413", "payload_too_large", "This service takes at most 524288 bytes."),
+    ("502 503 504", "502", "api_unreachable", "The API does not answer behind its entrance at the moment."),
+)
+
+
+@pytest.mark.parametrize(("errors", "status", "code", "message"), ANSWERED_AT_THE_DOOR)
+def test_entrance__that_answers_in_the_place_of_the_api__answers_as_it_does(
+    errors: str, status: str, code: str, message: str
+) -> None:
     door = (COMPOSE / "Caddyfile").read_text(encoding="utf-8")
-    most = int(re.findall(r"max_size (\d+)KiB", door)[0]) * 1024
-    error = error_body(ServiceError("payload_too_large", f"This service takes at most {most} bytes."))
-    answered = {path: json.loads(body) for path, body in re.findall(r"handle @(\w+) \{\s+respond `(.*)` 413", door)}
+    (most,) = {int(each) * 1024 for each in re.findall(r"max_size (\d+)KiB", door)}
+    assert str(most) in ANSWERED_AT_THE_DOOR[0][3]
+    part = door.partition(f"handle_errors {errors} {{")[2].partition("handle_errors")[0]
+    error = error_body(ServiceError(code, message))
+    assert PROBLEMS[code].status == int(status)
+    found = re.findall(rf"handle @(\w+) {{\s+respond `(.*)` {status}", part)
+    answered = {path: json.loads(body) for path, body in found}
     assert answered == {"queries": to_json(GraphqlJsonRefusal.of(error)), "programs": to_json(Error.of(error))}

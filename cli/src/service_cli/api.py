@@ -2,7 +2,8 @@
 
 A protected request is signed again for each attempt and never sent twice; no redirect is followed. Only 401, 503 and,
 on publication, 502 with Retry-After are retried. Everything else is the API's answer, its error shown as it came.
-Answers are bounded in length and time and must have the shape of the route.
+Answers are bounded in length and time and must have the shape of the route. An API that is not there, as while it
+starts anew, is asked again for a minute, also where a proxy before it says so.
 """
 
 import json
@@ -36,6 +37,9 @@ if TYPE_CHECKING:  # public reads need none of it, and start in half the time wi
     from service_cli.config.settings import Settings
 
 
+_NOT_THERE: Final = frozenset({502, 504})
+"""What a proxy answers in the place of an API that is not there; a 503 is waited for as the API's own."""
+_TOO_LARGE: Final = 413
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -288,6 +292,15 @@ class ApiClient:
         away.was_sent = not isinstance(error, urllib3.exceptions.NewConnectionError)
         return away
 
+    def _answered_in_its_place(self, response: HttpAnswer) -> _NotThere | None:
+        """What a proxy before the API says of one that is not there; None where the API answered."""
+        if response.status not in _NOT_THERE:
+            return None
+        error = _error(response.status, response.body, self.peer)
+        if error.code not in {"api_unreachable", f"{self.peer.code}_unreachable"}:
+            return None
+        return _NotThere(error.code, error.message, next_action=error.next_action)
+
     def _name_clock(self, response: HttpAnswer) -> None:
         """Keep the peer's time, and report once where this machine's clock is far from it."""
         if not (date := response.headers.get("Date", "")[:40]):
@@ -339,6 +352,8 @@ class ApiClient:
         while True:
             try:
                 response = attempt()
+                if (in_its_place := self._answered_in_its_place(response)) is not None:
+                    raise in_its_place
             except _NotThere as away:
                 restart.begin()
                 returns = restart.has_time_for(RESTART_PAUSE_SECONDS) and ended_stack() is None
@@ -423,7 +438,7 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
             body.pop("retry_not_before", None)  # a time that is none hides no error
         error = read(Error, answer).error
     except ValueError:
-        return peer.malformed(f" answered {status} without an error envelope: it may be another program, or a proxy.")
+        return _wordless(status, peer)
     issues = [
         Issue(printable(issue.path, MAX_ISSUE_PATH), printable(issue.message, MAX_ISSUE_MESSAGE))
         for issue in error.issues[:MAX_ISSUES]
@@ -433,3 +448,16 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
     )
     kind = CommandFailed if status >= 500 or status in {401, 429} else CommandRefused
     return kind(code, message, issues=issues, next_action=next_action, retry_not_before=error.retry_not_before)
+
+
+def _wordless(status: int, peer: Peer) -> CommandRefused | CommandFailed:
+    """An error status without the API's own words: of a proxy before it, or of another program."""
+    if status == _TOO_LARGE:
+        message = f"{peer.named} was not reached: a proxy before it refuses a request of this length (status 413)."
+        next_action = "Send less at once, or ask the operator to have the proxy take 512 KiB."
+        return CommandRefused("payload_too_large", message, next_action=next_action)
+    if status in {503, *_NOT_THERE}:
+        message = f"{peer.named} does not answer: a proxy before it does, with {status}."
+        next_action = "Try again in a minute: it may be starting anew."
+        return CommandFailed(f"{peer.code}_unreachable", message, next_action=next_action)
+    return peer.malformed(f" answered {status} without an error envelope: it may be another program, or a proxy.")

@@ -96,12 +96,28 @@ function requireHub({ headers }: Response, deployment: Deployment | undefined): 
 /** The API's own error, as far as it has the shape of one. */
 function refusalOf({ status, headers }: Response, text: string): ServiceError {
   const error = parsed(text);
-  if (error === undefined) return unavailable(`the answer ${status} is not the API's`, { status });
   const wait = Number(headers.get("Retry-After") ?? Number.NaN);
   const retry = Number.isFinite(wait) ? { retryAfter: wait } : {};
+  if (error === undefined) return wordless(status, retry);
   return new ServiceError(error.code, error.message, {
     issues: error.issues,
     nextAction: error.next_action,
+    status,
+    ...retry,
+  });
+}
+
+/** An error status without the API's own words: of a proxy before it, or of another program. */
+function wordless(status: number, retry: ErrorDetails): ServiceError {
+  if (status === 413) {
+    return new ServiceError("payload_too_large", "a proxy before the API refuses a request of this length", {
+      nextAction: "Send less at once, or ask the operator to have the proxy take 512 KiB.",
+      status,
+    });
+  }
+  if (![502, 503, 504].includes(status)) return unavailable(`the answer ${status} is not the API's`, { status });
+  return unavailable(`the API does not answer: a proxy before it does, with ${status}`, {
+    nextAction: "Try again in a minute: it may be starting anew.",
     status,
     ...retry,
   });

@@ -1,4 +1,5 @@
 // Code and status of what is refused: node errors.mjs SETTINGS-URL prints them.
+import { createServer } from "node:http";
 import { ServiceError, answerOf, createApi } from "bounty-escrow-client";
 
 const { apiUrl, relays } = await import(process.argv[2]);
@@ -21,11 +22,27 @@ const unsigned = () =>
     params: { path: { bounty_id: "1", submission_commitment: zero } },
   });
 
+const bare = async (status, body = "") => {
+  const proxy = createServer((_request, response) => response.writeHead(status).end(body));
+  await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  try {
+    await detail(`http://127.0.0.1:${proxy.address().port}`)();
+    return "accepted";
+  } catch (error) {
+    return [error.code, error.status, error.message, error.nextAction];
+  } finally {
+    proxy.close();
+  }
+};
+
 console.log(
   JSON.stringify({
     unknown_bounty: await refusalOf(detail(apiUrl)),
     unsigned: await refusalOf(unsigned),
     nobody: await refusalOf(detail("http://127.0.0.1:9")),
     another_server: await refusalOf(detail(relays[0])),
+    bare_413: await bare(413),
+    bare_502: await bare(502, "<html>bad gateway</html>"),
+    bare_504: await bare(504),
   }),
 );

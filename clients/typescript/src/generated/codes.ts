@@ -2,6 +2,7 @@
 
 /** The codes with which the API refuses (docs/interface.md, Errors). */
 export type ApiCode =
+  | "api_unreachable"
   | "bounty_chain_state_unavailable"
   | "bounty_challenge_content_mismatch"
   | "bounty_challenge_not_ready"

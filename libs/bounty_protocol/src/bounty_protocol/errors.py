@@ -108,6 +108,9 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "invalid_orchestrator_output": Problem(
         500, "Sign the same page again; do not weaken the bounty's requirements to avoid this."
     ),
+    "api_unreachable": Problem(
+        502, "Try again in a minute, with a fresh signature if it is signed: the service may be starting anew."
+    ),
     "orchestrator_provider_error": Problem(502, "Sign the same page again after Retry-After; the review is joined."),
     "orchestrator_unconfigured": Problem(503, "The operator has to configure a review provider."),
     "bounty_submission_content_authority_unavailable": Problem(503, _RETRY),
