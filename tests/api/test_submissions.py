@@ -33,6 +33,7 @@ from service_common.db.errors import DatabaseUnavailable
 from service_common.web.hub_witness import HubWitness
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import OperationalError
+from structlog.testing import CapturingLogger
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
@@ -290,14 +291,20 @@ def test_prepare__stating_another_length_than_verified_bytes_have__says_so_and_r
 
 @pytest.mark.spec(149, 387)
 def test_poisoned_upload__of_other_bytes_of_the_same_length__is_removed_and_can_be_repeated(
-    service: Service, tmp_path: Path
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(3))
     assert sealed.upload(b"\0" * sealed.artifact.byte_length) == 200
     assert sealed.upload() == 412
+    logger = CapturingLogger()
+    monkeypatch.setattr(ciphertexts, "log", logger)
     assert error_of(sealed.prepare())["code"] == "invalid_solver_submission"
+    (logged,) = logger.calls
+    assert logged.args == ("other bytes than announced",)
+    assert logged.kwargs["locator"] == sealed.envelope.ciphertext.storage_locator, "it names bounty and Solver"
     assert sealed.upload() == 200
     assert sealed.prepare().status_code == 201
+    assert logger.calls == [logged]
 
 
 @pytest.mark.spec(62, 87, 97, 140, 152, 381)

@@ -76,6 +76,8 @@ def verify(
         if keep_verified(deps.engine, info, wanted):  # else another process hashed it in the meantime
             CIPHERTEXT_BYTES.inc(wanted.byte_length)
     elif result is Verification.DIFFERS:
+        lengths = {"byte_length": info.byte_length, "announced": wanted.byte_length}
+        log.warning("other bytes than announced", locator=info.locator, **lengths)
         deps.store.delete(info.locator, generation=info.generation)
     return result
 
