@@ -31,7 +31,7 @@ WORKLOADS = {"deployment": "Deployment", "statefulset": "StatefulSet", "cronjob"
 PROGRAMS = {"service-api", "service-indexer", "service-delivery", "service-reviewer", "service-web"}
 TOOLS = {
     "ask", "kubectl", "grep", "curl", "openssl", "base64", "export", "rq", "python", "service-cli",
-    "service-audit", "./noxw", "df",
+    "service-audit", "./noxw", "df", "systemctl",
 }  # fmt: skip
 """What a command line may begin with: the function above the runbooks, and programs that an operator has."""
 
@@ -163,6 +163,9 @@ service_certificate_seconds 7775998.0
 service_replica_lag_seconds 0.0
 service_http_requests_shed_total 0.0
 service_pending_ratio{kind="pages"} 0.01
+service_ciphertexts_total{result="differs"} 0.0
+     Active: active (running)
+x-index-block: 4711
   ok     archive     eth_getProof at all 120 blocks; eth_call at all 120 blocks
 http://endpoint/
 {"status": "ready", "failing": []}
@@ -179,7 +182,7 @@ def test_cause__that_the_first_commands_show__is_not_shown_without_it(expected: 
 class Held(Watching):
     """Of which every expression holds."""
 
-    def holds(self, expression: str) -> bool:
+    def holds(self, expression: str, ahead: float = 0.0) -> bool:
         return expression != "over"
 
 
@@ -188,6 +191,13 @@ def test_runbook__followed_while_its_alert_still_held_from_before__is_a_fault_of
     assert [watching.wait_until_over(each, 0.0) for each in ("over", "held")] == [True, False]
     assert list(timed.faults()) == []
     assert list(replace(timed, held_before=True).faults()) == ["it still held from before"]
+
+
+def test_alert__asked_ahead__counts_only_where_nothing_comes_any_more() -> None:
+    """What is still scraped has no value of an hour later either."""
+    watching = Held(0)
+    assert watching.wait("held", 0.1, ahead=3_600.0, gone="over") is None
+    assert watching.wait("held", 0.1, ahead=3_600.0, gone="absent") is not None
 
 
 def timed_rows(page: str) -> tuple[list[tuple[str, str]], list[str]]:

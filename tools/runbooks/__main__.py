@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from demo.bounty import Cast
@@ -25,12 +26,14 @@ from local_stack.stack import StackSettings, running_stack
 from tests.api.webhooks.receiving import receiving
 from tests.api.webhooks.registered import register
 from tests.endpoints import Endpoint, endpoint_before
+from tests.front_door import front_door
 from tools.alerts import find_debian_program, rule_groups
 from tools.generate.derived import table, with_part
 from tools.runbooks.faults import FAULTS
 from tools.runbooks.scene import ALERT_SECONDS, FORMER_SECONDS, ExpectedAlert, Fault, FaultScene
 from tools.runbooks.typing_in import PAGE, Shell, Typed, blocks
 from tools.runbooks.watching import NAMESPACE, Watching, watched
+from tools.runbooks.watchtower import Watchtower
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Timed:
     over: float | None
     typed: int
     left_out: int
+    ahead: float = 0.0
+    """Of how much later than ``held`` it holds: the hours that were not waited for."""
     held_before: bool = False
     """Whether it still held from a fault before, so that no time of it means anything."""
 
@@ -61,7 +66,8 @@ class Timed:
 
     def figures(self) -> str:
         """Its line of the table, after the alert and the fault."""
-        times = [_seconds(self.held), _seconds(self.looked), _seconds(self.over)]
+        later = f" + {self.ahead:.0f} s" if self.ahead else ""
+        times = [_seconds(self.held) + later, _seconds(self.looked), _seconds(self.over)]
         return " " + " | ".join([*times, f"{self.typed} ({self.left_out})"]) + " |"
 
 
@@ -88,14 +94,16 @@ def main() -> int:
     ):
         folder = Path(made)
         folder.chmod(0o755)
-        cast, shell = Cast(stack, folder), Shell(stack, folder)
+        front = left.enter_context(front_door(stack.api_base_url))
+        watchtower = Watchtower(stack, front.url)
+        cast, shell = Cast(stack, folder), Shell(stack, folder, front.url, watchtower)
         left.enter_context(shell.serving)
         receiver = left.enter_context(receiving())
         register(stack, receiver)
         bounty = cast.fund(submission_seconds=86_400, judging_seconds=3_600, title="To be looked at")
-        place = FaultScene(cast, folder, bounty, left, endpoints)
+        place = FaultScene(cast, folder, bounty, left, endpoints, front, watchtower)
         place.submit(bounty, "solver-1")
-        watching = left.enter_context(watched(stack, program, folder))
+        watching = left.enter_context(watched(stack, program, folder, watchtower.port))
         with place.asked():
             for fault in FAULTS:
                 wanted = [each for each in fault.alerts if not options.names or each.alert in options.names]
@@ -141,10 +149,11 @@ def _follow(
         each.alert: watching.wait_until_over(str(rules[each.alert]["expr"]), FORMER_SECONDS) for each in wanted
     }
     print(f"runbooks: {fault.words}", file=sys.stderr, flush=True)
+    shell.since = datetime.now(UTC)
     began, held, looked = time.monotonic(), dict[str, float | None](), dict[str, tuple[float, Typed]]()
     _tried(fault.cause, place)
     for each in wanted:
-        waited = watching.wait(str(rules[each.alert]["expr"]), ALERT_SECONDS)
+        waited = watching.wait(str(rules[each.alert]["expr"]), each.within, each.ahead, each.gone)
         held[each.alert] = None if waited is None else time.monotonic() - began
         typing = time.monotonic()
         printed = _type(shell, blocks(headings[each.alert], "Look", "Do"), fault.inside)
@@ -167,6 +176,7 @@ def _follow(
             None if over is None else time.monotonic() - done,
             printed.commands + acted.commands,
             printed.left_out + acted.left_out,
+            each.ahead,
             held_before=not over_before[each.alert],
         )
     _tried(fault.after, place)

@@ -1,21 +1,36 @@
-"""Faults of the database, its replica, Redis, and of what is kept."""
+"""Faults of the database, its replica, Redis, and of what is kept and uploaded."""
 
+import json
 import secrets
 import time
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, LiteralString
 from urllib.parse import quote, unquote, urlsplit
 
 import psycopg
+import urllib3
+from bounty_protocol.crypto.artifact import seal_directory
+from bounty_protocol.crypto.capsule import seal_capsule
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope import Envelope, build_envelope
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.types import Address, ChainId, UnixSeconds, parse_address, parse_bounty_id
+from demo.examples import artifact
+from local_stack.contract import Wallet
 from local_stack.stack import DATABASE
 from psycopg import sql
 
-from tests.kept import inspect_now, lose_objects
+from tests.kept import inspect_now, kept_by, lose_objects
 from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, nothing, standing
 
 _READ_URL: Final = "SERVICE_DATABASE_READ_URL_FILE"
 _COMPARE_CALLS: Final = "SERVICE_INDEX_COMPARE_CALLS"
 _READERS: Final = ("api", "api-worker")
+_UPLOADS: Final = 15
+"""Within an hour, of which eleven are too many."""
 
 
 def _run(place: FaultScene, statement: LiteralString | sql.Composed, *values: object) -> None:
@@ -96,6 +111,51 @@ def _use_none(place: FaultScene) -> None:
     place.restarted({}, *_READERS)
     if place.replica is not None:
         place.replica.stop()
+
+
+def _upload_other_bytes(place: FaultScene) -> None:
+    """As a client does that reads another file than the one it sealed, and tries again each time."""
+    solver = place.stack.people.solvers[1].wallet
+    envelope = _sealed(place, solver)
+    path = f"/api/bounties/{place.bounty.bounty_id}/submissions/{solver.address}"
+    length = envelope.ciphertext.byte_length
+    wanted = {"ciphertext_sha256": envelope.ciphertext.sha256, "ciphertext_byte_length": length}
+    for _ in range(_UPLOADS):
+        target = place.signed(solver, "POST", f"{path}/artifact-upload-url", json.dumps(wanted).encode()).json()
+        put = urllib3.request(
+            target["upload_method"], target["upload_url"], body=bytes(length), headers=target["upload_headers"],
+            retries=False, timeout=20,
+        )  # fmt: skip
+        refused = place.signed(solver, "POST", f"{path}/prepare", envelope.canonical_bytes())
+        if (put.status, refused.status) != (200, 400):
+            raise ValueError(f"{put.status} to an upload, {refused.status} to its prepare: {refused.data[:300]!r}")
+
+
+def _sealed(place: FaultScene, solver: Wallet) -> Envelope:
+    """The envelope of the example work, sealed for the bounty of the scene as the client does it."""
+    stack, bounty_id = place.stack, parse_bounty_id(place.bounty.bounty_id)
+    detail = urllib3.request("GET", f"{stack.api_base_url}/api/bounties/{bounty_id}", retries=False).json()
+    roster = Roster.from_json(detail["guardian_roster"])
+    identity = Identity.generate()
+    hub, account = Address(stack.hub.hub.address.lower()), parse_address(solver.address)
+    binding = Binding(ChainId(stack.anvil.chain_id), hub, bounty_id, account)
+    with TemporaryDirectory() as made:
+        work = artifact(Path(made), note="Of a faulty client.")
+        sealed = seal_directory(work, identity.public_key, binding, Path(made) / "sealed.age")
+    with kept_by(stack) as deps:
+        beacon = deps.beacon
+    policy = beacon.reveal_policy(UnixSeconds(detail["facts"]["reveal_at"]))
+    return build_envelope(
+        binding=binding,
+        spec_commitment=detail["facts"]["spec_commitment"],
+        guardian_roster_hash=roster.guardian_roster_hash,
+        recipients_commitment=roster.recipients_commitment,
+        reveal_policy=policy,
+        content_public_key=identity.public_key,
+        key_capsule=seal_capsule(identity, binding, roster.encryption_public_keys, policy.round, beacon),
+        ciphertext_sha256=sealed.sha256,
+        ciphertext_byte_length=sealed.byte_length,
+    )
 
 
 DATA_FAULTS: Final[tuple[Fault, ...]] = (
@@ -179,6 +239,18 @@ DATA_FAULTS: Final[tuple[Fault, ...]] = (
         _lose_an_object,
         _submit_again,
         (ExpectedAlert("KeptDataDamaged", "the storage has no ciphertext", "max(service_defects) == 0"),),
+    ),
+    Fault(
+        "a client uploads other bytes than it announced",
+        _upload_other_bytes,
+        nothing,
+        (
+            ExpectedAlert(
+                "CiphertextsDiffer",
+                r"(?s)other bytes than announced.*submissions/.*result=\"differs\"\} [1-9]",
+                standing('service_ciphertexts_total{result="differs"}'),
+            ),
+        ),
     ),
 )
 """Each is over before the next one begins."""

@@ -20,6 +20,7 @@ from tests.serving import serving
 from tools.runbooks.chain_faults import CHAIN_FAULTS, MOVES_THE_CLOCK
 from tools.runbooks.data_faults import DATA_FAULTS
 from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, nothing, standing
+from tools.runbooks.watchtower_faults import WATCHTOWER_FAULTS
 from tools.runbooks.work_faults import WORK_FAULTS
 
 
@@ -240,6 +241,7 @@ FAULTS: tuple[Fault, ...] = (
             ),
         ),
     ),
+    *WATCHTOWER_FAULTS,
     Fault(
         "the Hub's owner sends the fees elsewhere",
         _change_the_fees,

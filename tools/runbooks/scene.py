@@ -18,6 +18,8 @@ from local_stack.stack import Stack
 from service_cli.library import sign_request
 
 from tests.endpoints import Endpoint
+from tests.front_door import FrontDoor
+from tools.runbooks.watchtower import Watchtower
 
 ALERT_SECONDS = 240.0
 """How long an expression is waited for, and its end."""
@@ -32,6 +34,12 @@ class ExpectedAlert:
     alert: str
     prints: str
     over: str
+    within: float = ALERT_SECONDS
+    """How long the alert's expression is waited for."""
+    ahead: float = 0.0
+    """Of how many seconds later it is the result: hours in which nothing comes are not waited for."""
+    gone: str = ""
+    """With ``ahead``: an expression that holds now, since nothing comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,8 @@ class FaultScene:
     left: ExitStack
     endpoints: list[Endpoint]
     """What every process reads the chain by, in the order of its SERVICE_RPC_URLS."""
+    front: FrontDoor
+    watchtower: Watchtower
     kept: dict[str, str] = field(default_factory=dict)
     kept_events: dict[str, threading.Event] = field(default_factory=dict)
     replica: PostgresServer | None = None
@@ -122,17 +132,19 @@ class FaultScene:
             body = page.read_bytes() + b"\n" + (b"Text. " * 12 + b"\n") * (padding // 73)
         poster = poster or self.stack.people.poster.wallet
         path = f"/api/bounty-challenge-specs/prepare-publication?poster_address={poster.address}"
-        return self.signed(poster, "POST", path, body, "text/markdown")
+        return self.signed(poster, "POST", path, body, "text/markdown").status
 
-    def signed(self, wallet: Wallet, method: str, path: str, body: bytes = b"", kind: str = "application/json") -> int:
-        """One signed request to the API; the status of its answer."""
+    def signed(
+        self, wallet: Wallet, method: str, path: str, body: bytes = b"", kind: str = "application/json"
+    ) -> urllib3.BaseHTTPResponse:
+        """The answer to one signed request to the API."""
         url = self.stack.api_base_url + path
         headers = sign_request(
             method, url, body, rpc_url=self.stack.anvil.url, hub_address=self.stack.hub.hub.address,
             private_key=bytes.fromhex(wallet.private_key.removeprefix("0x")),
         )  # fmt: skip
         headers = {**headers, **({"Content-Type": kind} if body else {})}
-        return urllib3.request(method, url, body=body or None, headers=headers, retries=False, timeout=40).status
+        return urllib3.request(method, url, body=body or None, headers=headers, retries=False, timeout=40)
 
     def _ask_for_an_upload(self) -> None:
         wallet = self.stack.people.solvers[1].wallet

@@ -1,4 +1,5 @@
-"""Typing a runbook's commands at a local stack: ``kubectl`` stands for the cluster as far as one machine can."""
+"""Typing a runbook's commands at a local stack: ``kubectl`` stands for the cluster as far as one machine can, and
+``systemctl`` for the machine of the watchtower."""
 
 import json
 import os
@@ -16,16 +17,18 @@ from local_stack.stack import Stack
 
 from tests.serving import serving
 from tools.generate.derived import TOP
+from tools.runbooks.watchtower import Watchtower
 
 PAGE: Final = TOP / "docs/operations.md"
 CLUSTER_ALONE: Final = 3
 """The exit code of what only a cluster answers."""
 _AT: Final = re.compile(r'"timestamp": "([^"]*)"')
+_UNITS: Final = {"m": "minutes", "h": "hours"}
 _PROGRAM: Final = """#!{python}
 import json, socket, sys
 asked = socket.socket(socket.AF_UNIX)
 asked.connect({socket!r})
-asked.sendall(json.dumps(sys.argv[1:]).encode() + b"\\n")
+asked.sendall(json.dumps([{name!r}, *sys.argv[1:]]).encode() + b"\\n")
 answer = json.loads(asked.makefile().read())
 sys.stdout.write(answer["out"])
 sys.stderr.write(answer["err"])
@@ -55,18 +58,28 @@ def blocks(heading: str, part: str, until: str) -> list[str]:
 
 
 class Shell:
-    """A shell in which ``kubectl`` and the page's own ``ask`` reach the processes of a stack."""
+    """A shell in which ``kubectl`` and the page's own ``ask`` reach the processes of a stack, ``systemctl`` its
+    watchtower, and the page's placeholders are the stack's addresses; ``front`` is its public one."""
 
-    def __init__(self, stack: Stack, folder: Path) -> None:
-        self._stack, self._folder = stack, folder
+    def __init__(self, stack: Stack, folder: Path, front: str, watchtower: Watchtower) -> None:
+        self._stack, self._folder, self._watchtower = stack, folder, watchtower
+        self.since = datetime.now(UTC)
+        """What was logged before is of an earlier fault, and not shown."""
+        self._places = {
+            "https://HOST": front,
+            "https://RPC-OF-ANOTHER-PROVIDER": stack.anvil.url,
+            "0xHUB": stack.hub.hub.address,
+            "--from-block BLOCK": f"--from-block {stack.hub.deploy_block}",
+        }
         (self._ask,) = re.findall(r"(?ms)^```sh\n(ask\(\) .*?)^```", PAGE.read_text(encoding="utf-8"))
         self._socket = folder / "kubectl.socket"
         self._lock = threading.Lock()
         self._exported: list[str] = []
-        program = folder / "bin" / "kubectl"
-        program.parent.mkdir()
-        program.write_text(_PROGRAM.format(python=sys.executable, socket=str(self._socket)))
-        program.chmod(0o755)
+        (folder / "bin").mkdir()
+        for name in ("kubectl", "systemctl"):
+            program = folder / "bin" / name
+            program.write_text(_PROGRAM.format(python=sys.executable, socket=str(self._socket), name=name))
+            program.chmod(0o755)
         people = folder / "noxw"  # who signs a notice is a Safe's owners, each at a wallet of their own
         people.write_text('#!/bin/sh\necho "noxw $*: only a cluster\'s people do that" >&2\n')
         people.chmod(0o755)
@@ -74,7 +87,8 @@ class Shell:
 
         class _Handler(StreamRequestHandler):
             def handle(self) -> None:
-                code, out, err = shell.answer(json.loads(self.rfile.readline()))
+                program, *words = json.loads(self.rfile.readline())
+                code, out, err = shell.unit(words) if program == "systemctl" else shell.answer(words)
                 self.wfile.write(json.dumps({"code": code, "out": out, "err": err}).encode())
 
         class _Server(ThreadingUnixStreamServer):
@@ -91,8 +105,9 @@ class Shell:
         }
         if inside is not None:
             environment |= self._stack.services[inside].environment
-        host = self._stack.api_base_url
-        text = block.replace("https://HOST", host).replace("https://RPC-OF-ANOTHER-PROVIDER", self._stack.anvil.url)
+        text = block
+        for name, place in self._places.items():
+            text = text.replace(name, place)
         done = subprocess.run(
             ["sh", "-c", "\n".join([self._ask, *self._exported, text])],
             env=environment, cwd=self._folder, capture_output=True, text=True, timeout=300, check=False,
@@ -108,8 +123,7 @@ class Shell:
             if words[:1] == ["exec"]:
                 return self._exec(words[1].removeprefix("deployment/"), words[words.index("--") + 1 :])
             if words[:1] == ["logs"]:
-                since = [word.partition("=")[2] for word in words if word.startswith("--since=")]
-                return self._logs(words[1].removeprefix("deployment/"), int(since[0].rstrip("m")) if since else None)
+                return self._logs(words[1].removeprefix("deployment/"), words[2:])
             if words[:2] == ["rollout", "restart"]:
                 return self._restart([word.removeprefix("deployment/") for word in words[2:] if word != "deployment"])
         return CLUSTER_ALONE, "", f"kubectl {' '.join(words)}: only a cluster answers that\n"
@@ -125,15 +139,24 @@ class Shell:
         )
         return done.returncode, done.stdout, done.stderr
 
-    def _logs(self, name: str, minutes: int | None) -> tuple[int, str, str]:
+    def unit(self, words: list[str]) -> tuple[int, str, str]:
+        """What ``systemctl`` prints on the watchtower's machine; the exit code first."""
+        with self._lock:
+            if words[:1] == ["status"]:
+                code, text = self._watchtower.state()
+                return code, text, ""
+            self._watchtower.start()
+        return 0, "", ""
+
+    def _logs(self, name: str, options: list[str]) -> tuple[int, str, str]:
         log = self._stack.runtime.logs / f"{name}.log"
         if not log.exists():
             return 1, "", f"no pod of {name} runs\n"
-        lines = log.read_text(errors="replace").splitlines()[-1_000:]
-        if minutes is not None:
-            earliest = (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat()
-            lines = [line for line in lines if (at := _AT.search(line)) is None or at[1] >= earliest]
-        return 0, "\n".join(lines) + "\n", ""
+        given = {option: value for option, _, value in (each.partition("=") for each in options)}
+        since = given.get("--since", "24h")
+        earliest = max(self.since, datetime.now(UTC) - timedelta(**{_UNITS[since[-1]]: int(since[:-1])}))
+        lines = [line for line in log.read_text(errors="replace").splitlines() if _is_since(line, earliest)]
+        return 0, "\n".join(lines[-int(given.get("--tail", "0")) :]) + "\n", ""
 
     def _restart(self, names: list[str]) -> tuple[int, str, str]:
         for name in names:
@@ -141,3 +164,9 @@ class Shell:
             process.stop()
             process.restart()
         return 0, "".join(f"deployment.apps/{name} restarted\n" for name in names), ""
+
+
+def _is_since(line: str, earliest: datetime) -> bool:
+    """Whether a line of a log is of a moment or later; one without its time belongs to those around it."""
+    at = _AT.search(line)
+    return at is None or at[1] >= earliest.isoformat()

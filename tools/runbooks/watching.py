@@ -1,7 +1,7 @@
 """Prometheus on a local stack: Debian's program, which scrapes every process and answers the alerts' expressions."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -29,22 +29,25 @@ class Watching:
         except urllib3.exceptions.HTTPError:
             return False
 
-    def holds(self, expression: str) -> bool:
-        """Whether an expression has any result now."""
-        query = urlencode({"query": expression})
+    def holds(self, expression: str, ahead: float = 0.0) -> bool:
+        """Whether an expression has any result now, or has one so many seconds later if nothing more is scraped."""
+        query = urlencode({"query": expression} | ({"time": time.time() + ahead} if ahead else {}))
         answer = urllib3.request("GET", f"{self._url}/api/v1/query?{query}", retries=False, timeout=10)
         found: dict[str, Any] = answer.json()
         if found["status"] != "success":
             raise ValueError(f"{expression}: {found}")
         return bool(found["data"]["result"])
 
-    def wait(self, expression: str, seconds: float, meanwhile: Callable[[], None] = lambda: None) -> float | None:
-        """Seconds until an expression has a result; None where it has none in time."""
+    def wait(self, expression: str, seconds: float, ahead: float = 0.0, gone: str = "") -> float | None:
+        """Seconds until an expression has a result; None where it has none in time.
+
+        With ``ahead`` it is the result of so much later, and ``gone`` has to hold now: that nothing more comes of what
+        the expression looks at.
+        """
         began = time.monotonic()
         while time.monotonic() < began + seconds:
-            if self.holds(expression):
+            if (not gone or self.holds(gone)) and self.holds(expression, ahead):
                 return time.monotonic() - began
-            meanwhile()
             time.sleep(0.5)
         return None
 
@@ -59,15 +62,17 @@ class Watching:
 
 
 @contextmanager
-def watched(stack: Stack, program: Path, folder: Path) -> Iterator[Watching]:
-    """Scrape the stack every two seconds, as the component's PodMonitor does it every half a minute."""
-    targets = [
+def watched(stack: Stack, program: Path, folder: Path, watchtower: int) -> Iterator[Watching]:
+    """Scrape the stack every two seconds, as the component's PodMonitor does it every half a minute; and the watchtower
+    at its port, as docs/checker.md has it."""
+    targets: list[dict[str, object]] = [
         {
             "targets": [f"{HOST}:{service.internal_port}"],
             "labels": {"namespace": NAMESPACE, "container": name, "pod": f"{name}-1"},
         }
         for name, service in stack.services.items()
     ]
+    targets.append({"targets": [f"{HOST}:{watchtower}"], "labels": {"namespace": NAMESPACE}})
     config = folder / "prometheus.yml"
     scraping = {"job_name": "stack", "honor_labels": True, "static_configs": targets}
     config.write_text(
