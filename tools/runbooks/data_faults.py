@@ -39,8 +39,13 @@ def _run(place: FaultScene, statement: LiteralString | sql.Composed, *values: ob
 
 
 def _alter_the_index(place: FaultScene) -> None:
-    statement: LiteralString = "UPDATE hub_index.bounties SET judging_deadline = judging_deadline + 1"
-    _run(place, statement + " WHERE bounty_id = %s", int(place.bounty.bounty_id))
+    """As somebody does who wants to read another's sealed work; and asks for it. A row that nobody relies on is found
+    by the next round of the comparison alone, within a week."""
+    bounty_id, reader = int(place.bounty.bounty_id), place.stack.people.solvers[1].wallet
+    statement: LiteralString = "UPDATE hub_index.bounties SET poster = %s WHERE bounty_id = %s"
+    _run(place, statement, reader.address.lower(), bounty_id)
+    work = bytes(place.stack.hub.hub.call("getSubmission", bounty_id, place.cast.address("solver-1")))
+    place.signed(reader, "GET", f"/api/bounties/{bounty_id}/submissions/0x{work.hex()}/content")
 
 
 def _compare_nothing(place: FaultScene) -> None:
