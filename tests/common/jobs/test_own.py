@@ -156,3 +156,21 @@ def test_lost_jobs__that_cannot_be_read__keep_no_other_from_its_turn(redis: Redi
     waits = queue.enqueue(f"{HERE}.work", message())
     work_off(redis)
     assert waits.get_status(refresh=True) is JobStatus.FINISHED
+
+
+def test_sign_of_life__that_comes_after_the_jobs_end__fails_no_later_job_of_that_id(redis: Redis) -> None:
+    """A job that is followed by one of the same id, as those that go on for long are: its worker writes each five
+    seconds that it lives, and it may just have ended."""
+    worker = make_worker([QueueName.ARTIFACTS], redis, Tally(()), module=HERE)
+    worker.bootstrap(logging_level="CRITICAL")
+    queue = open_queue(QueueName.ARTIFACTS, redis)
+    job = queue.enqueue(f"{HERE}.work", message(), job_id="goes-on", result_ttl=0)
+    worker.prepare_execution(job)
+    queue.remove(job)
+    job.delete()
+    worker.maintain_heartbeats(job)
+    following = queue.enqueue(f"{HERE}.work", message(), job_id="goes-on", result_ttl=0)
+    work_off(redis)
+    assert not Job.exists(following.id, connection=redis)
+    assert queue.failed_job_registry.count == 0
+    assert not redis.keys("rq:execution*goes-on*")

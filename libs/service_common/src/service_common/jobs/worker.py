@@ -87,6 +87,16 @@ class _CorrelatedWorker(Worker):
         give_sign(self.connection, job.id)
         self.tally.add_reported()
         super().maintain_heartbeats(job)
+        self._forget_ended(job)
+
+    def _forget_ended(self, job: Job) -> None:
+        """Delete the record of an execution that was written anew just after its job's process had deleted it. RQ reads
+        it when the next job of that id ends, and takes that job for failed since half of it is missing."""
+        if self.execution is None or self.connection.hexists(self.execution.key, "created_at"):
+            return
+        with self.connection.pipeline() as pipeline:
+            self.execution.delete(job, pipeline)
+            pipeline.execute()
 
     def run_maintenance_tasks(self):  # type: ignore[no-untyped-def]
         """What cannot be read of lost jobs keeps nobody from those that wait."""
