@@ -33,6 +33,7 @@ from service_common.web.callers import (
     AT_MOST,
     FREE_PART,
     IPV6_SHARES,
+    MOST_REST_SECONDS,
     READ_SECONDS,
     SLOWED_AT_ONCE,
     Callers,
@@ -474,8 +475,8 @@ def test_turn__that_took_long__keeps_its_place_for_as_long_again(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 16, 6)
-    app, resting = make_app(service.dependencies), list[Callable[[], object]]()
-    monkeypatch.setattr("service_common.web.callers._later", lambda _seconds, act: resting.append(act))
+    app, resting = make_app(service.dependencies), list[tuple[float, Callable[[], object]]]()
+    monkeypatch.setattr("service_common.web.callers._later", lambda seconds, act: resting.append((seconds, act)))
 
     def take(rests_after: float | None, address: str | None = HOME, *, failing: bool = False) -> bool:
         headers = {} if address is None else from_(address)
@@ -492,7 +493,10 @@ def test_turn__that_took_long__keeps_its_place_for_as_long_again(
     assert take(0.0, failing=True)
     assert not take(60.0)
     assert take(60.0, CAFE)
-    resting.pop()()
+    ((seconds, end),) = resting
+    assert 0 < seconds <= MOST_REST_SECONDS
+    end()
+    resting.clear()
     assert take(60.0)
     assert take(0.0, None)
     assert resting == []  # of many people, from inside the deployment

@@ -48,7 +48,7 @@ def settler_of(world: World) -> Settler:
 
 def settler_with(world: World, wallet: Wallet, url: str | None = None, hub: Address | None = None) -> Settler:
     engine, key = world.engine("service_indexer"), parse_private_key(wallet.private_key)
-    w3 = make_web3(JsonRpc([url or world.node.url]).batch)
+    w3 = make_web3(JsonRpc([url or world.node.url], patient=True).batch)
     return make_settler(engine, w3, key, world.chain_id, hub or world.hub_address)
 
 

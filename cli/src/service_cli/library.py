@@ -107,7 +107,7 @@ def sign_request(
     _web_address(rpc_url, "the rpc_url")
     request = RequestToSign(method, parts.path, parts.query, bytes(body), audience_of(url))
     domain_hub = parse_address(hub_address)
-    chain_id, number, block_hash = _recent_block(JsonRpc([rpc_url]))
+    chain_id, number, block_hash = _recent_block(JsonRpc([rpc_url], patient=True))
     approval = request.approval(number, block_hash)
     signature = sign(typed_data(SigningDomain(chain_id, domain_hub), approval))
     return {"Authorization": approval_header(address, signature, approval)}

@@ -92,6 +92,11 @@ def test_body__that_python_cannot_read__is_told_without_its_words(body: bytes) -
             "17",
             "The service's node for the chain limits its requests at the moment.",
         ),
+        (
+            ChainUnavailable("no endpoint", limited=True, retry_after=999_999_999),
+            "60",
+            "The service's node for the chain limits its requests at the moment.",
+        ),
     ],
 )
 def test_chain__that_does_not_answer__is_503_with_when_to_ask_again(

@@ -243,7 +243,7 @@ def test_endpoint__that_is_queried_too_often__is_known_by_it(
     head: str, *, limited: bool, retry_after: int | None
 ) -> None:
     with raw_server(lambda: [whole(b"slow down", head)]) as server, pytest.raises(ChainUnavailable) as caught:
-        JsonRpc([server.url], limit_waits=()).call("eth_blockNumber")
+        JsonRpc([server.url]).call("eth_blockNumber")
     assert (caught.value.limited, caught.value.retry_after) == (limited, retry_after)
     assert "secret-key" not in str(caught.value)
 
@@ -261,7 +261,6 @@ LIMITS = [
     (429, ""),
     (-32005, "daily request count exceeded, request rate limited"),
     (-32005, "project ID request rate exceeded"),
-    (-32005, "Limit exceeded"),
     (-32007, "50/second request limit reached - reduce calls per second or upgrade your account"),
     (-32012, "credits limited to 6000/sec"),
     (-32097, "You've exceeded the RPS limit available on the current plan."),
@@ -270,6 +269,7 @@ LIMITS = [
     (-32000, "monthly quota reached"),
 ]
 NO_LIMITS = [
+    (-32005, "Limit exceeded"),  # some say so of a range with too many logs
     (-32005, "query returned more than 10000 results"),
     (-32600, "Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range."),
     (-32602, "range 300 exceeds limit of 250"),
@@ -325,7 +325,7 @@ def test_endpoint__that_limits_requests__is_asked_again(
     waited: list[float], times: int, retry_after: str | None, waits: list[float]
 ) -> None:
     with limiting(times, retry_after=retry_after) as server:
-        rpc = JsonRpc([server.url])
+        rpc = JsonRpc([server.url], patient=True)
         assert rpc.call("eth_blockNumber") == "0x10"
         assert (waited, len(server.requests)) == (waits, times + 1)
         assert rpc.endpoints.all[0].failures == 0
@@ -339,7 +339,7 @@ def test_endpoint__that_limits_requests_for_longer__fails_and_says_when_to_try_a
     waited: list[float], retry_after: str | None, waits: list[float], says: str
 ) -> None:
     with limiting(100, retry_after=retry_after) as server:
-        rpc = JsonRpc([server.url])
+        rpc = JsonRpc([server.url], patient=True)
         with pytest.raises(ChainUnavailable, match=says) as caught:
             rpc.call("eth_blockNumber")
     assert (caught.value.limited, waited) == (True, waits)
@@ -347,26 +347,37 @@ def test_endpoint__that_limits_requests_for_longer__fails_and_says_when_to_try_a
     assert (caught.value.refusal is None) is (retry_after is not None)
 
 
-def test_endpoint__that_limits_requests__is_waited_for_within_the_time_of_a_persons_request(
-    waited: list[float],
+def test_endpoint__that_limits_requests__is_not_waited_for_where_others_wait_meanwhile(waited: list[float]) -> None:
+    with limiting(100) as server:
+        for rpc in (JsonRpc([server.url]), JsonRpc([server.url], patient=True).bounded(seconds=3, max_answer_bytes=99)):
+            with pytest.raises(ChainUnavailable, match="try again in a minute"):
+                rpc.call("eth_blockNumber")
+    assert (waited, len(server.requests)) == ([], 2)
+
+
+def test_endpoint__that_limits_requests_slowly__is_waited_for_no_longer_than_fifteen_seconds(
+    waited: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with limiting(100) as server, pytest.raises(ChainUnavailable):
-        JsonRpc([server.url]).bounded(seconds=3.0, max_answer_bytes=1_000).call("eth_blockNumber")
-    assert 0 < sum(waited) <= 3.0
+    by_the_clock = time.monotonic
+    with limiting(100) as server:
+        monkeypatch.setattr(time, "monotonic", lambda: by_the_clock() + 8 * len(server.requests))
+        with pytest.raises(ChainUnavailable):
+            JsonRpc([server.url], patient=True).call("eth_blockNumber")
+    assert (waited, len(server.requests)) == ([0.5], 2)
 
 
 def test_endpoint__that_limits_requests__is_passed_over_and_of_those_that_fail_it_alone_is_asked_again(
     waited: list[float],
 ) -> None:
     with limiting(1) as limited, endpoint(GOOD) as good:
-        assert JsonRpc([limited.url, good]).call("eth_blockNumber") == "0x10"
+        assert JsonRpc([limited.url, good], patient=True).call("eth_blockNumber") == "0x10"
         assert waited == []
     with limiting(2) as limited, raw_server(lambda: [whole(b"", "503 Service Unavailable")]) as down:
-        assert JsonRpc([down.url, limited.url]).call("eth_blockNumber") == "0x10"
+        assert JsonRpc([down.url, limited.url], patient=True).call("eth_blockNumber") == "0x10"
         assert (down.connections, waited) == (1, [0.5, 1.0])
 
 
 def test_attempt__at_an_endpoint_that_limits_requests__waits_for_nothing(waited: list[float]) -> None:
     with limiting(1) as server, pytest.raises(ChainUnavailable) as caught:
-        JsonRpc([server.url]).attempt([("eth_blockNumber", [])])
+        JsonRpc([server.url], patient=True).attempt([("eth_blockNumber", [])])
     assert (caught.value.limited, waited) == (True, [])

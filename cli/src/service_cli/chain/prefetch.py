@@ -22,7 +22,7 @@ class PrefetchingRpc(JsonRpc):
     """JSON-RPC over one endpoint, for one thread."""
 
     def __init__(self, url: str) -> None:
-        super().__init__([url])
+        super().__init__([url], patient=True)
         self._answers: dict[str, object] = {}
         self._most_calls = _MOST_CALLS
 

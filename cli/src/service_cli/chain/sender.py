@@ -443,11 +443,8 @@ class _Sending:
         try:
             self.chain.rpc.call("eth_sendRawTransaction", attempt.raws[-1])
             self.state = replace(offered, reach=Reach.NODE)
-        except ChainUnavailable as error:
+        except ChainUnavailable:
             self.state = replace(offered, reach=Reach.NODE)  # perhaps: from here on only the chain shows it
-            if error.limited:  # the next look offers the same bytes again, which are not to cost more for that
-                self.state = Kept(attempt, Reach.NODE)
-                return
         except RpcRefused as refusal:
             self._judge(offered, refusal.message.lower())
         say(f"sent transaction {attempt.hashes[-1]}; waiting for its block")

@@ -197,7 +197,7 @@ def _unanswered(error: Exception) -> NotChecked:
 def _rpc(rpc_url: str | None) -> JsonRpc:
     if rpc_url is None:
         raise NotChecked("needs an RPC endpoint of its chain: SERVICE_RPC_URL")
-    return JsonRpc([rpc_url])
+    return JsonRpc([rpc_url], patient=True)
 
 
 def _filled(known: Known, text: str) -> str:

@@ -240,7 +240,7 @@ class ChainReader:
             try:
                 return self.rpc.ask(endpoint, calls)
             except ChainUnavailable as error:
-                wished = wait if error.retry_after is None else error.retry_after
+                wished = error.retry_after or wait
                 if not error.limited or wished > LIMIT_WAITS[-1]:
                     raise
             time.sleep(wished)

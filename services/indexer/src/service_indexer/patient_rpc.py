@@ -33,7 +33,7 @@ class PatientRpc(JsonRpc):
 
     def __init__(self, url: str, clock: Clock) -> None:
         timeout = urllib3.Timeout(connect=min(3.0, ANSWER_SECONDS), read=ANSWER_SECONDS)
-        super().__init__([url], timeout=timeout, answer_seconds=ANSWER_SECONDS, limit_waits=())
+        super().__init__([url], timeout=timeout, answer_seconds=ANSWER_SECONDS)
         self._clock = clock
         self._ends, self._not_before = clock.monotonic() + ALL_SECONDS, 0.0
         self._tries = TRIES

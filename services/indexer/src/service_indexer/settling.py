@@ -21,7 +21,7 @@ def settle(received: Mapping[str, object]) -> int:
     config = read_config(os.environ)
     if config.settler_key is None:
         return 0
-    w3, chain = make_web3(config.chain.rpc().batch), config.chain
+    w3, chain = make_web3(config.chain.rpc(patient=True).batch), config.chain
     with engine_of_job(config.database_url, application="settler") as engine:
         settler = make_settler(engine, w3, config.settler_key, chain.chain_id, chain.hub_address)
         try:

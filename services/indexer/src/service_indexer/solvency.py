@@ -24,7 +24,7 @@ class SolvencyCollector(Collector):
 
     def __init__(self, engine: Engine, chain: ChainSettings) -> None:
         self._engine, self._chain = engine, chain
-        self._endpoints: Sequence[JsonRpc] = [JsonRpc([url], limit_waits=()) for url in chain.rpc_urls]
+        self._endpoints: Sequence[JsonRpc] = [JsonRpc([url]) for url in chain.rpc_urls]
 
     def collect(self) -> Iterator[Metric]:
         """The figures of this moment, in units of the token."""

@@ -3,10 +3,10 @@
 A call is tried on each endpoint in turn, in the order of ``endpoints``. An endpoint's address, which may hold a secret,
 never appears in an error or a log. Answers that take longer than ``answer_seconds`` in all, that are longer than their
 method's may be or not of its shape (``chain/rpc_answers.py``), and answers that are not JSON-RPC count as none. So do
-refusals of a request that was one too many, by status 429 or by an error: where no endpoint does better, it is sent
-again after ``LIMIT_WAITS``. ``ChainUnavailable`` is raised when no endpoint answers (``AnswerTooLarge`` where one
-answered too much: less may be requested), and ``RpcRefused`` when one answers with an error of its own (a revert, a
-method it does not have).
+refusals by a rate limit, with status 429 or with an error: where no endpoint does better, a client that is patient
+sends the request again after ``LIMIT_WAITS``. ``ChainUnavailable`` is raised when no endpoint answers
+(``AnswerTooLarge`` where one answered too much: less may be requested), and ``RpcRefused`` when one answers with an
+error of its own (a revert, a method it does not have).
 """
 
 import json
@@ -14,7 +14,6 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -32,13 +31,13 @@ TIMEOUT: Final = urllib3.Timeout(connect=3.0, read=15.0)
 ANSWER_SECONDS: Final = 60.0
 
 LIMIT_WAITS: Final = (0.5, 1.0, 2.0, 4.0)
-"""Seconds before a request that was one too many is sent again; an endpoint may wish for up to the last of them."""
+"""Seconds before what was refused by a rate limit is sent again; an endpoint may wish for up to the last of them."""
+PATIENCE_SECONDS: Final = 15.0
+"""For how long it is sent again at most, also to an endpoint that takes its time to refuse."""
 _LIMIT: Final = re.compile(
     r"rate.?limit|too many requests?|request (?:rate|limit|count)|per second|/sec|\brps\b|compute units|credits|quota",
     re.IGNORECASE,
 )
-_LIMIT_EXCEEDED: Final = -32005
-"""The code of EIP-1474 for it, which some use of an answer that is too long, too."""
 
 _TOO_OFTEN: Final = 429
 _NOT_NOW: Final = frozenset({_TOO_OFTEN, 502, 503, 504})
@@ -138,17 +137,15 @@ class RpcRefused(Exception):
         """Whether the endpoint was queried too often: many answer so with status 200, each by a code of its own."""
         if self.is_revert:  # whose words are the contract's
             return False
-        text = self.message[:1_000].strip()
-        exceeded = self.code == _LIMIT_EXCEEDED and text.lower().startswith("limit exceeded")
-        return exceeded or self.code == _TOO_OFTEN or _LIMIT.search(text) is not None
+        return self.code == _TOO_OFTEN or _LIMIT.search(self.message[:1_000]) is not None
 
 
 class JsonRpc:
     """JSON-RPC over HTTP. Thread-safe.
 
     ``max_answer_bytes`` lowers what an answer may have. For an endpoint that is ``own``, a process that the caller
-    runs, it is the only bound, and answers may be of any shape. ``limit_waits`` are the seconds before a request that
-    was one too many is sent again.
+    runs, it is the only bound, and answers may be of any shape. A client that is ``patient`` sends what was refused by
+    a rate limit again, for some seconds: for a person's command or a job, and for nothing that others wait for.
     """
 
     def __init__(
@@ -159,7 +156,7 @@ class JsonRpc:
         answer_seconds: float = ANSWER_SECONDS,
         max_answer_bytes: int | None = None,
         own: bool = False,
-        limit_waits: Sequence[float] | None = None,
+        patient: bool = False,
     ) -> None:
         # A worker forks while a thread checks its health: an import that began there with the first answer would
         # never end in the fork.
@@ -167,18 +164,14 @@ class JsonRpc:
 
         self.endpoints = Endpoints(urls)
         self._max_answer_bytes, self._own = max_answer_bytes, own
-        self._limit_waits = tuple(LIMIT_WAITS if limit_waits is None else limit_waits)
+        self._limit_waits = LIMIT_WAITS if patient else ()
         self._http = TimelyHttp(answer_seconds, maxsize=16, timeout=timeout)
 
     def bounded(self, *, seconds: float, max_answer_bytes: int) -> "JsonRpc":
         """A client of the same endpoints that waits and reads less: what waits on it is a person's request."""
         timeout = urllib3.Timeout(connect=min(1.0, seconds), read=seconds)
         urls = [each.url for each in self.endpoints.all]
-        until = zip(self._limit_waits, accumulate(self._limit_waits), strict=True)
-        waits = [wait for wait, waited in until if waited <= seconds]
-        return JsonRpc(
-            urls, timeout=timeout, answer_seconds=seconds, max_answer_bytes=max_answer_bytes, limit_waits=waits
-        )
+        return JsonRpc(urls, timeout=timeout, answer_seconds=seconds, max_answer_bytes=max_answer_bytes)
 
     def call(self, method: str, *params: object) -> object:
         """One call; its ``result``."""
@@ -203,6 +196,7 @@ class JsonRpc:
     def _first_answer(self, calls: Sequence[Call], limit_waits: Sequence[float]) -> list[object]:
         """The answer of the first endpoint that gives one. Those that were queried too often are queried again."""
         asked, failures = self.endpoints.in_order(), dict[int, ChainUnavailable]()
+        ends = time.monotonic() + PATIENCE_SECONDS
         for wait in (*limit_waits, None):
             for endpoint in asked:
                 try:
@@ -216,9 +210,10 @@ class JsonRpc:
                 return answers
             wishes = {each.place: _wished(failures[each.place], wait, max(limit_waits, default=0)) for each in asked}
             asked = [each for each in asked if wishes[each.place] is not None]
-            if not asked:
+            pause = min((wish for wish in wishes.values() if wish is not None), default=None)
+            if pause is None or time.monotonic() + pause > ends:
                 break
-            time.sleep(min(wish for wish in wishes.values() if wish is not None))
+            time.sleep(pause)
         raise self._unavailable(list(failures.values()))
 
     def _unavailable(self, failures: Sequence[ChainUnavailable]) -> ChainUnavailable:

@@ -46,9 +46,9 @@ class ChainSettings:
         """The age of the index's newest block from which it may lack what exists: a few blocks, and their reading."""
         return max(_LEAST_UNKNOWN_SECONDS, math.ceil(_UNKNOWN_BLOCKS * self.block_time_seconds))
 
-    def rpc(self) -> JsonRpc:
-        """A client of the chain."""
-        return JsonRpc(self.rpc_urls)
+    def rpc(self, *, patient: bool = False) -> JsonRpc:
+        """A client of the chain; a ``patient`` one waits where endpoints limit their requests."""
+        return JsonRpc(self.rpc_urls, patient=patient)
 
     def check(self, rpc: JsonRpc) -> None:
         """Return when the endpoints serve this chain and hold this Hub; for readiness."""

@@ -223,7 +223,7 @@ class Callers:
 
         What takes long is not all taken by one address. Waits for up to ``patience`` seconds, then raises 503: a caller
         who shares the address is to try again. A request that took more than ``rests_after`` seconds of the processor
-        keeps its place for as long again, so that one after the other leaves the interpreter to others meanwhile.
+        keeps its place for as long again, so that other requests run in between.
         """
         network = self.network()
         with ExitStack() as places:
@@ -286,7 +286,10 @@ def client_network(address: str) -> Network:
 def _later(seconds: float, act: Callable[[], object]) -> None:
     timer = Timer(seconds, act)
     timer.daemon = True
-    timer.start()
+    try:
+        timer.start()
+    except RuntimeError:  # the system has no thread left
+        act()
 
 
 def _alone(name: str) -> Network:

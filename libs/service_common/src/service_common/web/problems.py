@@ -46,6 +46,8 @@ class ErrorShape(Protocol):
 
 Refusals = Mapping[str, type[ErrorShape]]
 """The shapes of a view's errors by their media types; the first is that of a request which names none."""
+_LONGEST_WAIT_SECONDS: Final = 60
+"""Of what a node that limits requests wishes, as the API passes it on."""
 PLAIN: Final[Refusals] = {"application/json": Error}
 
 
@@ -97,10 +99,14 @@ def render_problem(error: ServiceError) -> Response:
 
 
 def _chain_unavailable(error: ChainUnavailable) -> ServiceError:
-    message = "The chain cannot be reached at the moment."
-    if error.limited:
-        message = "The service's node for the chain limits its requests at the moment."
-    return ServiceError("bounty_chain_state_unavailable", message, retry_after=error.retry_after)
+    if not error.limited:
+        return ServiceError("bounty_chain_state_unavailable", "The chain cannot be reached at the moment.")
+    wait = None if error.retry_after is None else min(error.retry_after, _LONGEST_WAIT_SECONDS)
+    return ServiceError(
+        "bounty_chain_state_unavailable",
+        "The service's node for the chain limits its requests at the moment.",
+        retry_after=wait,
+    )
 
 
 def install_problems(app: Flask) -> None:
