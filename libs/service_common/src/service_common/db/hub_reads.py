@@ -331,20 +331,13 @@ def read_bounty_logs(
 
 def read_totals(connection: Connection) -> Totals:
     """Totals of all bounties at the newest indexed block."""
-    c = t.totals.c
-    newest = connection.execute(select(t.totals).order_by(c.block_number.desc(), c.log_index.desc()).limit(1))
-    row = newest.mappings().first()
+    row = _newest(connection, t.totals)
     return Totals(*(0 if row is None else int(row[field.name]) for field in fields(Totals)))
 
 
 def read_fee_policy(connection: Connection) -> FeePolicyChanged | None:
     """The fees of bounties created from now on; None when never set."""
-    c = t.fee_policies.c
-    row = (
-        connection.execute(select(t.fee_policies).order_by(c.block_number.desc(), c.log_index.desc()).limit(1))
-        .mappings()
-        .first()
-    )
+    row = _newest(connection, t.fee_policies)
     return None if row is None else _event(FeePolicyChanged, row)
 
 
@@ -356,8 +349,9 @@ def of_no_bounty(kind: type) -> ColumnElement[bool]:
 
 def read_offered_owner(connection: Connection) -> Address | None:
     """Whom the ownership of the Hub is offered to; None where it is offered to nobody."""
+    # Each kind by a query of its own: its index has them in order.
     offered, taken = (
-        _newest_of_no_bounty(connection, kind) for kind in (OwnershipTransferStarted, OwnershipTransferred)
+        _newest(connection, t.logs, of_no_bounty(kind)) for kind in (OwnershipTransferStarted, OwnershipTransferred)
     )
     if offered is None or (taken is not None and _place(taken) > _place(offered)):
         return None
@@ -366,11 +360,10 @@ def read_offered_owner(connection: Connection) -> Address | None:
     return None if owner == ZERO_ADDRESS else owner
 
 
-def _newest_of_no_bounty(connection: Connection, kind: type) -> RowMapping | None:
-    """Each kind by a query of its own: its index has them in order."""
-    c = t.logs.c
-    in_order = select(t.logs).where(of_no_bounty(kind)).order_by(c.block_number.desc(), c.log_index.desc())
-    return connection.execute(in_order.limit(1)).mappings().first()
+def _newest(connection: Connection, table: Table, *those: ColumnElement[bool]) -> RowMapping | None:
+    """The row of the newest log, of ``those`` that are meant."""
+    newest_first = table.c.block_number.desc(), table.c.log_index.desc()
+    return connection.execute(select(table).where(*those).order_by(*newest_first).limit(1)).mappings().first()
 
 
 def _place(row: RowMapping) -> tuple[int, int]:
