@@ -10,12 +10,9 @@ import urllib3
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.clock import Clock
-from bounty_protocol.crypto.artifact import SealedArtifact, seal_directory
-from bounty_protocol.crypto.capsule import seal_capsule
-from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.crypto.artifact import SealedArtifact
 from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import Envelope, build_envelope
-from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
 from bounty_protocol.wire.submissions import MAX_CONTENTS
@@ -40,6 +37,7 @@ from tests.api.conftest import Service, error_of
 from tests.api.contract import checked_client
 from tests.api.test_faults import PLANT, FaultyRpc, Raising
 from tests.clocks import StandingClock
+from tests.sealing import seal_for
 
 UNAVAILABLE = "bounty_submission_content_authority_unavailable"
 
@@ -117,26 +115,12 @@ def seal(service: Service, folder: Path, bounty_id: BountyId, solver: Wallet, *,
     work.mkdir()
     (work / "answer.txt").write_text("forty-two\n")
     (work / "data.bin").write_bytes(bytes(size))
-    identity = Identity.generate()
     binding = Binding(world.chain_id, world.hub_address, bounty_id, parse_address(solver.address))
-    artifact = seal_directory(work, identity.public_key, binding, folder / "ciphertext.age")
     detail = service.get(f"/api/bounties/{bounty_id}").json
     assert detail is not None
-    roster = Roster.from_json(detail["guardian_roster"])
-    info = service.dependencies.beacon
-    policy = info.reveal_policy(UnixSeconds(detail["facts"]["reveal_at"]))
-    envelope = build_envelope(
-        binding=binding,
-        spec_commitment=detail["facts"]["spec_commitment"],
-        guardian_roster_hash=roster.guardian_roster_hash,
-        recipients_commitment=roster.recipients_commitment,
-        reveal_policy=policy,
-        content_public_key=identity.public_key,
-        key_capsule=seal_capsule(identity, binding, roster.encryption_public_keys, policy.round, info),
-        ciphertext_sha256=artifact.sha256,
-        ciphertext_byte_length=artifact.byte_length,
-    )
-    return Sealed(service, bounty_id, solver, folder / "ciphertext.age", artifact, envelope)
+    file = folder / "ciphertext.age"
+    artifact, envelope = seal_for(binding, detail, work, file, service.dependencies.beacon)
+    return Sealed(service, bounty_id, solver, file, artifact, envelope)
 
 
 def open_bounty(service: Service) -> BountyId:

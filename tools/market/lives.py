@@ -12,20 +12,16 @@ from typing import Any, Final
 
 import urllib3
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.crypto.artifact import seal_directory
-from bounty_protocol.crypto.capsule import seal_capsule
-from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment
-from bounty_protocol.domain.envelope import build_envelope
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from bounty_protocol.domain.roster import Roster
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
-from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, ChainId, UnixSeconds, parse_address
+from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, ChainId, parse_address
 from demo.agents import ToolRefused
 from demo.examples import artifact, challenge_page, same_files
 from service_cli import Refused
 
+from tests.sealing import seal_for
 from tools.market.drawn import BountyPlan, GuardianPlan, GuardianTemper, PosterTemper, SolverPlan, SolverTemper
 from tools.market.people import Actor, NotMined, Town, Way
 
@@ -254,24 +250,11 @@ class BountyLife:
 
     def _seal_and_record(self, actor: Actor, directory: Path, file: Path) -> RecordedWork:
         """As a program would that has the formats alone: sealed, uploaded, prepared, sent."""
-        stack, identity = self.town.stack, Identity.generate()
+        stack = self.town.stack
         names = ChainId(stack.anvil.chain_id), Address(stack.hub.hub.address), BountyId(self.number)
         binding = Binding(*names, parse_address(actor.address))
-        sealed = seal_directory(directory, identity.public_key, binding, file)
         detail = self._asked("GET", f"/api/bounties/{self.number}", b"", None)
-        roster, info = Roster.from_json(detail["guardian_roster"]), stack.beacon.chain.info
-        policy = info.reveal_policy(UnixSeconds(detail["facts"]["reveal_at"]))
-        envelope = build_envelope(
-            binding=binding,
-            spec_commitment=Bytes32(detail["facts"]["spec_commitment"]),
-            guardian_roster_hash=roster.guardian_roster_hash,
-            recipients_commitment=roster.recipients_commitment,
-            reveal_policy=policy,
-            content_public_key=identity.public_key,
-            key_capsule=seal_capsule(identity, binding, roster.encryption_public_keys, policy.round, info),
-            ciphertext_sha256=sealed.sha256,
-            ciphertext_byte_length=sealed.byte_length,
-        )
+        sealed, envelope = seal_for(binding, detail, directory, file, stack.beacon.chain.info)
         path = f"/api/bounties/{self.number}/submissions/{actor.address}"
         wanted = {"ciphertext_sha256": sealed.sha256, "ciphertext_byte_length": sealed.byte_length}
         target = self._asked("POST", f"{path}/artifact-upload-url", json.dumps(wanted).encode(), actor)
