@@ -11,19 +11,16 @@ from urllib.parse import quote, unquote, urlsplit
 
 import psycopg
 import urllib3
-from bounty_protocol.crypto.artifact import seal_directory
-from bounty_protocol.crypto.capsule import seal_capsule
-from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
-from bounty_protocol.domain.envelope import Envelope, build_envelope
-from bounty_protocol.domain.roster import Roster
-from bounty_protocol.types import Address, ChainId, UnixSeconds, parse_address, parse_bounty_id
+from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.types import Address, ChainId, parse_address, parse_bounty_id
 from demo.examples import artifact
 from local_stack.contract import Wallet
 from local_stack.stack import DATABASE
 from psycopg import sql
 
-from tests.kept import inspect_now, kept_by, lose_objects
+from tests.kept import inspect_now, lose_objects
+from tests.sealing import seal_for
 from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, nothing, standing
 
 _READ_URL: Final = "SERVICE_DATABASE_READ_URL_FILE"
@@ -140,27 +137,11 @@ def _sealed(place: FaultScene, solver: Wallet) -> Envelope:
     """The envelope of the example work, sealed for the bounty of the scene as the client does it."""
     stack, bounty_id = place.stack, parse_bounty_id(place.bounty.bounty_id)
     detail = urllib3.request("GET", f"{stack.api_base_url}/api/bounties/{bounty_id}", retries=False).json()
-    roster = Roster.from_json(detail["guardian_roster"])
-    identity = Identity.generate()
     hub, account = Address(stack.hub.hub.address.lower()), parse_address(solver.address)
     binding = Binding(ChainId(stack.anvil.chain_id), hub, bounty_id, account)
     with TemporaryDirectory() as made:
         work = artifact(Path(made), note="Of a faulty client.")
-        sealed = seal_directory(work, identity.public_key, binding, Path(made) / "sealed.age")
-    with kept_by(stack) as deps:
-        beacon = deps.beacon
-    policy = beacon.reveal_policy(UnixSeconds(detail["facts"]["reveal_at"]))
-    return build_envelope(
-        binding=binding,
-        spec_commitment=detail["facts"]["spec_commitment"],
-        guardian_roster_hash=roster.guardian_roster_hash,
-        recipients_commitment=roster.recipients_commitment,
-        reveal_policy=policy,
-        content_public_key=identity.public_key,
-        key_capsule=seal_capsule(identity, binding, roster.encryption_public_keys, policy.round, beacon),
-        ciphertext_sha256=sealed.sha256,
-        ciphertext_byte_length=sealed.byte_length,
-    )
+        return seal_for(binding, detail, work, Path(made) / "sealed.age", stack.beacon.chain.info)[1]
 
 
 DATA_FAULTS: Final[tuple[Fault, ...]] = (

@@ -64,7 +64,8 @@ class Watching:
 @contextmanager
 def watched(stack: Stack, program: Path, folder: Path, watchtower: int) -> Iterator[Watching]:
     """Scrape the stack every two seconds, as the component's PodMonitor does it every half a minute; and the watchtower
-    at its port, as docs/checker.md has it."""
+    at its port, as docs/checker.md has it. Each was scraped once when this yields: a counter grows only from a value
+    that was seen."""
     targets: list[dict[str, object]] = [
         {
             "targets": [f"{HOST}:{service.internal_port}"],
@@ -86,7 +87,7 @@ def watched(stack: Stack, program: Path, folder: Path, watchtower: int) -> Itera
     child = family.spawn("prometheus", command, environment=minimal_environment(folder), cwd=folder)
     watching = Watching(port)
     try:
-        family.wait(child, watching.ready, 60.0)
+        family.wait(child, lambda: watching.ready() and watching.holds(f"count(up) == {len(targets)}"), 60.0)
         yield watching
     finally:
         family.end([child])
