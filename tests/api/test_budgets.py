@@ -14,7 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 from _pytest.mark.structures import ParameterSet
 from bounty_protocol.clock import SystemClock
+from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.errors import ServiceError
+from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import Address
 from flask.testing import FlaskClient
 from redis import Redis
@@ -25,7 +27,9 @@ from service_api.routes.subgraph import QUERY_SECONDS
 from service_common.budgets import Budget, Budgets
 from service_common.config import ConfigurationError
 from service_common.db import app as t
-from service_common.db.engine import reading
+from service_common.db.engine import reading, writing
+from service_common.db.review import reviews
+from service_common.reviews import review_id
 from service_common.web import edge
 from service_common.web.at_work import AtWork
 from service_common.web.bodies import OpenBodies
@@ -40,7 +44,7 @@ from service_common.web.callers import (
     client_network,
 )
 from service_common.web.settings import client_address
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
@@ -348,6 +352,26 @@ def test_reviews_of_an_address_are_few_however_many_accounts_it_has(service: Ser
         assert publish(3, CAFE) == 200
     with reading(service.dependencies.engine) as connection:
         assert connection.execute(select(func.count()).select_from(t.review_charges)).scalar_one() == 3
+
+
+@pytest.mark.attack
+@pytest.mark.usefixtures("redis")
+def test_review_that_another_request_paid_for__counts_for_the_address_that_starts_it(service: Service) -> None:
+    """Of two requests for one page the first pays for its Poster; the second may be the one that starts the review."""
+    path, key, page = "/api/bounty-challenge-specs/prepare-publication", new_key(), page_for(service.world)
+    poster = Address(key.address.lower())
+    first = review_id(poster, spec_commitment(page), current_rubric().hash)
+    with writing(service.dependencies.engine) as connection:
+        connection.execute(insert(t.review_charges).values(review_id=first, poster=poster))
+    budget = Budget("reviews-of-address", 0, 24 * HOUR)
+    with behind_a_proxy(service, ApiBudgets(reviews_of_address=budget)) as client:
+        query = f"poster_address={key.address}"
+        signed = service.authorization(key.secret.hex(), "POST", path, query=query, body=page)
+        headers = {"Authorization": signed, "Content-Type": "text/markdown", **from_(HOME)}
+        refused = client.post(f"{path}?{query}", data=page, headers=headers)
+    assert (refused.status_code, error_of(refused)["code"]) == (429, "rate_limit_reached")
+    with reading(service.dependencies.engine) as connection:
+        assert connection.execute(select(reviews.c.review_id).where(reviews.c.review_id == first)).first() is None
 
 
 @pytest.mark.usefixtures("redis")

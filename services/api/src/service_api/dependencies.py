@@ -43,6 +43,8 @@ EXTENSION: Final = "service-api"
 MAX_WAITING_REVIEWS: Final = 100
 MAX_CHECKING: Final = 16
 """Pages that one process has checked by the reviewer at a time: a thread waits for each."""
+MAX_FORWARDED_READS: Final = 8
+"""Public reads that one process has the delivery service answer at a time: a thread waits for each."""
 MAX_VERIFYING: Final = 8
 """Ciphertexts that one process hashes at a time while their requests wait; more go to the queue at once."""
 REVIEW_STEP_SECONDS: Final = 5.0
@@ -109,7 +111,7 @@ class Dependencies:
     """For public reads alone; ``engine`` is the primary's."""
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
     check_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_CHECKING))
-
+    forward_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_FORWARDED_READS))
     verify_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_VERIFYING))
     contents: Recent[tuple[BountyId, Bytes32], SharedContent] = field(init=False)
     """Submissions read recently: what the index shows may be up to two seconds older."""

@@ -56,15 +56,16 @@ class Authentication:
     wallets: Wallets
 
 
-def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:
-    """A route without a signature. It takes no body."""
+def public(view: Callable[P, R], *, counted: bool = True, asks: bool = False) -> Callable[P, R]:
+    """A route without a signature. It takes no body. ``asks``: its answer is another service's or the chain's, for
+    which it waits."""
 
     @wraps(view)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         refuse_body(request)
         if not counted or (known := callers()) is None:
             return view(*args, **kwargs)
-        with known.read():
+        with known.ask() if asks else known.read():
             return view(*args, **kwargs)
 
     return _marked(wrapped, "public", None, counted=counted)

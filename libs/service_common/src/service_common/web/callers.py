@@ -128,6 +128,14 @@ class Callers:
         return self.work(self._limits.reads, READ_SECONDS)
 
     @contextmanager
+    def ask(self) -> Iterator[None]:
+        """Count a public read that another service or the chain answers. It computes little and may wait for long, so
+        it takes no turn from those who compute."""
+        self.charge(self._limits.reads)
+        with self._costs(self._limits.reads, READ_SECONDS):
+            yield
+
+    @contextmanager
     def work(self, budget: Budget, seconds: float) -> Iterator[None]:
         """Take one of a budget of this request's network address before the work, and then as many more as it cost: one
         for each ``seconds`` of this thread's processor time. Waiting costs nothing. Few work at a time, those first who

@@ -9,6 +9,7 @@ that read without end. Thread-safe.
 import heapq
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import count
 from threading import Event, Lock
 
@@ -20,44 +21,56 @@ class Turns:
         self._at_once, self._patience = at_once, patience
         self._lock = Lock()
         self._taken = 0
-        self._waiting: list[tuple[int, int, Event]] = []
+        self._waiting: list[_Place] = []
         self._numbers = count()
 
     @contextmanager
     def turn(self, used: int) -> Iterator[bool]:
         """Wait for a turn behind all who have used less; whether there was one."""
-        called = self._begin(used)
-        has_turn = called is None or called.wait(self._patience) or not self._give_up(called)
+        place = self._begin(used)
+        has_turn = place is None or place.called.wait(self._patience) or not self._give_up(place)
         try:
             yield has_turn
         finally:
             if has_turn:
                 self._end()
 
-    def _begin(self, used: int) -> Event | None:
-        """Take a turn, or what is set once there is one."""
+    def waiting(self) -> int:
+        """How many wait now."""
+        return len(self._waiting)
+
+    def _begin(self, used: int) -> "_Place | None":
+        """Take a turn, or a place in the queue for one."""
         with self._lock:
             if self._taken < self._at_once:
                 self._taken += 1
                 return None
-            called = Event()
-            heapq.heappush(self._waiting, (used, next(self._numbers), called))
-            return called
+            place = _Place(used, next(self._numbers))
+            heapq.heappush(self._waiting, place)
+            return place
 
-    def _give_up(self, called: Event) -> bool:
+    def _give_up(self, place: "_Place") -> bool:
         """Leave the queue; False where the turn came just now."""
         with self._lock:
-            if called.is_set():
+            if place.called.is_set():
                 return False
-            called.set()  # who comes to it in the queue passes it over
+            self._waiting.remove(place)  # else all who gave up stay below those who come first, as long as some wait
+            heapq.heapify(self._waiting)
             return True
 
     def _end(self) -> None:
-        """Give the turn to the next one who still waits."""
+        """Give the turn to the next one who waits."""
         with self._lock:
-            while self._waiting:
-                _, _, following = heapq.heappop(self._waiting)
-                if not following.is_set():
-                    following.set()
-                    return
-            self._taken -= 1
+            if self._waiting:
+                heapq.heappop(self._waiting).called.set()
+            else:
+                self._taken -= 1
+
+
+@dataclass(order=True, slots=True)
+class _Place:
+    """In the queue: behind all who have used less or came before with as much. ``called`` once there is a turn."""
+
+    used: int
+    number: int
+    called: Event = field(default_factory=Event, compare=False)

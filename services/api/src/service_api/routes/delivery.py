@@ -1,6 +1,9 @@
 """The delivery routes, forwarded byte for byte to the delivery service, which verifies everything again."""
 
+from functools import partial
+
 from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.wire.delivery import (
     MAX_DELIVERY_BYTES,
     DeliveryKey,
@@ -40,22 +43,22 @@ _COMMITMENT = "0x" + "1f" * 32
     example={"delivery_public_key": _COMMITMENT, "key_id": "0x0123456789abcdef", "algorithm": "x25519-sealed-box"},
 )
 @described(*_UNAVAILABLE)
-@public
+@partial(public, asks=True)
 def delivery_key() -> Response:
     """The delivery public key in effect.
 
     Compare it with the key on chain. 503 `delivery_unavailable` while the owner has withdrawn it.
     """
-    return _forward(b"")
+    return _forward_read()
 
 
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])
 @routes.response(200, DeliveryStatus, example={"exists": True})
 @described("invalid_winning_solution_delivery", *_UNAVAILABLE, query=StatusQuery)
-@public
+@partial(public, asks=True)
 def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is forwarded as it came
     """Whether a wrapped key of exactly one Submission is held; false for anything unknown."""
-    return _forward(b"")
+    return _forward_read()
 
 
 @routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])
@@ -96,6 +99,17 @@ def delivery_retrieve(request: VerifiedRequest, bounty_id: str) -> Response:  # 
     Signed by the funding Poster. Once the bounty is awarded.
     """
     return _forward(request.body)
+
+
+def _forward_read() -> Response:
+    """A delivery service that is slow holds up only so many of those who ask it, and nobody else."""
+    places = dependencies().forward_places
+    if not places.acquire(blocking=False):
+        raise ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
+    try:
+        return _forward(b"")
+    finally:
+        places.release()
 
 
 def _forward(body: bytes) -> Response:

@@ -76,20 +76,9 @@ def _review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
         raise ServiceError("service_overloaded", "Too many publications are waiting for their review.", retry_after=10)
     try:
         charged = charge(deps, identifier, asked.poster)
-        if charged.attempt is not None:
-            _charge_address(deps, charged.attempt)
         return _conclude(_review_now(deps, identifier, asked, charged), finished)
     finally:
         deps.review_places.release()
-
-
-def _charge_address(deps: Dependencies, attempt: str) -> None:
-    """Count a review that starts for its network address, which many accounts may share."""
-    try:
-        deps.callers.charge(deps.config.budgets.reviews_of_address)
-    except ServiceError:
-        refund(deps, attempt)
-        raise
 
 
 def _review_now(
@@ -98,6 +87,9 @@ def _review_now(
     """The result of a review that is started or joined; an attempt that came to nothing is taken back."""
     try:
         job = _enqueue(deps, identifier, asked, QueueName.REVIEWS if charged.is_first else QueueName.REVIEWS_LATER)
+    except ServiceError:
+        refund(deps, charged.attempt)
+        raise
     except RedisError as error:
         log.warning("review queue unavailable", exc_info=error)
         refund(deps, charged.attempt)
@@ -142,6 +134,7 @@ def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, name
         if (job := find_pending(redis, job_id, LOST_AFTER)) is not None:
             return job
         remove_ended(redis, job_id)
+        deps.callers.charge(deps.config.budgets.reviews_of_address)  # whoever starts it, not who asked first
         return enqueue(
             open_queue(name, redis),
             "service_reviewer.jobs.review",

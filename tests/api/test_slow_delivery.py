@@ -1,0 +1,79 @@
+"""A delivery service that accepts connections and never answers: who asks it waits, and nobody else does."""
+
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from threading import Thread
+
+import pytest
+from local_stack.ports import HOST
+from service_api.dependencies import MAX_FORWARDED_READS, WORKING_READS
+
+from tests.api.conftest import Service
+from tests.api.running import Answer, RunningApi, start_api
+from tests.waiting import wait_until
+
+STATUS = "/api/bounties/1/delivery/status?submission_commitment=0x" + "1f" * 32
+
+
+class Silence:
+    """A server that only accepts."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server((HOST, 0))
+        self.port = int(self._listener.getsockname()[1])
+        self.accepted: list[socket.socket] = []
+        Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                self.accepted.append(self._listener.accept()[0])
+            except OSError:
+                return
+
+    def end(self) -> None:
+        """Close what was accepted, so that nobody waits any more."""
+        with ExitStack() as closing:
+            for each in (self._listener, *self.accepted):
+                closing.callback(each.close)
+            self._listener.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def silence() -> Iterator[Silence]:
+    silence = Silence()
+    yield silence
+    silence.end()
+
+
+@pytest.fixture
+def api(service: Service, silence: Silence) -> Iterator[RunningApi]:
+    api = start_api(
+        service.runtime, dict(service.variables) | {"SERVICE_DELIVERY_URL": f"http://{HOST}:{silence.port}"}
+    )
+    yield api
+    service.runtime.family.end([api.child])
+
+
+@pytest.mark.attack(f"public reads that wait for the delivery service: {MAX_FORWARDED_READS} at a time in each process")
+def test_reads_that_the_delivery_service_does_not_answer__hold_up_no_other_read(
+    api: RunningApi, silence: Silence
+) -> None:
+    assert MAX_FORWARDED_READS > WORKING_READS
+    with ThreadPoolExecutor(MAX_FORWARDED_READS) as pool:
+        held = [pool.submit(api.request, "GET", STATUS) for _ in range(MAX_FORWARDED_READS)]
+        wait_until(lambda: len(silence.accepted) == MAX_FORWARDED_READS)
+        for limit in range(1, 4):
+            assert api.request("GET", f"/api/bounties?limit={limit}").status == 200
+        _is_refused(api.request("GET", STATUS))
+        assert not any(each.done() for each in held)
+        for each in silence.accepted:
+            each.shutdown(socket.SHUT_RDWR)
+        for each_held in held:
+            _is_refused(each_held.result(30))
+
+
+def _is_refused(answer: Answer) -> None:
+    assert (answer.status, answer.code) == (503, "delivery_unavailable")
