@@ -50,6 +50,11 @@ def questions(population: Population, newest_change: int) -> Iterator[tuple[str,
     yield "status", [Question("/api/status")]
 
 
+def history(bounty: int) -> Question:
+    """What the page of a bounty asks for."""
+    return _asked(lambda api: api.history(BountyId(bounty)))
+
+
 def _lists(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
     some = [_spread(population.bounties, variant) for variant in range(VARIANTS)]
     yield "list", [_list("")]
@@ -79,14 +84,8 @@ def _pages(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
     some = [_spread(population.bounties, variant) for variant in range(VARIANTS)]
     last = population.bounties
     yield "subgraph_head", [_asked(Api.head)]
-    yield "subgraph_history_open", [_asked(lambda api, n=each: api.history(BountyId(n))) for each in _open(population)]  # type: ignore[misc]
-    yield (
-        "subgraph_history_decided",
-        [
-            _asked(lambda api, n=each: api.history(BountyId(n)))  # type: ignore[misc]
-            for each in _decided(population)
-        ],
-    )
+    yield "subgraph_history_open", [history(each) for each in _open(population)]
+    yield "subgraph_history_decided", [history(each) for each in _decided(population)]
     yield "subgraph_person", [_asked(lambda api, n=each: api.person(population.poster(n))) for each in some]  # type: ignore[misc]
     yield "subgraph_rows", [_asked(lambda api: api.bounty_rows(frozenset(map(BountyId, range(last - 19, last + 1)))))]
     yield "subgraph_rosters", [_asked(Api.rosters)]

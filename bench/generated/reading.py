@@ -33,7 +33,7 @@ class Reader:
 
     def __init__(self, database: Database, redis_url: str, storage: Path) -> None:
         self._clock, self._database = SystemClock(), database
-        self._dependencies = make_dependencies(read_config(_variables(database, redis_url, storage)))
+        self._dependencies = make_dependencies(read_config(variables(database, redis_url, storage)))
         self.app = make_app(self._dependencies)
         self._client = self.app.test_client()
 
@@ -66,7 +66,7 @@ class Reader:
         return Cost(spent.wall / len(asked), cpu / len(asked))
 
 
-def _variables(database: Database, redis_url: str, storage: Path) -> Mapping[str, str]:
+def variables(database: Database, redis_url: str, storage: Path) -> Mapping[str, str]:
     """The api's environment; what no read of the index needs is nowhere."""
     return {
         "SERVICE_CHAIN_ID": str(CHAIN),
