@@ -1,22 +1,23 @@
 """``verify`` and ``rebuild``: the copy against the chain, and a new copy in its place."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from bounty_protocol.chain.blocks import Header, header_at
-from bounty_protocol.types import BlockNumber
+from bounty_protocol.types import BlockNumber, BountyId
 from service_common.db import engine as engines
 from service_common.db import hub_index as t
 from service_indexer import place, replay
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import advance
 from service_indexer.main import main
-from service_indexer.replay import rebuild_copy, verify_copy
+from service_indexer.replay import Progress, rebuild_copy, verify_copy
+from service_indexer.source import source_of
 from service_indexer.stretch import BLOCKS_PER_STEP
-from service_indexer.writer import SCRATCH_SPACE, only_writer
-from sqlalchemy import Engine, delete, func, select, text, update
+from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, FencedOut, only_writer
+from sqlalchemy import Connection, Engine, delete, func, select, text, update
 
 from tests.endpoints import Change, Endpoint, endpoint_before
 from tests.indexer.replay import contents
@@ -298,6 +299,72 @@ def test_replay__that_cannot_begin__ends_with_one_sentence(
         with world.engine("service_indexer").begin() as connection:
             connection.execute(delete(t.head))
         assert "no copy of this chain" in str(ended(command))
+
+
+@pytest.mark.parametrize("moment", ["at block", "waiting for the follower"])
+@pytest.mark.parametrize("run", [verify_copy, rebuild_copy])
+def test_replay__beside_which_another_one_is_begun__goes_on_and_the_other_ends(
+    world: World, run: Callable[[IndexerConfig, Progress], object], moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = history(world)
+    truth = contents(engine)
+    world.writer_lock.close()
+    others, before = list[type[Exception]](), replay._first_difference
+
+    def begin_another(config: IndexerConfig) -> None:
+        with pytest.raises(AnotherWriter) as refused:
+            verify_copy(config, lambda _: None)
+        others.append(refused.type)
+
+    def look(connection: Connection) -> int | None:  # within the transaction that switches
+        begin_another(config_of(world))
+        return before(connection)
+
+    def say(words: str) -> None:
+        if words.startswith((moment, "comparing")):
+            begin_another(config_of(world))
+
+    monkeypatch.setattr(replay, "_first_difference", look)
+    run(config_of(world), say)
+    assert others
+    assert contents(engine) == truth
+    assert scratch_rows(engine) == 0
+
+
+def test_rebuild__that_the_follower_is_ahead_of__tells_nothing_as_gone(world: World) -> None:
+    engine = history(world)
+    world.writer_lock.close()
+    told = changes(engine)
+
+    def say(words: str) -> None:
+        if words.startswith("waiting for the follower"):
+            world.submit(BountyId(1), world.solver(2))
+            source = source_of(config_of(world), world.rpc)
+            with only_writer(engine, world.chain_id, world.hub_address, start_of(world)) as writer:
+                while advance(source, writer):
+                    pass
+
+    rebuild_copy(config_of(world), say)
+    after = changes(engine)
+    assert after[: len(told)] == told
+    assert len(after) == len(told) + 1
+    assert all(log_index is not None for _, log_index in after)
+
+
+def test_writer__that_another_one_follows__steps_aside_before_it_writes(world: World) -> None:
+    engine = history(world)
+    with engine.begin() as connection:
+        connection.execute(update(t.head).values(fence=t.head.c.fence + 1))
+    with pytest.raises(FencedOut):
+        world.writer.standing(BlockNumber(0))
+
+
+def changes(engine: Engine) -> list[tuple[int, int | None]]:
+    """What the feed tells, in its order."""
+    c = t.changes.c
+    with engine.connect() as connection:
+        rows = connection.execute(select(c.block_number, c.log_index).order_by(c.number))
+        return [(row.block_number, row.log_index) for row in rows]
 
 
 def ended(command: str) -> object:

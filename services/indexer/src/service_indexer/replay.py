@@ -8,7 +8,7 @@ in the chain. Nothing may be of a block that the copy is not at yet.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -46,7 +46,7 @@ from service_indexer.derived import keep_up, note_retraction
 from service_indexer.follower import advance
 from service_indexer.place import compare_place, is_at_rest, read_place
 from service_indexer.source import RpcSource, source_of
-from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, Writer, only_writer
+from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, Writer, empty_copy, only_writer
 
 SWITCH_SECONDS: Final = 60.0
 MAX_FAILURES: Final = 10
@@ -72,9 +72,9 @@ def verify_copy(config: IndexerConfig, say: Progress) -> list[Comparison]:
     with engine_of_job(config.database_url, application="indexer-verify", limited=False) as engine:
         read_place(engine, chain)  # that there is a copy, before hours of replay
         with (
-            _replayed(engine, config, say) as scratch,
+            _replaying(engine, config, say) as replay,
             reading(engine) as connection,
-            reading(scratch) as other,
+            reading(replay.scratch) as other,
         ):
             head, fresh = read_head(connection, chain.chain_id), read_head(other, chain.chain_id)
             final = BlockNumber(fresh.finalized_number if fresh else 0)
@@ -90,72 +90,91 @@ def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
     """Replay the chain into the scratch copy, then switch; the block the new copy is at."""
     with (
         engine_of_job(config.database_url, application="indexer-rebuild", limited=False) as engine,
-        _replayed(engine, config, say),
+        _replaying(engine, config, say) as replay,
         _taken_over(engine, config, say),
-        writing(engine) as connection,
     ):
-        looks = (_first_difference, _first_taken_back, _first_out_of_order)
-        wrong = [found for look in looks if (found := look(connection)) is not None]
-        if wrong:
-            note_retraction(connection, BlockNumber(min(wrong) - 1))
-        connection.execute(delete(t.open_bounties))  # one of no bounty's, which no trigger takes out
-        for table in (*t.FACTS, t.blocks, t.proofs):
-            fresh = table.to_metadata(MetaData(), schema=t.SCRATCH)
-            names = [column.name for column in table.c]
-            connection.execute(delete(table))
-            connection.execute(insert(table).from_select(names, select(*(fresh.c[name] for name in names))))
-        keep_up(connection)
-        connection.execute(delete(t.disputes))
-        fresh = t.head.to_metadata(MetaData(), schema=t.SCRATCH)
-        moved = (
-            *("block_number", "block_hash", "block_time", "finalized_number", "finalized_time"),
-            *("proven_number", "checked_number", "quiet"),
+        with suppress(ChainUnavailable):  # then the follower's newest logs are told as gone, and again
+            replay.advance_to_tip()
+        with writing(engine) as connection:
+            return _switch(connection)
+
+
+def _switch(connection: Connection) -> BlockNumber:
+    """Put the scratch copy in the place of the copy that is read; the block it is at."""
+    looks = (_first_difference, _first_taken_back, _first_out_of_order)
+    wrong = [found for look in looks if (found := look(connection)) is not None]
+    if wrong:
+        note_retraction(connection, BlockNumber(min(wrong) - 1))
+    connection.execute(delete(t.open_bounties))  # one of no bounty's, which no trigger takes out
+    for table in (*t.FACTS, t.blocks, t.proofs):
+        fresh = table.to_metadata(MetaData(), schema=t.SCRATCH)
+        names = [column.name for column in table.c]
+        connection.execute(delete(table))
+        connection.execute(insert(table).from_select(names, select(*(fresh.c[name] for name in names))))
+    keep_up(connection)
+    connection.execute(delete(t.disputes))
+    fresh = t.head.to_metadata(MetaData(), schema=t.SCRATCH)
+    moved = (
+        *("block_number", "block_hash", "block_time", "finalized_number", "finalized_time"),
+        *("proven_number", "checked_number", "quiet"),
+    )
+    switched = (
+        update(t.head)
+        .where(t.head.c.chain_id == fresh.c.chain_id)
+        .values(
+            {name: fresh.c[name] for name in moved}
+            | {"halted": None, "disputed": 0, "rebuilds": t.head.c.rebuilds + 1, "updated_at": func.now()}
         )
-        switched = (
-            update(t.head)
-            .where(t.head.c.chain_id == fresh.c.chain_id)
-            .values(
-                {name: fresh.c[name] for name in moved}
-                | {"halted": None, "disputed": 0, "rebuilds": t.head.c.rebuilds + 1, "updated_at": func.now()}
-            )
-        )
-        return BlockNumber(connection.execute(switched.returning(t.head.c.block_number)).scalar_one())
+    )
+    return BlockNumber(connection.execute(switched.returning(t.head.c.block_number)).scalar_one())
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The scratch copy while nobody else may write it."""
+
+    scratch: Engine
+    source: RpcSource
+    writer: Writer
+    say: Progress
+
+    def advance_to_tip(self) -> None:
+        """Bring it to the chain's newest block."""
+        reported, failures, busy = time.monotonic(), 0, True
+        while busy:
+            try:
+                busy, failures = advance(self.source, self.writer), 0
+            except ChainUnavailable as error:
+                failures += 1
+                if failures > MAX_FAILURES:
+                    raise
+                self.say(f"another endpoint is asked next: {error}")
+                self.source.distrust()
+                time.sleep(PAUSE_SECONDS * failures)
+            head = self.writer.head()
+            if head is not None and not failures and head.block_number >= head.tip_number:
+                return  # blocks that came meanwhile are the follower's: where a step takes as long as one, there are
+            if head is not None and time.monotonic() - reported > 2:
+                reported = time.monotonic()
+                self.say(f"replayed up to block {head.block_number}")
 
 
 @contextmanager
-def _replayed(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator[Engine]:
-    """The scratch copy, empty at first and brought to the tip; emptied again at the end."""
+def _replaying(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator[Replay]:
+    """The scratch copy, empty at first and brought to the tip; emptied again at the end. Its lock is held until then:
+    another replay that began would empty it, or have a half of it switched to."""
     chain = config.chain
     scratch = engine.execution_options(schema_translate_map={t.SCHEMA: t.SCRATCH})
     source = source_of(config, chain.rpc())
     start = source.header(chain.first_block)
-    _empty(scratch)
-    try:
-        with only_writer(scratch, chain.chain_id, chain.hub_address, start, space=SCRATCH_SPACE) as writer:
-            _advance_to_tip(source, writer, say)
-        yield scratch
-    finally:
-        _empty(scratch)
-
-
-def _advance_to_tip(source: RpcSource, writer: Writer, say: Progress) -> None:
-    reported, failures, busy = time.monotonic(), 0, True
-    while busy:
+    with only_writer(scratch, chain.chain_id, chain.hub_address, start, space=SCRATCH_SPACE, anew=True) as writer:
+        replay = Replay(scratch, source, writer, say)
         try:
-            busy, failures = advance(source, writer), 0
-        except ChainUnavailable as error:
-            failures += 1
-            if failures > MAX_FAILURES:
-                raise
-            say(f"another endpoint is asked next: {error}")
-            source.distrust()
-            time.sleep(PAUSE_SECONDS * failures)
-        head = writer.head()
-        if head is not None and not failures and head.block_number >= head.tip_number:
-            return  # blocks that came meanwhile are the follower's: where a step takes as long as one, there always are
-        if head is not None and time.monotonic() - reported > 2:
-            reported = time.monotonic()
-            say(f"replayed up to block {head.block_number}")
+            replay.advance_to_tip()
+            yield replay
+        finally:
+            with writing(scratch) as connection:
+                empty_copy(connection)
 
 
 @contextmanager
@@ -177,12 +196,6 @@ def _taken_over(engine: Engine, config: IndexerConfig, say: Progress) -> Iterato
         except AnotherWriter:
             time.sleep(0.05)
     raise AnotherWriter
-
-
-def _empty(scratch: Engine) -> None:
-    with writing(scratch) as connection:
-        for table in (*t.FACTS, t.changes, t.blocks, t.proofs, t.head):
-            connection.execute(delete(table))
 
 
 def _first_difference(connection: Connection) -> int | None:

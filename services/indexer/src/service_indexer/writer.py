@@ -115,14 +115,19 @@ class Writer:
     def standing(self, final: BlockNumber) -> Standing | None:
         """What a step needs of the copy, by one query: one is taken for every block, and most find nothing new.
 
-        ``final`` is the block that the chain calls final.
+        ``final`` is the block that the chain calls final. Raises ``FencedOut``, so that a writer steps aside also where
+        the chain stands still.
         """
         proven, h = _newest_proof(t.head.c.block_number), t.head.c
         final_hash = select(t.blocks.c.hash).where(t.blocks.c.number == final).scalar_subquery()
         found = select(t.head, proven, final_hash.label("final_hash")).outerjoin(proven, true())
         with single(self._engine) as connection:
             row = connection.execute(found.where(h.chain_id == self._chain_id)).first()
-        return None if row is None else Standing(head_of_row(row._mapping), _proven_head(row), row.final_hash)  # noqa: SLF001  # SQLAlchemy's public name for it
+        if row is None:
+            return None
+        if row.fence != self._fence:
+            raise FencedOut
+        return Standing(head_of_row(row._mapping), _proven_head(row), row.final_hash)  # noqa: SLF001  # SQLAlchemy's public name for it
 
     def hashes(self, first: BlockNumber, last: BlockNumber) -> dict[BlockNumber, Bytes32]:
         """Hashes of the kept blocks of a range."""
@@ -250,12 +255,13 @@ def newest_complete() -> ScalarSelect[Any]:
 
 @contextmanager
 def only_writer(
-    engine: Engine, chain_id: ChainId, hub: Address, start: Header, *, space: int = COPY_SPACE
+    engine: Engine, chain_id: ChainId, hub: Address, start: Header, *, space: int = COPY_SPACE, anew: bool = False
 ) -> Iterator[Writer]:
     """Hold the chain's lock; raises ``AnotherWriter`` when it is taken, ``DatabaseUnavailable`` when nobody can tell.
     ``start``: the block before the Hub's first.
 
-    ``space`` distinguishes the copy that is read from the scratch copy, which has a lock of its own.
+    ``space`` distinguishes the copy that is read from the scratch copy, which has a lock of its own. ``anew``: what
+    another one left is deleted first.
     """
     with ExitStack() as session:
         with translated("locking"):
@@ -266,6 +272,8 @@ def only_writer(
             raise AnotherWriter
         try:
             with writing(engine) as connection:
+                if anew:
+                    empty_copy(connection)
                 fence = _take_fence(connection, chain_id, hub, start)
             yield Writer(engine, chain_id, hub, fence)
             with suppress(OperationalError):  # the session has ended, and its lock with it
@@ -303,6 +311,12 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
     if fence.hub_address != hub:
         raise NoCopy("the copy in this database is of another Hub")
     return int(fence.fence)
+
+
+def empty_copy(connection: Connection) -> None:
+    """Delete all of a copy."""
+    for table in (*t.FACTS, t.changes, t.blocks, t.proofs, t.head):
+        connection.execute(delete(table))
 
 
 def copy_rows(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> None:
