@@ -1,5 +1,6 @@
 """Several endpoints, some of which lie, lag, hang or break: the copy follows those that agree, or says it cannot."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -10,6 +11,9 @@ from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.types import BlockNumber, Bytes32
 from service_common.config import ConfigurationError
+from service_indexer import chain as chain_module
+from service_indexer import source as source_module
+from service_indexer.chain import LATE_SECONDS
 from service_indexer.config import read_config
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
@@ -18,7 +22,9 @@ from service_indexer.writer import Writer
 from tests.endpoints import Change, Endpoint, Refusal, endpoint_before
 from tests.indexer.lying import LyingSource
 from tests.indexer.replay import contents, fresh_copy
+from tests.providers import provider_before
 from tests.servers import DatabaseServer
+from tests.waiting import wait_until
 from tests.world import World
 
 OTHER_HASH = "0x" + "66" * 32
@@ -323,6 +329,28 @@ def test_endpoint__that_hangs__is_left_alone_afterwards(
         assert contents(engine) == contents(world.engine("service_indexer"))
     honest = len(endpoints[1].asked) + len(endpoints[2].asked)
     assert 3 * len(endpoints[0].asked) < honest, "it was asked again and again"
+
+
+@pytest.mark.attack(f"waiting for an RPC endpoint that hangs, where enough others answer: {LATE_SECONDS:g} s, once")
+@pytest.mark.parametrize("quorum", [1, 2])
+def test_endpoint__that_hangs__holds_up_one_look_and_none_after_it(
+    world: World, endpoints: list[Endpoint], monkeypatch: pytest.MonkeyPatch, quorum: int
+) -> None:
+    history(world)
+    monkeypatch.setattr(source_module, "COMPARE_SECONDS", 0.0)
+    with provider_before(world.node.url) as hanging:
+        hanging.hang()
+        urls = [endpoints[0].url, hanging.url, endpoints[1].url]
+        rpc = JsonRpc(urls).bounded(seconds=5.0, max_answer_bytes=1 << 24)
+        source, second = RpcSource(rpc, world.hub_address, quorum), rpc.endpoints.all[1]
+        for _ in range(3):
+            assert source.tip().finalized == header_at(world.rpc, "finalized")
+        assert (hanging.requests, second.failures) == (1, 0), "it still hangs, and is not queried beside that"
+        wait_until(lambda: second.failures == 1 and second.rests_until < time.monotonic())
+        monkeypatch.setattr(chain_module, "LATE_SECONDS", 60.0)
+        source.tip()
+        wait_until(lambda: hanging.requests == 2)
+        assert second.failures == 1, "after a failure nobody waits for it"
 
 
 def test_endpoint__that_answers_from_an_old_head__is_asked_after_the_others(

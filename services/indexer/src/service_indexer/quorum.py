@@ -7,6 +7,7 @@ what needs finality waits.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -43,11 +44,13 @@ def first_tip(chain: ChainReader, depth: int | None) -> tuple[Header, Header]:
     raise ChainUnavailable("no RPC endpoint shows the chain's tip")
 
 
-def survey(chain: ChainReader, depth: int | None) -> list[View]:
-    """Every endpoint's tip; how far each is behind the furthest is noted."""
+def survey(chain: ChainReader, depth: int | None, quorum: int) -> list[View]:
+    """The tips of the endpoints that do not rest; how far each is behind the furthest is noted."""
+    asked = chain.rpc.endpoints.awake(quorum)
+    shown = chain.answers_of_all(lambda module: _tip(module, depth), asked, lambda tips: len(tips) >= quorum)
     views = [
         View(endpoint, latest, finalized.number if finalized else _behind(latest, depth))
-        for endpoint, (latest, finalized) in chain.answers_of_all(lambda module: _tip(module, depth))
+        for endpoint, (latest, finalized) in shown
     ]
     newest = max((view.latest.number for view in views), default=BlockNumber(0))
     for view in views:
@@ -78,18 +81,24 @@ def agree_on_finalized(chain: ChainReader, views: list[View], quorum: int) -> He
         log.warning("too few RPC endpoints answer for a quorum", answering=len(views), quorum=quorum)
         return None
     number = sorted((view.finalized_number for view in views), reverse=True)[quorum - 1]
-    entitled = {view.endpoint.place for view in views if view.finalized_number >= number}
-    shown = chain.answers_of_all(lambda module: _header_at(module, number), entitled)
-    counted = Counter(header for _, header in shown).most_common(1)
-    if not counted or counted[0][1] < quorum:
+    entitled = [view.endpoint for view in views if view.finalized_number >= number]
+    shown = chain.answers_of_all(
+        lambda module: _header_at(module, number), entitled, lambda headers: _most(headers)[1] >= quorum
+    )
+    leading, votes = _most([header for _, header in shown])
+    if votes < quorum:
         log.error("RPC endpoints disagree about a final block", block=number, answering=len(shown), quorum=quorum)
         return None
-    leading = counted[0][0]
     for endpoint, header in shown:
         if header != leading:
             log.error("an RPC endpoint shows another final block", endpoint=endpoint.place, block=number)
             chain.rpc.endpoints.contradicted(endpoint)
     return leading
+
+
+def _most(headers: Sequence[Header]) -> tuple[Header | None, int]:
+    """The header that most show, and how many."""
+    return next(iter(Counter(headers).most_common(1)), (None, 0))
 
 
 def _header_at(module: ChainModule, number: BlockNumber) -> Header:

@@ -111,7 +111,7 @@ class RpcSource:
             self._agreed = finalized
         if len(self._chain.rpc.endpoints.all) > 1 and time.monotonic() - self._compared_at >= COMPARE_SECONDS:
             self._compared_at = time.monotonic()
-            views = survey(self._chain, self._depth)
+            views = survey(self._chain, self._depth, self._quorum)
             if self._quorum > 1 and (self._agreed is None or finalized.number > self._agreed.number):
                 self._agreed = agree_on_finalized(self._chain, views, self._quorum) or self._agreed
         return Tip(latest, self._agreed)

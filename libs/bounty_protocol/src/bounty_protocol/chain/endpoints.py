@@ -68,6 +68,11 @@ class Endpoints:
             ),
         )
 
+    def awake(self, least: int) -> list[Endpoint]:
+        """Those that do not rest, in order; with resting ones where there are fewer than ``least``."""
+        now = self._monotonic()
+        return [each for place, each in enumerate(self.in_order()) if place < least or each.rests_until <= now]
+
     def succeeded(self, endpoint: Endpoint, *, prefer: bool) -> None:
         """It answered; with ``prefer`` it is queried first from now on."""
         endpoint.failures, endpoint.rests_until = 0, 0.0
