@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.types import BlockNumber, Bytes32
 from service_common.config import ConfigurationError
@@ -17,6 +18,7 @@ from service_indexer.chain import LATE_SECONDS
 from service_indexer.config import read_config
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
+from service_indexer.stretch import BLOCKS_PER_STEP
 from service_indexer.writer import Writer
 
 from tests.endpoints import Change, Endpoint, Refusal, endpoint_before
@@ -365,6 +367,60 @@ def test_endpoint__that_answers_from_an_old_head__is_asked_after_the_others(
         source_of(world, endpoints[:1], 1).tip()
     source.tip()
     assert source.tip().latest == header_at(world.rpc, "latest")
+
+
+def with_latest(number: int) -> Change:
+    """An invented newest block."""
+
+    def change(method: str, params: list[Any], result: Any) -> Any:
+        if method == "eth_getBlockByNumber" and params[0] == "latest":
+            return {**result, "number": hex(number), "hash": OTHER_HASH}
+        return result
+
+    return change
+
+
+@pytest.mark.attack(f"blocks that one endpoint's invented tip has the others queried for: {TOLERATED_LAG}")
+def test_tip__that_one_of_three_invents__is_refused_and_has_no_other_called_behind(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer
+) -> None:
+    history(world)
+    with fresh_copy(world, database_server) as (writer, _):
+        source = source_of(world, endpoints, 2, proven=False)
+        run(source, writer)
+        endpoints[0].change = with_latest(1 << 62)
+        world.node.mine(1)
+        for each in endpoints:
+            each.asked.clear()
+        run(source, writer)
+        head = writer.head()
+        assert head is not None
+        assert head.block_hash == header_at(world.rpc, "latest").hash
+        assert len(endpoints[1].asked) < BLOCKS_PER_STEP / 2
+        assert [each.lag for each in source._chain.rpc.endpoints.all] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("ahead", [TOLERATED_LAG, TOLERATED_LAG + 1])
+def test_tip__ahead_of_what_a_quorum_shows__is_taken_where_news_may_only_be_late(
+    world: World, endpoints: list[Endpoint], ahead: int
+) -> None:
+    history(world)
+    before, old = header_at(world.rpc, "latest"), world.rpc.call("eth_getBlockByNumber", "latest", False)
+    final = world.rpc.call("eth_getBlockByNumber", "finalized", False)
+    world.node.mine(ahead)
+    for each in endpoints:
+        each.change = lambda _method, params, result: final if params[0] == "finalized" else result
+    endpoints[1].change = endpoints[2].change = lambda _method, params, result: {"latest": old, "finalized": final}.get(
+        params[0], result
+    )
+    source = source_of(world, endpoints, 2)
+    if ahead > TOLERATED_LAG:
+        with pytest.raises(ChainUnavailable, match="ahead"):
+            source.tip()
+        source.distrust()
+        assert source.tip().latest == before
+    else:
+        assert source.tip().latest == header_at(world.rpc, "latest")
 
 
 def test_finality__on_a_chain_without_the_tag__is_a_configured_depth(world: World, endpoints: list[Endpoint]) -> None:

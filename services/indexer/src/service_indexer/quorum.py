@@ -7,9 +7,10 @@ what needs finality waits.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.endpoints import Endpoint
@@ -18,6 +19,8 @@ from bounty_protocol.types import BlockNumber
 from service_common.log import get_logger
 
 from service_indexer.chain import ChainModule, ChainReader
+
+N = TypeVar("N", bound=int)
 
 log = get_logger(__name__)
 
@@ -45,17 +48,28 @@ def first_tip(chain: ChainReader, depth: int | None) -> tuple[Header, Header]:
 
 
 def survey(chain: ChainReader, depth: int | None, quorum: int) -> list[View]:
-    """The tips of the endpoints that do not rest; how far each is behind the furthest is noted."""
+    """The tips of the endpoints that do not rest; how far each is behind the newest block that ``quorum`` of them have
+    come to is noted."""
     asked = chain.rpc.endpoints.awake(quorum)
     shown = chain.answers_of_all(lambda module: _tip(module, depth), asked, lambda tips: len(tips) >= quorum)
     views = [
         View(endpoint, latest, finalized.number if finalized else _behind(latest, depth))
         for endpoint, (latest, finalized) in shown
     ]
-    newest = max((view.latest.number for view in views), default=BlockNumber(0))
-    for view in views:
-        view.endpoint.lag = newest - view.latest.number
+    if len(views) >= quorum:
+        newest = newest_shown(views, quorum)
+        for view in views:
+            view.endpoint.lag = max(0, newest - view.latest.number)
     return views
+
+
+def newest_shown(views: list[View], quorum: int) -> BlockNumber:
+    """The newest block that ``quorum`` of at least as many endpoints have come to."""
+    return _reached((view.latest.number for view in views), quorum)
+
+
+def _reached(values: Iterable[N], quorum: int) -> N:
+    return sorted(values, reverse=True)[quorum - 1]
 
 
 def _tip(module: ChainModule, depth: int | None) -> tuple[Header, Header | None]:
@@ -80,7 +94,7 @@ def agree_on_finalized(chain: ChainReader, views: list[View], quorum: int) -> He
     if len(views) < quorum:
         log.warning("too few RPC endpoints answer for a quorum", answering=len(views), quorum=quorum)
         return None
-    number = sorted((view.finalized_number for view in views), reverse=True)[quorum - 1]
+    number = _reached((view.finalized_number for view in views), quorum)
     entitled = [view.endpoint for view in views if view.finalized_number >= number]
     shown = chain.answers_of_all(
         lambda module: _header_at(module, number), entitled, lambda headers: _most(headers)[1] >= quorum

@@ -15,7 +15,7 @@ from typing import Final
 FIRST_REST_SECONDS: Final = 0.5
 LONGEST_REST_SECONDS: Final = 30.0
 TOLERATED_LAG: Final = 3
-"""Blocks behind the newest one shown by any endpoint: less is only the time that news takes to travel."""
+"""Blocks between the newest ones that endpoints show: as many are only the time that news takes to travel."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Endpoint:
     """In a row."""
     rests_until: float = 0.0
     lag: int = 0
-    """Blocks behind the newest block any endpoint showed, when they were compared last."""
+    """Blocks behind the newest block that as many as have to agree showed, when they were compared last."""
     contradictions: int = 0
     """How often it showed another final block or other logs than the quorum."""
 
