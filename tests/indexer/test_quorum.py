@@ -17,6 +17,7 @@ from service_indexer import source as source_module
 from service_indexer.chain import LATE_SECONDS
 from service_indexer.config import read_config
 from service_indexer.follower import advance
+from service_indexer.quorum import FINAL_LAG_SECONDS
 from service_indexer.source import RpcSource
 from service_indexer.stretch import BLOCKS_PER_STEP
 from service_indexer.writer import Writer
@@ -91,6 +92,42 @@ def test_finality__of_a_quorum__is_the_newest_block_that_two_of_three_call_final
     endpoints[0].change, endpoints[2].change = eager, late
     assert source_of(world, endpoints, 2).tip().finalized == final
     assert source_of(world, endpoints, 3).tip().finalized == early
+
+
+def standing_still(world: World) -> Change:
+    """The block that is final now is final for good."""
+    final = world.rpc.call("eth_getBlockByNumber", "finalized", False)
+    return lambda _method, params, result: final if params[0] == "finalized" else result
+
+
+def test_finality__of_a_quorum__moves_where_the_first_endpoints_stands_still(
+    world: World, endpoints: list[Endpoint], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history(world)
+    monkeypatch.setattr(source_module, "COMPARE_SECONDS", 0.0)
+    source = source_of(world, endpoints, 2)
+    endpoints[0].change = standing_still(world)
+    assert source.tip().finalized == header_at(world.rpc, "finalized")
+    history(world)
+    assert source.tip().finalized == header_at(world.rpc, "finalized")
+
+
+@pytest.mark.parametrize("seconds", [FINAL_LAG_SECONDS - 100, FINAL_LAG_SECONDS + 100])
+def test_finality__that_stands_still_at_one_endpoint__is_anothers_after_a_while(
+    world: World, endpoints: list[Endpoint], monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    world.finalize()
+    monkeypatch.setattr(source_module, "COMPARE_SECONDS", 0.0)
+    source = source_of(world, endpoints, 1)
+    before = source.tip().finalized
+    endpoints[0].change = standing_still(world)
+    assert before is not None
+    world.advance_to(before.time + seconds)
+    world.node.mine(2 + TOLERATED_LAG)
+    newest = header_at(world.rpc, "finalized")
+    for _ in range(2):  # the first look has it noticed
+        final = source.tip().finalized
+    assert final == (newest if seconds > FINAL_LAG_SECONDS else before)
 
 
 def test_finality__where_one_endpoint_shows_another_block__it_is_outvoted_and_asked_last(

@@ -96,7 +96,7 @@ class IndexCollector(Collector):
         )
         lag = GaugeMetricFamily(
             "service_rpc_endpoint_lag_blocks",
-            "Blocks that an endpoint is behind the newest that `SERVICE_RPC_QUORUM` of them show",
+            "Blocks that an endpoint, or its finality that stands still, is behind what `SERVICE_RPC_QUORUM` show",
             labels=["endpoint"],
         )
         contradictions = GaugeMetricFamily(

@@ -111,11 +111,11 @@ class RpcSource:
         if self._quorum == 1:
             self._agreed = finalized
         if len(self._chain.rpc.endpoints.all) > 1:
-            self._compare(latest, finalized)
+            self._compare(latest)
         self.newest = SeenBlock(max(latest.time, self.newest.time if self.newest else latest.time), time.monotonic())
         return Tip(latest, self._agreed)
 
-    def _compare(self, latest: Header, finalized: Header) -> None:
+    def _compare(self, latest: Header) -> None:
         """Hold the endpoints against each other now and then, and at once where this newest block is far ahead of what
         a quorum showed; raises ``ChainUnavailable`` where it still is."""
         if not self._is_far_ahead(latest) and time.monotonic() - self._compared_at < COMPARE_SECONDS:
@@ -124,8 +124,7 @@ class RpcSource:
         views = survey(self._chain, self._depth, self._quorum)
         if self._quorum == 1:
             return
-        if self._agreed is None or finalized.number > self._agreed.number:
-            self._agreed = agree_on_finalized(self._chain, views, self._quorum) or self._agreed
+        self._agreed = agree_on_finalized(self._chain, views, self._quorum, self._agreed)
         self._shown = newest_shown(views, self._quorum) if len(views) >= self._quorum else None
         if self._is_far_ahead(latest):
             place = self._chain.rpc.endpoints.preferred.place

@@ -28,7 +28,8 @@ class Endpoint:
     """In a row."""
     rests_until: float = 0.0
     lag: int = 0
-    """Blocks behind the newest block that as many as have to agree showed, when they were compared last."""
+    """Blocks behind the newest block that as many as have to agree showed, or behind the newest final one where what
+    this one calls final stands still; when they were compared last."""
     contradictions: int = 0
     """How often it showed another final block or other logs than the quorum."""
 
