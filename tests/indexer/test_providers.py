@@ -69,6 +69,15 @@ def test_provider__whose_blocks_do_not_link__changes_nothing(world: World) -> No
     assert world.writer.head() == before
 
 
+def test_provider__whose_blocks_do_not_end_in_its_newest_one__changes_nothing(world: World) -> None:
+    world.node.mine(2)
+    before, other = world.writer.head(), Bytes32("0x" + "11" * 32)
+    lying = LyingSource(world.source, change_tip=lambda tip: replace(tip, latest=replace(tip.latest, hash=other)))
+    with pytest.raises(ChainUnavailable, match="moved"):
+        advance(lying, world.writer)
+    assert world.writer.head() == before
+
+
 def test_provider__that_lags_on_the_same_chain__retracts_nothing(world: World) -> None:
     world.create()
     world.index()

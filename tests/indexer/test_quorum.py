@@ -1,5 +1,6 @@
 """Several endpoints, some of which lie, lag, hang or break: the copy follows those that agree, or says it cannot."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -7,18 +8,26 @@ from typing import Any
 
 import pytest
 from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.types import BlockNumber, Bytes32
 from service_common.config import ConfigurationError
+from service_indexer import chain as chain_module
+from service_indexer import source as source_module
+from service_indexer.chain import LATE_SECONDS
 from service_indexer.config import read_config
 from service_indexer.follower import advance
+from service_indexer.quorum import FINAL_LAG_SECONDS
 from service_indexer.source import RpcSource
+from service_indexer.stretch import BLOCKS_PER_STEP
 from service_indexer.writer import Writer
 
 from tests.endpoints import Change, Endpoint, Refusal, endpoint_before
 from tests.indexer.lying import LyingSource
 from tests.indexer.replay import contents, fresh_copy
+from tests.providers import provider_before
 from tests.servers import DatabaseServer
+from tests.waiting import wait_until
 from tests.world import World
 
 OTHER_HASH = "0x" + "66" * 32
@@ -83,6 +92,42 @@ def test_finality__of_a_quorum__is_the_newest_block_that_two_of_three_call_final
     endpoints[0].change, endpoints[2].change = eager, late
     assert source_of(world, endpoints, 2).tip().finalized == final
     assert source_of(world, endpoints, 3).tip().finalized == early
+
+
+def standing_still(world: World) -> Change:
+    """The block that is final now is final for good."""
+    final = world.rpc.call("eth_getBlockByNumber", "finalized", False)
+    return lambda _method, params, result: final if params[0] == "finalized" else result
+
+
+def test_finality__of_a_quorum__moves_where_the_first_endpoints_stands_still(
+    world: World, endpoints: list[Endpoint], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history(world)
+    monkeypatch.setattr(source_module, "COMPARE_SECONDS", 0.0)
+    source = source_of(world, endpoints, 2)
+    endpoints[0].change = standing_still(world)
+    assert source.tip().finalized == header_at(world.rpc, "finalized")
+    history(world)
+    assert source.tip().finalized == header_at(world.rpc, "finalized")
+
+
+@pytest.mark.parametrize("seconds", [FINAL_LAG_SECONDS - 100, FINAL_LAG_SECONDS + 100])
+def test_finality__that_stands_still_at_one_endpoint__is_anothers_after_a_while(
+    world: World, endpoints: list[Endpoint], monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    world.finalize()
+    monkeypatch.setattr(source_module, "COMPARE_SECONDS", 0.0)
+    source = source_of(world, endpoints, 1)
+    before = source.tip().finalized
+    endpoints[0].change = standing_still(world)
+    assert before is not None
+    world.advance_to(before.time + seconds)
+    world.node.mine(2 + TOLERATED_LAG)
+    newest = header_at(world.rpc, "finalized")
+    for _ in range(2):  # the first look has it noticed
+        final = source.tip().finalized
+    assert final == (newest if seconds > FINAL_LAG_SECONDS else before)
 
 
 def test_finality__where_one_endpoint_shows_another_block__it_is_outvoted_and_asked_last(
@@ -325,6 +370,28 @@ def test_endpoint__that_hangs__is_left_alone_afterwards(
     assert 3 * len(endpoints[0].asked) < honest, "it was asked again and again"
 
 
+@pytest.mark.attack(f"waiting for an RPC endpoint that hangs, where enough others answer: {LATE_SECONDS:g} s, once")
+@pytest.mark.parametrize("quorum", [1, 2])
+def test_endpoint__that_hangs__holds_up_one_look_and_none_after_it(
+    world: World, endpoints: list[Endpoint], monkeypatch: pytest.MonkeyPatch, quorum: int
+) -> None:
+    history(world)
+    monkeypatch.setattr(source_module, "COMPARE_SECONDS", 0.0)
+    with provider_before(world.node.url) as hanging:
+        hanging.hang()
+        urls = [endpoints[0].url, hanging.url, endpoints[1].url]
+        rpc = JsonRpc(urls).bounded(seconds=5.0, max_answer_bytes=1 << 24)
+        source, second = RpcSource(rpc, world.hub_address, quorum), rpc.endpoints.all[1]
+        for _ in range(3):
+            assert source.tip().finalized == header_at(world.rpc, "finalized")
+        assert (hanging.requests, second.failures) == (1, 0), "it still hangs, and is not queried beside that"
+        wait_until(lambda: second.failures == 1 and second.rests_until < time.monotonic())
+        monkeypatch.setattr(chain_module, "LATE_SECONDS", 60.0)
+        source.tip()
+        wait_until(lambda: hanging.requests == 2)
+        assert second.failures == 1, "after a failure nobody waits for it"
+
+
 def test_endpoint__that_answers_from_an_old_head__is_asked_after_the_others(
     world: World, endpoints: list[Endpoint]
 ) -> None:
@@ -337,6 +404,60 @@ def test_endpoint__that_answers_from_an_old_head__is_asked_after_the_others(
         source_of(world, endpoints[:1], 1).tip()
     source.tip()
     assert source.tip().latest == header_at(world.rpc, "latest")
+
+
+def with_latest(number: int) -> Change:
+    """An invented newest block."""
+
+    def change(method: str, params: list[Any], result: Any) -> Any:
+        if method == "eth_getBlockByNumber" and params[0] == "latest":
+            return {**result, "number": hex(number), "hash": OTHER_HASH}
+        return result
+
+    return change
+
+
+@pytest.mark.attack(f"blocks that one endpoint's invented tip has the others queried for: {TOLERATED_LAG}")
+def test_tip__that_one_of_three_invents__is_refused_and_has_no_other_called_behind(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer
+) -> None:
+    history(world)
+    with fresh_copy(world, database_server) as (writer, _):
+        source = source_of(world, endpoints, 2, proven=False)
+        run(source, writer)
+        endpoints[0].change = with_latest(1 << 62)
+        world.node.mine(1)
+        for each in endpoints:
+            each.asked.clear()
+        run(source, writer)
+        head = writer.head()
+        assert head is not None
+        assert head.block_hash == header_at(world.rpc, "latest").hash
+        assert len(endpoints[1].asked) < BLOCKS_PER_STEP / 2
+        assert [each.lag for each in source._chain.rpc.endpoints.all] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("ahead", [TOLERATED_LAG, TOLERATED_LAG + 1])
+def test_tip__ahead_of_what_a_quorum_shows__is_taken_where_news_may_only_be_late(
+    world: World, endpoints: list[Endpoint], ahead: int
+) -> None:
+    history(world)
+    before, old = header_at(world.rpc, "latest"), world.rpc.call("eth_getBlockByNumber", "latest", False)
+    final = world.rpc.call("eth_getBlockByNumber", "finalized", False)
+    world.node.mine(ahead)
+    for each in endpoints:
+        each.change = lambda _method, params, result: final if params[0] == "finalized" else result
+    endpoints[1].change = endpoints[2].change = lambda _method, params, result: {"latest": old, "finalized": final}.get(
+        params[0], result
+    )
+    source = source_of(world, endpoints, 2)
+    if ahead > TOLERATED_LAG:
+        with pytest.raises(ChainUnavailable, match="ahead"):
+            source.tip()
+        source.distrust()
+        assert source.tip().latest == before
+    else:
+        assert source.tip().latest == header_at(world.rpc, "latest")
 
 
 def test_finality__on_a_chain_without_the_tag__is_a_configured_depth(world: World, endpoints: list[Endpoint]) -> None:

@@ -10,12 +10,14 @@ from bounty_protocol.types import BlockNumber
 from local_stack.valkey import ValkeyServer
 from prometheus_client import CollectorRegistry
 from redis import Redis
+from service_common.bounded import BoundedCollector
 from service_common.chain.settings import ChainSettings
 from service_common.jobs.queues import connect
 from service_indexer.metrics import IndexCollector
-from service_indexer.solvency import SolvencyCollector
+from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
 
 from tests.endpoints import Refusal, endpoint_before
+from tests.providers import provider_before
 from tests.world import ChainClock, World
 
 
@@ -37,7 +39,8 @@ def said(answer: object, method: str, _params: list[Any], result: object) -> obj
 def figures(world: World, *urls: str) -> tuple[float | None, list[float | None]]:
     """What is owed, and what each endpoint says is missing."""
     registry = CollectorRegistry()
-    registry.register(SolvencyCollector(world.engine("service_indexer"), settings(world, *urls)))
+    collector = SolvencyCollector(world.engine("service_indexer"), settings(world, *urls))
+    registry.register(BoundedCollector(collector, COLLECTED_SECONDS))
     places = range(1, max(1, len(urls)) + 1)
     missing = [registry.get_sample_value("service_hub_missing", {"endpoint": str(place)}) for place in places]
     return registry.get_sample_value("service_hub_owed"), missing
@@ -76,6 +79,16 @@ def test_solvency__money_that_left__is_missing_by_every_endpoint_and_a_liars_by_
         for answer in ("0x", "0x1", None, "0x" + "ff" * 33):
             silent.change = partial(said, answer)
             assert figures(world, silent.url, world.node.url) == (owed, [None, 0])
+
+
+def test_solvency__while_endpoints_hang__is_shown_by_the_others(world: World) -> None:
+    world.create(seconds=100)
+    world.finalize()
+    owed, _ = figures(world)
+    with provider_before(world.node.url) as first, provider_before(world.node.url) as third:
+        for each in (first, third):
+            each.hang("eth_call")
+        assert figures(world, first.url, world.node.url, third.url) == (owed, [None, 0, None])
 
 
 def test_metrics__of_the_owner__count_each_thing_that_it_does(world: World, redis: Redis) -> None:

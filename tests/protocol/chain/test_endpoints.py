@@ -47,6 +47,16 @@ def test_endpoint__that_failed__is_asked_last_until_it_has_rested() -> None:
     assert places(endpoints)[0] == 1, "nobody else was preferred meanwhile"
 
 
+def test_endpoints__that_rest__are_awake_only_where_too_few_others_are() -> None:
+    ticks = Ticks()
+    endpoints = three(ticks)
+    for each in endpoints.all[:2]:
+        endpoints.failed(each)
+    assert [[each.place for each in endpoints.awake(least)] for least in (0, 1, 2, 3)] == [[3], [3], [3, 1], [3, 1, 2]]
+    ticks.now += FIRST_REST_SECONDS * 1.01
+    assert [each.place for each in endpoints.awake(1)] == [1, 3, 2]
+
+
 def test_endpoint__whose_answer_was_of_no_use__is_not_asked_first_again_once_it_has_rested() -> None:
     ticks = Ticks()
     endpoints = three(ticks)

@@ -7,7 +7,7 @@ answer contradicts a header is counted, too; ``ChainUnavailable`` is raised wher
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
 from typing import Final, TypeVar, cast
@@ -37,6 +37,8 @@ LEAST_BATCH: Final = 2
 """Calls that are sent together whatever an endpoint takes: its tip and its newest final block are of one moment."""
 LONGER_AFTER: Final = 32
 """Requests in a row that are answered before twice as many calls are sent in one again."""
+LATE_SECONDS: Final = 0.5
+"""How long endpoints that are queried side by side are waited for once those that answered suffice."""
 Tag = str
 """``latest``, ``finalized`` or a number in hexadecimal digits."""
 
@@ -197,6 +199,8 @@ class ChainReader:
             endpoint.place: ChainModule(make_web3(partial(self._send, endpoint)), parse)
             for endpoint in rpc.endpoints.all
         }
+        self._sent = dict[int, Future[object]]()
+        """The query that each endpoint was sent last beside others."""
 
     def answers(self, question: Callable[[ChainModule], T]) -> Iterator[tuple[Endpoint, T]]:
         """The answers of one endpoint after the other to the same query."""
@@ -213,15 +217,40 @@ class ChainReader:
             raise failure
 
     def answers_of_all(
-        self, question: Callable[[ChainModule], T], places: Collection[int] | None = None
+        self,
+        question: Callable[[ChainModule], T],
+        endpoints: Collection[Endpoint] | None = None,
+        suffices: Callable[[Sequence[T]], bool] = lambda _: False,
     ) -> list[tuple[Endpoint, T]]:
-        """The answers of every endpoint, or of those of ``places``, to the same query, sent side by side."""
-        asked = [each for each in self.rpc.endpoints.in_order() if places is None or each.place in places]
-        with ThreadPoolExecutor(max(1, len(asked))) as pool:
-            # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.
-            answers = [pool.submit(copy_context().run, self._ask, endpoint, question) for endpoint in asked]
-        heard = [(endpoint, each.result()) for endpoint, each in zip(asked, answers, strict=True)]
-        return [(endpoint, answer) for endpoint, answer in heard if not isinstance(answer, ChainUnavailable)]
+        """The answers of every endpoint, or of these, to the same query, sent side by side.
+
+        Once what came ``suffices``, the others are waited for ``LATE_SECONDS`` more, and only those of them that
+        answered the query before. One that has not answered that yet is not queried again until it has, or its time is
+        up. So an endpoint that hangs holds up once whoever has enough without it.
+        """
+        asked = [
+            each
+            for each in (self.rpc.endpoints.in_order() if endpoints is None else endpoints)
+            if each.place not in self._sent or self._sent[each.place].done()
+        ]
+        prompt = {each.place for each in asked if each.place not in self._sent or _has_answer(self._sent[each.place])}
+        pool = ThreadPoolExecutor(max(1, len(asked)))
+        # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.
+        sent = {each.place: pool.submit(copy_context().run, self._ask, each, question) for each in asked}
+        pool.shutdown(wait=False)
+        for place, future in sent.items():
+            self._sent[place] = cast("Future[object]", future)
+        ends: float | None = None
+        while True:
+            missing = {place: future for place, future in sent.items() if not future.done()}
+            heard = [(each, sent[each.place].result()) for each in asked if each.place not in missing]
+            answers = [(each, answer) for each, answer in heard if not isinstance(answer, ChainUnavailable)]
+            if suffices([answer for _, answer in answers]):
+                missing = {place: future for place, future in missing.items() if place in prompt}
+                ends = ends or time.monotonic() + LATE_SECONDS
+            if not missing or (ends is not None and time.monotonic() >= ends):
+                return answers
+            wait(missing.values(), None if ends is None else max(0.0, ends - time.monotonic()), FIRST_COMPLETED)
 
     def _ask(self, endpoint: Endpoint, question: Callable[[ChainModule], T]) -> T | ChainUnavailable:
         try:
@@ -236,11 +265,11 @@ class ChainReader:
     def _send(self, endpoint: Endpoint, calls: Sequence[Call]) -> Sequence[object]:
         """One request. The only endpoint gets it again where it was queried too often: a step of the copy takes many,
         and one that began anew with each refusal would never come to its end."""
-        for wait in LIMIT_WAITS if len(self.rpc.endpoints.all) == 1 else ():
+        for pause in LIMIT_WAITS if len(self.rpc.endpoints.all) == 1 else ():
             try:
                 return self.rpc.ask(endpoint, calls)
             except ChainUnavailable as error:
-                wished = error.retry_after or wait
+                wished = error.retry_after or pause
                 if not error.limited or wished > LIMIT_WAITS[-1]:
                     raise
             time.sleep(wished)
@@ -250,3 +279,8 @@ class ChainReader:
         """Report an answer that is not true of the chain."""
         log.warning("an RPC endpoint contradicts the chain", endpoint=endpoint.place, reason=why)
         self.rpc.endpoints.contradicted(endpoint)
+
+
+def _has_answer(future: Future[object]) -> bool:
+    """Whether a query that is done was answered."""
+    return future.exception() is None and not isinstance(future.result(), ChainUnavailable)

@@ -20,7 +20,7 @@ from service_common.traces import port as traces
 from service_indexer.backfill import Backfill
 from service_indexer.proving import NEAR, Begun, Proofs, StorageProof
 from service_indexer.source import Source, Tip
-from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, read_stretch
+from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, check_links, read_stretch
 from service_indexer.writer import CopyStep, ProvenHead, Standing
 
 MIN_PAUSE_SECONDS: Final = 0.1
@@ -152,10 +152,14 @@ def _move(
         return None  # an endpoint that is behind on the same chain: nothing to retract
     # 2. The next stretch of the chain above it, with its logs.
     last = BlockNumber(min(tip.latest.number, ancestor.number + BLOCKS_PER_STEP))
-    read = tip.latest if parent is not None else None
-    stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final, read)
-    # 3. That nothing is missing in it, where that can be shown.
     retract = ancestor.hash != head.block_hash
+    if retract:
+        stretch = read_stretch(source, ancestor, last, final, _replacing(source, writer, ancestor, last, tip))
+    else:
+        read = [tip.latest] if parent is not None else None
+        stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final, read)
+        _check_branch(stretch.headers, tip)
+    # 3. That nothing is missing in it, where that can be shown.
     known = standing.proven if ancestor.number == head.block_number else writer.known(ancestor.number)
     stretch, proof = _proven(source, writer, known, ancestor, stretch, tip, retract=retract)
     # 4. One transaction.
@@ -201,6 +205,27 @@ def _common_ancestor(source: Source, writer: Copy, head: Head, tip: Tip) -> Head
     )
     writer.halt(reason)
     raise Halted(reason)
+
+
+def _replacing(source: Source, writer: Copy, ancestor: Header, last: BlockNumber, tip: Tip) -> list[Header]:
+    """The headers above ``ancestor``, whole, in place of the copy's own blocks there.
+
+    Several nodes may answer behind one address: raises ``ChainUnavailable`` where they show the copy's own block after
+    all, or a branch that does not lead to the newest one. A retraction is reported to others.
+    """
+    first = BlockNumber(ancestor.number + 1)
+    headers = source.headers(first, last)
+    if writer.hashes(first, first).get(first) == headers[0].hash:
+        raise ChainUnavailable(f"what RPC endpoints show of block {first} does not fit together")
+    check_links([ancestor, *headers])
+    _check_branch(headers, tip)
+    return headers
+
+
+def _check_branch(headers: list[Header], tip: Tip) -> None:
+    """Raise ``ChainUnavailable`` where these reach the newest block's number with another block."""
+    if headers and headers[-1].number == tip.latest.number and headers[-1].hash != tip.latest.hash:
+        raise ChainUnavailable("the chain moved while its blocks were read")
 
 
 def _already_read(source: Source, backfill: Backfill | None, ancestor: Header, final: BlockNumber) -> Stretch | None:

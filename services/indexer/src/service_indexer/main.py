@@ -23,7 +23,7 @@ from service_indexer.config import IndexerConfig, read_config
 from service_indexer.due import has_work
 from service_indexer.metrics import IndexCollector
 from service_indexer.scheduler import FOLLOW, run_scheduler, start_standby
-from service_indexer.solvency import SolvencyCollector
+from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
 from service_indexer.status import status_lines
 from service_indexer.writer import AnotherWriter, NoCopy
 
@@ -80,7 +80,7 @@ def _work(config: IndexerConfig, module: str, queue: QueueName, *counters: Count
     REGISTRY.register(BoundedCollector(collector))
     if queue is QueueName.INDEX:
         solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
-        REGISTRY.register(BoundedCollector(SolvencyCollector(solvency, config.chain), seconds=5.0))
+        REGISTRY.register(BoundedCollector(SolvencyCollector(solvency, config.chain), COLLECTED_SECONDS))
     rpc = config.chain.rpc()
     checks: dict[str, Check] = {
         "redis": redis.ping,

@@ -95,7 +95,9 @@ class IndexCollector(Collector):
             "service_rpc_endpoint_failures", "Failures of an endpoint in a row", labels=["endpoint"]
         )
         lag = GaugeMetricFamily(
-            "service_rpc_endpoint_lag_blocks", "Blocks that an endpoint is behind the furthest", labels=["endpoint"]
+            "service_rpc_endpoint_lag_blocks",
+            "Blocks that an endpoint, or its finality that stands still, is behind what `SERVICE_RPC_QUORUM` show",
+            labels=["endpoint"],
         )
         contradictions = GaugeMetricFamily(
             "service_rpc_endpoint_contradictions",

@@ -7,8 +7,10 @@ what needs finality waits.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final, TypeVar
 
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.endpoints import Endpoint
@@ -17,6 +19,12 @@ from bounty_protocol.types import BlockNumber
 from service_common.log import get_logger
 
 from service_indexer.chain import ChainModule, ChainReader
+
+FINAL_LAG_SECONDS: Final = 900
+"""What an endpoint calls final is behind the others by up to this only because finality comes in leaps: of some six
+minutes on Base, twice that where Ethereum leaves one out."""
+
+N = TypeVar("N", bound=int)
 
 log = get_logger(__name__)
 
@@ -28,6 +36,8 @@ class View:
     endpoint: Endpoint
     latest: Header
     finalized_number: BlockNumber
+    dated: Header
+    """The finalized block; on a chain without a tag for it the newest one, since that depth never stands still."""
 
 
 def first_tip(chain: ChainReader, depth: int | None) -> tuple[Header, Header]:
@@ -43,16 +53,37 @@ def first_tip(chain: ChainReader, depth: int | None) -> tuple[Header, Header]:
     raise ChainUnavailable("no RPC endpoint shows the chain's tip")
 
 
-def survey(chain: ChainReader, depth: int | None) -> list[View]:
-    """Every endpoint's tip; how far each is behind the furthest is noted."""
+def survey(chain: ChainReader, depth: int | None, quorum: int) -> list[View]:
+    """The tips of the endpoints that do not rest. It is noted how far each is behind the newest block that ``quorum``
+    of them have come to, or behind the newest final one where its own stands still."""
+    asked = chain.rpc.endpoints.awake(quorum)
+    shown = chain.answers_of_all(lambda module: _tip(module, depth), asked, lambda tips: len(tips) >= quorum)
     views = [
-        View(endpoint, latest, finalized.number if finalized else _behind(latest, depth))
-        for endpoint, (latest, finalized) in chain.answers_of_all(lambda module: _tip(module, depth))
+        View(endpoint, latest, finalized.number if finalized else _behind(latest, depth), finalized or latest)
+        for endpoint, (latest, finalized) in shown
     ]
-    newest = max((view.latest.number for view in views), default=BlockNumber(0))
+    if len(views) < quorum:
+        return views
+    newest, final = newest_shown(views, quorum), newest_final(views, quorum)
+    time = _reached((view.dated.time for view in views), quorum)
     for view in views:
-        view.endpoint.lag = newest - view.latest.number
+        stands_still = time - view.dated.time > FINAL_LAG_SECONDS
+        view.endpoint.lag = max(0, newest - view.latest.number, final - view.finalized_number if stands_still else 0)
     return views
+
+
+def newest_shown(views: list[View], quorum: int) -> BlockNumber:
+    """The newest block that ``quorum`` of at least as many endpoints have come to."""
+    return _reached((view.latest.number for view in views), quorum)
+
+
+def newest_final(views: list[View], quorum: int) -> BlockNumber:
+    """The newest block that ``quorum`` of at least as many endpoints call final."""
+    return _reached((view.finalized_number for view in views), quorum)
+
+
+def _reached(values: Iterable[N], quorum: int) -> N:
+    return sorted(values, reverse=True)[quorum - 1]
 
 
 def _tip(module: ChainModule, depth: int | None) -> tuple[Header, Header | None]:
@@ -72,24 +103,33 @@ def _behind(latest: Header, depth: int | None) -> BlockNumber:
     return BlockNumber(max(0, latest.number - (depth or 0)))
 
 
-def agree_on_finalized(chain: ChainReader, views: list[View], quorum: int) -> Header | None:
-    """The newest block that ``quorum`` endpoints call final, or None where too few agree."""
+def agree_on_finalized(chain: ChainReader, views: list[View], quorum: int, known: Header | None) -> Header | None:
+    """The newest block that ``quorum`` endpoints call final; ``known``, that of before, where too few agree on a newer
+    one."""
     if len(views) < quorum:
         log.warning("too few RPC endpoints answer for a quorum", answering=len(views), quorum=quorum)
-        return None
-    number = sorted((view.finalized_number for view in views), reverse=True)[quorum - 1]
-    entitled = {view.endpoint.place for view in views if view.finalized_number >= number}
-    shown = chain.answers_of_all(lambda module: _header_at(module, number), entitled)
-    counted = Counter(header for _, header in shown).most_common(1)
-    if not counted or counted[0][1] < quorum:
+        return known
+    number = newest_final(views, quorum)
+    if known is not None and number <= known.number:
+        return known
+    entitled = [view.endpoint for view in views if view.finalized_number >= number]
+    shown = chain.answers_of_all(
+        lambda module: _header_at(module, number), entitled, lambda headers: _most(headers)[1] >= quorum
+    )
+    leading, votes = _most([header for _, header in shown])
+    if votes < quorum:
         log.error("RPC endpoints disagree about a final block", block=number, answering=len(shown), quorum=quorum)
-        return None
-    leading = counted[0][0]
+        return known
     for endpoint, header in shown:
         if header != leading:
             log.error("an RPC endpoint shows another final block", endpoint=endpoint.place, block=number)
             chain.rpc.endpoints.contradicted(endpoint)
     return leading
+
+
+def _most(headers: Sequence[Header]) -> tuple[Header | None, int]:
+    """The header that most show, and how many."""
+    return next(iter(Counter(headers).most_common(1)), (None, 0))
 
 
 def _header_at(module: ChainModule, number: BlockNumber) -> Header:

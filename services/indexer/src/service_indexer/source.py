@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
 from bounty_protocol.chain.blocks import Header
-from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.endpoints import TOLERATED_LAG, Endpoint
 from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.keccak import keccak256
@@ -25,7 +25,7 @@ from service_indexer.chain import ChainModule, ChainReader
 from service_indexer.config import IndexerConfig
 from service_indexer.contradiction import Contradiction
 from service_indexer.proving import Proofs
-from service_indexer.quorum import agree_on_finalized, first_tip, survey
+from service_indexer.quorum import agree_on_finalized, first_tip, newest_shown, survey
 
 MAX_SPAN: Final = 2_000
 FIRST_SPAN: Final = 4
@@ -102,19 +102,36 @@ class RpcSource:
         self._span = FIRST_SPAN
         self._agreed: Header | None = None
         self._compared_at = float("-inf")
+        self._shown: BlockNumber | None = None
+        """The newest block that a quorum of several has come to."""
         self.newest: SeenBlock | None = None
 
     def tip(self) -> Tip:
         latest, finalized = first_tip(self._chain, self._depth)
-        self.newest = SeenBlock(max(latest.time, self.newest.time if self.newest else latest.time), time.monotonic())
         if self._quorum == 1:
             self._agreed = finalized
-        if len(self._chain.rpc.endpoints.all) > 1 and time.monotonic() - self._compared_at >= COMPARE_SECONDS:
-            self._compared_at = time.monotonic()
-            views = survey(self._chain, self._depth)
-            if self._quorum > 1 and (self._agreed is None or finalized.number > self._agreed.number):
-                self._agreed = agree_on_finalized(self._chain, views, self._quorum) or self._agreed
+        if len(self._chain.rpc.endpoints.all) > 1:
+            self._compare(latest)
+        self.newest = SeenBlock(max(latest.time, self.newest.time if self.newest else latest.time), time.monotonic())
         return Tip(latest, self._agreed)
+
+    def _compare(self, latest: Header) -> None:
+        """Hold the endpoints against each other now and then, and at once where this newest block is far ahead of what
+        a quorum showed; raises ``ChainUnavailable`` where it still is."""
+        if not self._is_far_ahead(latest) and time.monotonic() - self._compared_at < COMPARE_SECONDS:
+            return
+        self._compared_at = time.monotonic()
+        views = survey(self._chain, self._depth, self._quorum)
+        if self._quorum == 1:
+            return
+        self._agreed = agree_on_finalized(self._chain, views, self._quorum, self._agreed)
+        self._shown = newest_shown(views, self._quorum) if len(views) >= self._quorum else None
+        if self._is_far_ahead(latest):
+            place = self._chain.rpc.endpoints.preferred.place
+            raise ChainUnavailable(f"block {latest.number} of RPC endpoint {place} is far ahead of what a quorum shows")
+
+    def _is_far_ahead(self, latest: Header) -> bool:
+        return self._shown is not None and latest.number > self._shown + TOLERATED_LAG
 
     def distrust(self) -> None:
         """Report that the last answers did not fit together: query another endpoint first, where there is one."""

@@ -35,12 +35,12 @@ class Stretch:
 
 
 def read_stretch(
-    source: Source, parent: Header, last: BlockNumber, final: BlockNumber, known: Header | None = None
+    source: Source, parent: Header, last: BlockNumber, final: BlockNumber, known: list[Header] | None = None
 ) -> Stretch:
     """The blocks after ``parent`` up to ``last``, or as far as they and their logs are shown.
 
-    ``known`` is the header of the only one, where it was read already. Raises ``ChainUnavailable`` where not even the
-    first is shown.
+    ``known`` are the headers of all of them, where they were read already. Raises ``ChainUnavailable`` where not even
+    the first is shown.
     """
     first, settled = BlockNumber(parent.number + 1), BlockNumber(min(last, final))
     if last < first:
@@ -51,7 +51,7 @@ def read_stretch(
         logs = answer.logs
         if answer.covered < settled:  # the stretch ends here, and needs no more headers
             last = settled = answer.covered
-    headers = [known] if known is not None else source.headers_from(first, last)
+    headers = source.headers_from(first, last) if known is None else known[: last - parent.number]
     check_links([parent, *headers])
     logs = _up_to(headers[-1], logs)
     of_range = [header for header in headers if header.number <= settled]

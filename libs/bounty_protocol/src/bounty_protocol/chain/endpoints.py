@@ -15,7 +15,7 @@ from typing import Final
 FIRST_REST_SECONDS: Final = 0.5
 LONGEST_REST_SECONDS: Final = 30.0
 TOLERATED_LAG: Final = 3
-"""Blocks behind the newest one shown by any endpoint: less is only the time that news takes to travel."""
+"""Blocks between the newest ones that endpoints show: as many are only the time that news takes to travel."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,8 @@ class Endpoint:
     """In a row."""
     rests_until: float = 0.0
     lag: int = 0
-    """Blocks behind the newest block any endpoint showed, when they were compared last."""
+    """Blocks behind the newest block that as many as have to agree showed, or behind the newest final one where what
+    this one calls final stands still; when they were compared last."""
     contradictions: int = 0
     """How often it showed another final block or other logs than the quorum."""
 
@@ -67,6 +68,11 @@ class Endpoints:
                 each.place,
             ),
         )
+
+    def awake(self, least: int) -> list[Endpoint]:
+        """Those that do not rest, in order; with resting ones where there are fewer than ``least``."""
+        now = self._monotonic()
+        return [each for place, each in enumerate(self.in_order()) if place < least or each.rests_until <= now]
 
     def succeeded(self, endpoint: Endpoint, *, prefer: bool) -> None:
         """It answered; with ``prefer`` it is queried first from now on."""
