@@ -16,20 +16,20 @@ from local_stack.runtime import running
 from local_stack.valkey import ValkeyServer
 from redis import Redis
 from service_common.jobs.queues import QueueName, message, open_queue
-from service_common.web3_provider import make_web3
 from service_indexer.due import has_work, read_due
 from service_indexer.settler import (
     SETTLE_GAS,
     SETTLEMENTS,
+    STUCK_AFTER,
     GasFees,
     Settler,
     SettlerCollector,
     make_settler,
 )
 from service_indexer.settler_tables import settlements
-from sqlalchemy import select, text
+from sqlalchemy import select, text, update
 
-from tests.endpoints import Endpoint, endpoint_before
+from tests.endpoints import Endpoint, Refusal, endpoint_before
 from tests.providers import provider_before
 from tests.scraping import rises_of, start
 from tests.waiting import wait_until
@@ -46,10 +46,10 @@ def settler_of(world: World) -> Settler:
     return settler_with(world, world.people.settler.wallet)
 
 
-def settler_with(world: World, wallet: Wallet, url: str | None = None, hub: Address | None = None) -> Settler:
+def settler_with(world: World, wallet: Wallet, *urls: str, hub: Address | None = None) -> Settler:
     engine, key = world.engine("service_indexer"), parse_private_key(wallet.private_key)
-    w3 = make_web3(JsonRpc([url or world.node.url], patient=True).batch)
-    return make_settler(engine, w3, key, world.chain_id, hub or world.hub_address)
+    rpc = JsonRpc(urls or [world.node.url], patient=True)
+    return make_settler(engine, rpc, key, world.chain_id, hub or world.hub_address)
 
 
 def outcome(world: World, bounty_id: BountyId) -> tuple[int, int]:
@@ -297,6 +297,133 @@ def test_fees__of_a_lying_endpoint__are_paid_up_to_the_bound(world: World, endpo
     assert signed["gas"] == SETTLE_GAS <= 2 * 35_000
     assert signed["maxPriorityFeePerGas"] <= MAX_TIP_WEI
     assert int(row.max_fee_per_gas) == signed["maxFeePerGas"] <= MAX_FEE_WEI
+
+
+@pytest.mark.attack
+def test_settlement__that_the_first_endpoint_takes_and_drops__is_mined(world: World, endpoint: Endpoint) -> None:
+    bounty_id, wallet = due(world), world.people.settler.wallet
+    endpoint.withholds = frozenset({"eth_sendRawTransaction"})
+    endpoint.change = lambda asked, _params, result: "0x" + "ab" * 32 if asked == "eth_sendRawTransaction" else result
+    assert settler_with(world, wallet, endpoint.url, world.node.url).settle_due() == 1
+    assert "eth_sendRawTransaction" in endpoint.asked
+    assert outcome(world, bounty_id) == (2, 2)
+
+
+@pytest.mark.attack
+def test_settlement__that_the_first_endpoint_says_would_fail__is_sent(world: World, endpoint: Endpoint) -> None:
+    bounty_id, wallet = due(world), world.people.settler.wallet
+    refused = Refusal(3, "execution reverted")
+    endpoint.change = lambda asked, _params, result: refused if asked == "eth_call" else result
+    assert settler_with(world, wallet, endpoint.url, world.node.url).settle_due() == 1
+    assert outcome(world, bounty_id) == (2, 2)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("used", [0, 10**6])
+def test_settler__whose_first_endpoint_is_wrong_about_its_nonces__signs_under_its_next_one(
+    world: World, endpoint: Endpoint, used: int
+) -> None:
+    """By the middle of three; of two a higher one counts for nothing."""
+    wallet = world.people.settler.wallet
+    before = due(world)
+    assert settler_with(world, wallet).settle_due() == 1
+    assert outcome(world, before) == (2, 2)
+    bounty_id = due(world)
+    endpoint.change = lambda asked, _params, result: hex(used) if asked == "eth_getTransactionCount" else result
+    honest = [world.node.url] if used else [world.node.url, world.node.url + "/"]
+    assert settler_with(world, wallet, endpoint.url, *honest).settle_due() == 1
+    assert outcome(world, bounty_id) == (2, 2)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("answer", [None, "0x0", Refusal(-32_000, "no such method")])
+@pytest.mark.parametrize(
+    "method", ["eth_getTransactionCount", "eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getTransactionReceipt"]
+)
+def test_settler__beside_one_endpoint_that_answers_nonsense__settles(
+    world: World, endpoint: Endpoint, method: str, answer: object
+) -> None:
+    bounty_id = due(world)
+    endpoint.change = lambda asked, _params, result: answer if asked == method else result
+    settler = settler_with(world, world.people.settler.wallet, endpoint.url, world.node.url)
+    assert settler.settle_due() == 1
+    assert outcome(world, bounty_id) == (2, 2)
+    settler.settle_due()
+    world.finalize()
+    settler.settle_due()
+    assert rows(world) == []
+
+
+@pytest.mark.attack
+def test_settler__whose_first_endpoint_suggests_no_fee__pays_what_blocks_take(world: World, endpoint: Endpoint) -> None:
+    bounty_id = due(world)
+    history = {"oldestBlock": "0x1", "baseFeePerGas": ["0x0"], "gasUsedRatio": [], "reward": [["0x0"]]}
+    lies: dict[str, object] = {"eth_maxPriorityFeePerGas": "0x0", "eth_feeHistory": history}
+    endpoint.change = lambda asked, _params, result: lies.get(asked, result)
+    settler = settler_with(world, world.people.settler.wallet, endpoint.url, world.node.url)
+    assert settler.settle_due() == 1
+    assert outcome(world, bounty_id) == (2, 2)
+
+
+@pytest.mark.attack
+def test_row__that_an_endpoint_says_was_overtaken__stays(world: World, endpoint: Endpoint) -> None:
+    """Else there would be one signed transaction of one bounty after the other, each of which could be mined."""
+    due(world)
+    poor = Wallet()
+    settler = settler_with(world, poor, endpoint.url, world.node.url)
+    assert settler.settle_due() == 0  # cannot pay, so nothing is mined
+    before = signed(world)
+    endpoint.change = lambda asked, _params, result: hex(10**6) if asked == "eth_getTransactionCount" else result
+    assert settler.settle_due() == 0
+    assert signed(world) == before
+
+
+@pytest.mark.attack
+def test_row__above_a_free_nonce__is_signed_under_that_once_the_endpoint_is_honest(
+    world: World, endpoint: Endpoint
+) -> None:
+    bounty_id, wallet = due(world), world.people.settler.wallet
+    endpoint.change = lambda asked, _params, result: hex(1_000) if asked == "eth_getTransactionCount" else result
+    settler = settler_with(world, wallet, endpoint.url)
+    settler.settle_due()
+    assert [nonce for nonce, *_ in signed(world)] == [1_000]
+    endpoint.change = lambda _asked, _params, result: result
+    let_it_be_stuck(world)
+    assert settler.settle_due() == 1
+    assert [nonce for nonce, *_ in signed(world)] != [1_000]
+    wait_until(lambda: int(world.contract.call("getBounty", bounty_id)[13]) == 2)
+
+
+@pytest.mark.attack
+def test_replacement__of_a_fee_that_an_endpoint_invented__has_a_tip_within_the_bound(
+    world: World, endpoint: Endpoint
+) -> None:
+    due(world)
+    history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**30)], "gasUsedRatio": [], "reward": [[hex(10**30)]]}
+    lies: dict[str, object] = {"eth_maxPriorityFeePerGas": hex(10**30), "eth_feeHistory": history}
+    endpoint.change = lambda asked, _params, result: lies.get(asked, result)
+    settler = settler_with(world, Wallet(), endpoint.url)
+    for attempt in range(1, 4):
+        assert settler.settle_due() == 0
+        let_it_be_stuck(world)
+        ((_, raw, attempts),) = signed(world)
+        assert attempts == attempt
+        fees = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+        assert fees["maxPriorityFeePerGas"] <= MAX_TIP_WEI < fees["maxFeePerGas"] <= MAX_FEE_WEI
+
+
+def let_it_be_stuck(world: World) -> None:
+    """What was sent was sent long ago."""
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(settlements).values(sent_at=settlements.c.sent_at - 2 * STUCK_AFTER))
+
+
+def signed(world: World) -> list[tuple[int, str, int]]:
+    """The nonce, the bytes and the attempts of each row."""
+    c = settlements.c
+    with world.engine("service_indexer").connect() as connection:
+        rows = connection.execute(select(c.nonce, c.raw_transaction, c.attempts))
+        return [(row.nonce, row.raw_transaction, row.attempts) for row in rows]
 
 
 NONSENSE: list[tuple[str, object]] = [

@@ -67,5 +67,5 @@ def usable_answers() -> Iterator[None]:
     """Raise ``ChainUnavailable`` where web3 cannot read what an endpoint answered."""
     try:
         yield
-    except (Web3Exception, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+    except (Web3Exception, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
         raise ChainUnavailable("an RPC endpoint answered something that cannot be read") from error

@@ -6,18 +6,24 @@ transaction is a row before it is sent, so a restart sends the same bytes; what 
 nonce with a higher fee, at most up to ``MAX_FEE_WEI``. A tip is bounded by those of recent blocks. The row goes when
 the bounty's ending is final, unless its nonce is still unused and another row waits for it: no transaction is mined
 before all with lower nonces.
+
+No endpoint alone decides whether a bounty is settled: each is sent the transaction, one that lets the call succeed is
+enough, and the fees and which nonces are used are the middle of what they answer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
-from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, reasonable_tip
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
+from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, MAX_TIP_WEI, reasonable_tip
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused, quantity
 from bounty_protocol.chain.reverts import explain
 from bounty_protocol.types import Address, BountyId, ChainId
+from eth_account.typed_transactions.typed_transaction import TypedTransaction
+from hexbytes import HexBytes
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.counters import counter_by
@@ -25,16 +31,15 @@ from service_common.db import hub_index
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import Head, read_head
 from service_common.log import get_logger
-from service_common.web3_provider import Account, Contract, LocalAccount, Web3, hub_contract, usable_answers
+from service_common.web3_provider import Account, Contract, LocalAccount, Web3, hub_contract, make_web3, usable_answers
 from sqlalchemy import Connection, Engine, Row, delete, exists, func, insert, or_, select, true, update
 from web3.contract.contract import ContractFunction
-from web3.eth import Eth
-from web3.exceptions import TransactionNotFound
 from web3.types import Nonce, TxParams, Wei
 
 from service_indexer.due import read_due
 from service_indexer.settler_tables import settlements
 
+T = TypeVar("T")
 SETTLE_GAS: Final = GAS_NEEDS["settle"].most()
 _RECENT_BLOCKS: Final = 20
 STUCK_AFTER: Final = timedelta(seconds=60)
@@ -71,7 +76,7 @@ class SettlerCollector(Collector):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class GasFees:
     """EIP-1559 fees in wei per unit of gas, within what the settler may spend."""
 
@@ -85,7 +90,13 @@ class GasFees:
     @classmethod
     def capped(cls, max_fee: int, tip: int) -> "GasFees":
         """These, or as much of them as may be spent."""
-        return cls(min(max_fee, MAX_FEE_WEI), min(tip, max_fee, MAX_FEE_WEI))
+        return cls(min(max_fee, MAX_FEE_WEI), min(tip, max_fee, MAX_TIP_WEI))
+
+    @classmethod
+    def of(cls, raw_transaction: str) -> "GasFees":
+        """Those of a signed transaction."""
+        signed = TypedTransaction.from_bytes(HexBytes(raw_transaction)).as_dict()
+        return cls(signed["maxFeePerGas"], signed["maxPriorityFeePerGas"])
 
     def raised(self) -> "GasFees":
         """High enough that nodes accept it as a replacement: an eighth more than before, rounded up."""
@@ -97,6 +108,7 @@ class Settler:
     """One deployment's settler."""
 
     engine: Engine
+    rpc: JsonRpc
     chain_id: ChainId
     hub: Contract
     account: LocalAccount = field(repr=False)
@@ -145,21 +157,23 @@ class Settler:
                 return False
             raw, event = row.raw_transaction, "sent_again"
             if row.stuck and row.attempts < MAX_ATTEMPTS:
-                raw = self._replacement(connection, bounty_id, row.nonce, int(row.max_fee_per_gas), row.attempts)
+                raw = self._replacement(connection, row)
                 event = "replaced"
         return self._broadcast(bounty_id, raw, event)
 
-    def _replacement(self, connection: Connection, bounty_id: BountyId, nonce: int, old_fee: int, attempts: int) -> str:
-        # The same nonce: of all attempts at most one is mined, regardless of which one a node has kept.
-        raised, current = GasFees(old_fee, old_fee).raised(), self._current_fees()
+    def _replacement(self, connection: Connection, row: Row[Any]) -> str:
+        """Under the same nonce: of all attempts at most one is mined, regardless of which one a node has kept. Only
+        where a lower one is free, it is under that: an endpoint said that it was used, and nothing is mined above."""
+        raised, current = GasFees.of(row.raw_transaction).raised(), self._current_fees()
         fees = GasFees.capped(max(raised.max_fee, current.max_fee), max(raised.tip, current.tip))
-        row = self._signed(bounty_id, Nonce(nonce), fees)
+        nonce = min(Nonce(row.nonce), self._next_nonce(connection))
+        signed = self._signed(row.bounty_id, nonce, fees)
         connection.execute(
             update(settlements)
-            .where(settlements.c.bounty_id == bounty_id)
-            .values(attempts=attempts + 1, sent_at=func.now(), **row)
+            .where(settlements.c.bounty_id == row.bounty_id)
+            .values(attempts=row.attempts + 1, sent_at=func.now(), **signed)
         )
-        return str(row["raw_transaction"])
+        return str(signed["raw_transaction"])
 
     def _signed(self, bounty_id: BountyId, nonce: Nonce, fees: GasFees) -> dict[str, object]:
         """A signed call, as the columns that hold it."""
@@ -180,56 +194,69 @@ class Settler:
             "max_fee_per_gas": fees.max_fee,
         }
 
-    @usable_answers()
     def _broadcast(self, bounty_id: BountyId, raw: str, event: str) -> bool:
-        transaction = bytes.fromhex(raw[2:])
-        try:
-            self._eth.send_raw_transaction(transaction)
-        except RpcRefused as refusal:
-            if "already" not in refusal.message.lower():
-                SETTLEMENTS.labels("not_accepted").inc()
-                log.warning("settlement not accepted", bounty_id=bounty_id, reason=refusal.message[:200])
-            return False
-        SETTLEMENTS.labels(event).inc()
-        log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(transaction).to_0x_hex())
-        return True
+        """Send it to every endpoint: one may say that it did, and not."""
+        refusals = self._refusals("eth_sendRawTransaction", raw)
+        if refusals is None:
+            SETTLEMENTS.labels(event).inc()
+            log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(hexstr=raw).to_0x_hex())
+            return True
+        if unknown := [each.message for each in refusals if "already" not in each.message.lower()]:
+            SETTLEMENTS.labels("not_accepted").inc()
+            log.warning("settlement not accepted", bounty_id=bounty_id, reason=unknown[0][:200])
+        return False
 
-    @usable_answers()
     def _would_succeed(self, bounty_id: BountyId) -> bool:
-        try:
-            self._call(bounty_id).call({"from": self.account.address})
-        except RpcRefused as refusal:
-            SETTLEMENTS.labels("refused").inc()
-            log.info("settlement not possible", bounty_id=bounty_id, reason=explain(refusal).code)
-            return False
-        return True
+        """By any endpoint: one that is wrong about it costs a transaction that fails, or nothing."""
+        data = self.hub.encode_abi("settle", [bounty_id])
+        call = {"from": self.account.address, "to": self.hub.address, "data": data}
+        refusals = self._refusals("eth_call", call, "latest")
+        if refusals is None:
+            return True
+        SETTLEMENTS.labels("refused").inc()
+        log.info("settlement not possible", bounty_id=bounty_id, reason=explain(refusals[0]).code)
+        return False
 
-    @usable_answers()
-    def _used(self) -> int:
-        """How many nonces are."""
-        return int(self._eth.get_transaction_count(self.account.address, "latest"))
-
-    @usable_answers()
     def _is_mined(self, row: Row[Any]) -> bool:
-        try:
-            self._eth.get_transaction_receipt(row.tx_hash)
-        except TransactionNotFound:
-            return False
-        return True
+        """By every endpoint: what one of them does not have is sent again, which does no harm."""
+        return all(isinstance(each, dict) for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash])))
 
-    @usable_answers()
     def _next_nonce(self, connection: Connection) -> Nonce:
-        """The lowest that is not mined, pending, or kept here and not sent yet: what is kept above it waits for it."""
-        pending = self._eth.get_transaction_count(self.account.address, "pending")
+        """The lowest that is not used, or kept here and not mined yet: what is kept above it waits for it."""
         kept = set(connection.execute(select(settlements.c.nonce)).scalars())
-        return next(Nonce(nonce) for nonce in count(pending) if nonce not in kept)
+        return next(Nonce(nonce) for nonce in count(self._used()) if nonce not in kept)
 
-    @usable_answers()
+    def _used(self) -> int:
+        """How many nonces are: the middle of what the endpoints say, of two the lower."""
+        counted: Call = ("eth_getTransactionCount", [self.account.address, "latest"])
+        found = sorted(self._read(lambda answers: quantity(answers[0]), counted))
+        return found[(len(found) - 1) // 2]
+
     def _current_fees(self) -> GasFees:
-        history = self._eth.fee_history(_RECENT_BLOCKS, "latest", [50])
-        tip = reasonable_tip(self._eth.max_priority_fee, [row[0] for row in history.get("reward", ()) if row])
-        base = history["baseFeePerGas"][-1]  # the next block's
-        return GasFees.capped(2 * base + tip, tip)
+        """The middle of what the endpoints suggest, of two the higher."""
+        history: Call = ("eth_feeHistory", [hex(_RECENT_BLOCKS), "latest", [50]])
+        found = sorted(self._read(_suggested, ("eth_maxPriorityFeePerGas", []), history))
+        return found[len(found) // 2]
+
+    def _read(self, read: Callable[[Sequence[Any]], T], *calls: Call) -> list[T]:
+        """What the answers of each endpoint say, where they can be read."""
+        found = list[T]()
+        for answers in self._answers(*calls):
+            with suppress(ChainUnavailable), usable_answers():
+                found.append(read(answers))
+        if not found:
+            raise ChainUnavailable("no RPC endpoint answered something that can be read")
+        return found
+
+    def _refusals(self, method: str, *params: object) -> list[RpcRefused] | None:
+        """Those of every endpoint; None where one did not refuse."""
+        answers = [answer for (answer,) in self._answers((method, list(params)))]
+        refusals = [each for each in answers if isinstance(each, RpcRefused)]
+        return refusals if len(refusals) == len(answers) else None
+
+    def _answers(self, *calls: Call) -> list[list[object]]:
+        """Those of each endpoint that answers; where none does, of the first that does later."""
+        return self.rpc.of_each(calls) or [self.rpc.batch(calls)]
 
     def _forget_final(self, head: Head) -> None:
         """Rows of bounties whose ending is final are history, unless one of another bounty waits for their nonce."""
@@ -245,14 +272,18 @@ class Settler:
         function: ContractFunction = self.hub.functions.settle(bounty_id)
         return function
 
-    @property
-    def _eth(self) -> Eth:
-        return self.hub.w3.eth
+
+def _suggested(answers: Sequence[Any]) -> GasFees:
+    """By one endpoint's suggested tip and its fee history."""
+    suggested, history = answers
+    recent = [quantity(row[0]) for row in history.get("reward") or () if row]
+    tip = reasonable_tip(quantity(suggested), recent)
+    return GasFees.capped(2 * quantity(history["baseFeePerGas"][-1]) + tip, tip)  # the next block's base fee
 
 
-def make_settler(engine: Engine, w3: Web3, key: bytes, chain_id: ChainId, hub: Address) -> Settler:
+def make_settler(engine: Engine, rpc: JsonRpc, key: bytes, chain_id: ChainId, hub: Address) -> Settler:
     """The settler of one Hub with a gas key."""
-    return Settler(engine, chain_id, hub_contract(w3, hub), Account.from_key(key))
+    return Settler(engine, rpc, chain_id, hub_contract(make_web3(rpc.batch), hub), Account.from_key(key))
 
 
 def _read_sent(connection: Connection) -> dict[BountyId, int]:

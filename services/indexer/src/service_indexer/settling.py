@@ -7,7 +7,6 @@ from bounty_protocol.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import engine_of_job
 from service_common.jobs.queues import check_message
 from service_common.log import get_logger
-from service_common.web3_provider import make_web3
 
 from service_indexer.config import read_config
 from service_indexer.settler import make_settler
@@ -21,9 +20,9 @@ def settle(received: Mapping[str, object]) -> int:
     config = read_config(os.environ)
     if config.settler_key is None:
         return 0
-    w3, chain = make_web3(config.chain.rpc(patient=True).batch), config.chain
+    chain = config.chain
     with engine_of_job(config.database_url, application="settler") as engine:
-        settler = make_settler(engine, w3, config.settler_key, chain.chain_id, chain.hub_address)
+        settler = make_settler(engine, chain.rpc(patient=True), config.settler_key, chain.chain_id, chain.hub_address)
         try:
             return settler.settle_due()
         except ChainUnavailable as error:

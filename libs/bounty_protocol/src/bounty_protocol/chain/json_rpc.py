@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -192,6 +193,26 @@ class JsonRpc:
     def attempt(self, calls: Sequence[Call]) -> list[object]:
         """The same, without a wait where requests are limited: the caller has another way."""
         return self._first_answer(calls, ())
+
+    def of_each(self, calls: Sequence[Call]) -> list[list[object]]:
+        """What each endpoint answers to these calls, as ``batch`` has it, asked side by side. One that gives no usable
+        answer is left out, and rests."""
+        from concurrent.futures import ThreadPoolExecutor  # a command of the client starts without it
+
+        endpoints = self.endpoints.awake(1)
+        with ThreadPoolExecutor(len(endpoints)) as pool:
+            # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.
+            asked = [pool.submit(copy_context().run, self._attempt_of, each, calls) for each in endpoints]
+            return [answers for each in asked if (answers := each.result()) is not None]
+
+    def _attempt_of(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object] | None:
+        try:
+            answers = self.ask(endpoint, calls)
+        except ChainUnavailable:
+            self.endpoints.failed(endpoint)
+            return None
+        self.endpoints.succeeded(endpoint, prefer=False)
+        return answers
 
     def _first_answer(self, calls: Sequence[Call], limit_waits: Sequence[float]) -> list[object]:
         """The answer of the first endpoint that gives one. Those that were queried too often are queried again."""
