@@ -1,7 +1,7 @@
 """Checks that the copy is complete and true, in the follower's job.
 
 It runs in a thread of the job, on connections of its own, so that the copy goes on meanwhile; it ends with the job, and
-the next one begins where this one was.
+the next one begins where this one was. A check that fails is logged and due again, and ends no other.
 """
 
 import time
@@ -43,6 +43,19 @@ class _Task:
     run: Callable[[], float]
     due: float = 0.0
 
+    def attempt(self) -> None:
+        """Run it, and note when it is due again."""
+        pause = NOT_DUE_SECONDS  # where it fails
+        try:
+            pause = self.run()
+        except ComparisonStopped:
+            pass  # the job ends
+        except (ChainUnavailable, DatabaseUnavailable) as error:
+            log.warning("cannot check the copy", reason=str(error))
+        except Exception:  # rows that nobody foresaw must not end the other checks
+            log.exception("cannot check the copy")
+        self.due = time.monotonic() + pause
+
 
 class Checking:
     """The thread of one job."""
@@ -67,15 +80,9 @@ class Checking:
                 comparer = self._comparer(engine, rpc)
                 tasks.append(_Task(lambda: self._compare(comparer)))
             while not self._ended.wait(PAUSE_SECONDS):
-                try:
-                    for task in tasks:
-                        if task.due <= time.monotonic():
-                            task.due = time.monotonic() + NOT_DUE_SECONDS  # where it fails
-                            task.due = time.monotonic() + task.run()
-                except ComparisonStopped:
-                    break
-                except (ChainUnavailable, DatabaseUnavailable) as error:
-                    log.warning("cannot check the copy", reason=str(error))
+                for task in tasks:
+                    if task.due <= time.monotonic() and not self._ended.is_set():
+                        task.attempt()
         with suppress(RedisError):
             redis = connect(self._config.redis_url)
             note_contradictions(redis, self._config.chain.chain_id, rpc.endpoints)
