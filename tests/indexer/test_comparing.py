@@ -170,6 +170,22 @@ def test_lying_second_endpoint__is_counted_and_halts_nothing(world: World, endpo
     assert head(world).disputed == 0
 
 
+def test_endpoint__whose_list_differs_where_nothing_decides__is_not_counted(
+    world: World, endpoints: list[Endpoint]
+) -> None:
+    first, _ = history(world)
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(t.bounties).where(t.bounties.c.bounty_id == first).values(poster="0x" + "11" * 20))
+    endpoints[0].change = lambda method, _params, result: None if method == "eth_getBlockReceipts" else result
+    comparer, rpc = comparer_of(world, endpoints[0])
+    assert compare_all(comparer) == set()
+    assert rpc.endpoints.all[0].contradictions == 0
+    endpoints[0].change = endpoints[1].change  # it shows receipts again
+    begin_anew(world)
+    assert compare_all(comparer) == {first}
+    assert rpc.endpoints.all[0].contradictions == 0
+
+
 def test_round__of_all_history__is_made_once_a_week_and_new_blocks_at_once(world: World) -> None:
     history(world)
     comparer, _ = comparer_of(world)

@@ -74,6 +74,33 @@ def test_database__in_which_nothing_can_be_written__is_unavailable_to_who_writes
     engine.dispose()
 
 
+LEAVES = "SELECT pg_terminate_backend(pg_backend_pid())"
+FILLS_ITS_DISK = """
+    SET LOCAL temp_file_limit = 0; SET LOCAL work_mem = '64kB';
+    SELECT md5(each::text) FROM generate_series(1, 100_000) AS each ORDER BY 1
+"""
+
+
+@pytest.mark.parametrize("statement", [LEAVES, FILLS_ITS_DISK], ids=["leaves", "fills its disk"])
+def test_database__that_fails_under_a_cursor_of_the_driver__is_unavailable(
+    server: PostgresServer, statement: str
+) -> None:
+    engine = make_engine(server.url(), application="test", pool_size=1)
+
+    def execute(text: str) -> None:
+        with writing(engine) as connection:
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, psycopg.Connection)
+            driver.execute(text)
+
+    with pytest.raises(DatabaseUnavailable):
+        execute(statement)
+    check_database(engine)
+    with pytest.raises(psycopg.ProgrammingError):  # a mistake of ours, not the server's
+        execute("SELECT nothing")
+    engine.dispose()
+
+
 @pytest.mark.parametrize(("after", "failures"), [(-1.0, 0), (60.0, 1)])
 def test_connection__that_the_server_closed__is_replaced_before_use_after_a_pause_and_else_once_it_failed(
     server: PostgresServer, monkeypatch: pytest.MonkeyPatch, after: float, failures: int

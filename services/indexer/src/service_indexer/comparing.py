@@ -74,8 +74,8 @@ class Comparer:
             ours = _rows_of_copy(connection, due.first, answer.covered)
         differing = _differing_blocks(ours, answer.logs)
         asked = sorted(differing | _blocks_of_one_log(ours))[:_DECIDED_AT_ONCE]
-        disputed = _decide(self._source, ours, asked)
-        for number in differing & set(asked) - {number for _, number in disputed}:
+        disputed, decided = _decide(self._source, ours, asked)
+        for number in differing & decided - {number for _, number in disputed}:
             self._source.blame(number)
         with writing(self._engine) as connection:
             self._note(connection, due, answer.covered, disputed)
@@ -168,12 +168,14 @@ def _differences(ours: Rows, theirs: Rows) -> Iterator[dict[str, object]]:
             yield row
 
 
-def _decide(source: RpcSource, ours: Rows, blocks: Sequence[BlockNumber]) -> set[tuple[BountyId, BlockNumber]]:
-    """The bounties whose rows in these blocks are wrong, each with the block."""
+def _decide(
+    source: RpcSource, ours: Rows, blocks: Sequence[BlockNumber]
+) -> tuple[set[tuple[BountyId, BlockNumber]], set[BlockNumber]]:
+    """The bounties whose rows in these blocks are wrong, each with the block; and the blocks that something decides."""
     by_block = defaultdict[BlockNumber, Rows](dict)
     for key, row in ours.items():
         by_block[_block(row)][key] = row
-    disputed = set[tuple[BountyId, BlockNumber]]()
+    disputed, decided = set[tuple[BountyId, BlockNumber]](), set[BlockNumber]()
     for number in blocks:
         kept = by_block[number]
         header = source.leading_header(number, {str(row["block_hash"]) for row in kept.values()})
@@ -181,9 +183,10 @@ def _decide(source: RpcSource, ours: Rows, blocks: Sequence[BlockNumber]) -> set
         if header is None or logs is None:
             log.error("rows differ from what an endpoint lists, and nothing decides", block=number)
             continue
+        decided.add(number)
         wrong = {_bounty(row) for row in _differences(kept, _expected(logs, {number: header.time}))}
         disputed |= {(bounty_id, number) for bounty_id in wrong}
-    return disputed
+    return disputed, decided
 
 
 def _bounty(row: Mapping[str, object]) -> BountyId:

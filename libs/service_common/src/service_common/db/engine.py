@@ -32,6 +32,8 @@ LIMITED_SECONDS: Final = int(ANSWER_SECONDS)
 UNLIMITED_SECONDS: Final = 300
 """Until a connection for statements of any length notices that its server is gone; one that works on its disk reads
 nothing meanwhile, either."""
+_OF_THE_DRIVER: Final = (psycopg.OperationalError, psycopg.InterfaceError)
+"""From a cursor of its own, as for COPY; SQLAlchemy wraps its others."""
 _CONFLICTS: Final = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 log = get_logger(__name__)
@@ -181,7 +183,7 @@ def translated(access: str) -> Iterator[None]:
     with traces.client(f"database {access}", {"db.system.name": "postgresql", "db.operation.name": access}):
         try:
             yield
-        except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+        except (OperationalError, InterfaceError, PoolTimeoutError, *_OF_THE_DRIVER) as error:
             _log(error)
             raise DatabaseUnavailable("the database did not answer", _failure(error)) from error
         except DBAPIError as error:
@@ -191,15 +193,17 @@ def translated(access: str) -> Iterator[None]:
             raise
 
 
-def _failure(error: DBAPIError | PoolTimeoutError) -> DatabaseFailure:
-    if isinstance(error, PoolTimeoutError) or isinstance(error.orig, psycopg.errors.QueryCanceled):
+def _failure(error: Exception) -> DatabaseFailure:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, PoolTimeoutError | psycopg.errors.QueryCanceled):
         return DatabaseFailure.BUSY
-    return DatabaseFailure.CONFLICT if isinstance(error.orig, _CONFLICTS) else DatabaseFailure.AWAY
+    return DatabaseFailure.CONFLICT if isinstance(cause, _CONFLICTS) else DatabaseFailure.AWAY
 
 
-def _log(error: DBAPIError | PoolTimeoutError) -> None:
+def _log(error: Exception) -> None:
     """Why, with the driver's own message: SQLAlchemy's has the statement."""
-    reason = error.orig if isinstance(error, DBAPIError) else "no connection became free in time"
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    reason = "no connection became free in time" if isinstance(cause, PoolTimeoutError) else cause
     log.warning("database unavailable", reason=str(reason).strip()[:500])
 
 
