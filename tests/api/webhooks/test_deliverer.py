@@ -37,21 +37,21 @@ from tests.world import World
 
 LOCAL = ReceiverRules(loopback=True)
 OTHER = {"other": "0x" + "0f" * 32}
-DAY = 86_400
+HOUR, DAY = 3_600, 86_400
 
 
 class ShiftedClock:
-    """Now, and a while that a test lets pass; ``monotonic`` leaps, so that each look is one."""
+    """Now, and a while that a test lets pass; ``monotonic`` leaps, so that each look is one, unless it stands."""
 
     def __init__(self) -> None:
-        self.passed, self._ticks = 0, 0.0
+        self.passed, self.ticks, self.leap = 0, 0.0, 10.0
 
     def now(self) -> UnixSeconds:
         return UnixSeconds(int(time.time()) + self.passed)
 
     def monotonic(self) -> float:
-        self._ticks += 10.0
-        return self._ticks
+        self.ticks += self.leap
+        return self.ticks
 
     def sleep(self, seconds: float) -> None:
         raise AssertionError("no test waits")
@@ -504,6 +504,27 @@ def test_receiver__among_slow_ones_that_are_far_behind__waits_for_one_message_of
     worker.deliverer.lanes.closed = frozenset()
     worker.later(5)
     assert order == ["/far", "/near", "/far", "/far", "/far"]
+
+
+def test_receiver__that_is_slow_no_longer_while_it_waits__has_one_message_on_its_way(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    others = replace(OTHERS, threads=1, places=1)
+    worker.deliverer = replace(worker.deliverer, lanes=Lanes(others=others))
+    for path in ("/first", "/waits"):
+        subscriber.register(receiver.url(path), all_bounties=True)
+        worker.later(1)
+    with service.world.database.engine().begin() as connection:
+        connection.execute(text("UPDATE webhooks.deliveries SET slow_until = now() + interval '30 minutes'"))
+    service.world.create()
+    service.world.finalize()
+    assert worker.deliverer.look() == 1
+    worker.clock.ticks, worker.clock.leap = worker.clock.ticks + 10.0, 0.0
+    assert worker.deliverer.look() == 0  # those that wait are read, and not anew: from here on no second passes
+    worker.clock.passed += HOUR
+    assert worker.deliverer.collect(60.0) == 1  # its place is free, and the other one is proven
+    worker.run()
+    assert [each.path for each in receiver.of_type("hub.facts")] == ["/first", "/waits"]
 
 
 @pytest.mark.attack

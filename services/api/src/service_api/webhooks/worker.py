@@ -206,6 +206,9 @@ class Deliverer:
             self._others = self._free(list_hearing(self.engine, now, newest, newest_notice, proven=False))
         asked = self._start_asked()
         proven = self._free(list_hearing(self.engine, now, newest, newest_notice, proven=True))
+        # One that was slow when those that wait were read may be proven by now.
+        listed = {each.webhook_id for each in proven}
+        self._others = [each for each in self._others if each.webhook_id not in listed]
         facts = self._start_facts([*proven, *self._others])
         if not facts and not self._more:
             self._write_progress()
