@@ -3,10 +3,12 @@
 import json
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.wire.webhooks import MAX_URL
 from flask.testing import FlaskClient
 from service_api.app import make_app
@@ -170,6 +172,50 @@ def test_secret__of_a_request_that_is_repeated__is_not_made_again(service: Servi
     assert (first.status_code, second.status_code) == (200, 409)
     assert error_of(second)["code"] == "webhook_already_rotated"
     assert "no-store" in first.headers["Cache-Control"]
+
+
+@contextmanager
+def lost_at_rotation(service: Service) -> Iterator[None]:
+    """The server ends the connection of whoever writes another secret."""
+    function = "webhooks.end_connection"
+    with service.world.database.engine().begin() as connection:
+        connection.execute(text(
+            f"CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$"
+        ))  # fmt: skip
+        trigger = "CREATE TRIGGER ending BEFORE UPDATE OF sealed_secret ON webhooks.subscriptions"
+        connection.execute(text(f"{trigger} FOR EACH ROW EXECUTE FUNCTION {function}()"))
+    try:
+        yield
+    finally:
+        with service.world.database.engine().begin() as connection:
+            connection.execute(text(f"DROP FUNCTION {function} CASCADE"))
+
+
+def test_rotation__during_which_the_database_is_lost__is_made_by_the_same_request(
+    service: Service, subscriber: Subscriber
+) -> None:
+    path = f"/api/webhooks/{subscriber.register(all_bounties=True)['webhook']['webhook_id']}/rotate"
+    headers = {"Authorization": service.authorization(subscriber.key, "POST", path)}
+    with lost_at_rotation(service):
+        lost = service.client.post(path, headers=headers)
+    assert (lost.status_code, error_of(lost)["code"]) == (503, "bounty_projection_unavailable")
+    assert [service.client.post(path, headers=headers).status_code for _ in range(2)] == [200, 409]
+
+
+@pytest.mark.attack
+def test_rotation__that_a_stranger_signed_first__is_made_for_its_subscriber(
+    service: Service, subscriber: Subscriber
+) -> None:
+    """The digest that is signed has no signer: both sign the same one."""
+    path = f"/api/webhooks/{subscriber.register(all_bounties=True)['webhook']['webhook_id']}/rotate"
+    block = header_at(service.world.rpc, "latest").number
+    statuses = []
+    for key in (Subscriber(service).key, subscriber.key):
+        headers = {"Authorization": service.authorization(key, "POST", path)}
+        statuses.append(service.client.post(path, headers=headers).status_code)
+    assert header_at(service.world.rpc, "latest").number == block
+    assert statuses == [404, 200]
 
 
 def limited(service: Service, **settings: Any) -> FlaskClient:

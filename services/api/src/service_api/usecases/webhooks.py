@@ -91,33 +91,36 @@ def remove_webhook(deps: Dependencies, subscriber: Address, webhook_id: WebhookI
 
 def request_test(deps: Dependencies, subscriber: Address, webhook_id: WebhookId) -> Webhook:
     """Have a test message sent, or to one that is not active the challenge."""
-    return _changed(deps, subscriber, webhook_id, {"test_requested_at": func.now()})
+    with writing(deps.engine) as connection:
+        return _changed(connection, subscriber, webhook_id, {"test_requested_at": func.now()})
 
 
 def rotate_secret(deps: Dependencies, request: VerifiedRequest, webhook_id: WebhookId) -> RegisteredWebhook:
     """Make another secret. The former one signs beside it for ``FORMER_HOURS``.
 
-    A signed request makes one only once: who repeats it would otherwise get the secret that is valid from then on.
+    A signed request makes one only once: who repeats it would otherwise get the secret that is valid from then on. It
+    counts as processed with what it changed, or not at all.
     """
     key, secret = _key(deps), make_secret()
-    _require_first(deps, request)
     former_until = func.now() + timedelta(hours=FORMER_HOURS)
     values = {
         "former_sealed_secret": t.subscriptions.c.sealed_secret,
         "former_until": former_until,
         "sealed_secret": seal(secret, key, webhook_id),
     }
-    return RegisteredWebhook(_changed(deps, request.signer, webhook_id, values), secret_text(secret))
-
-
-def _changed(deps: Dependencies, subscriber: Address, webhook_id: WebhookId, values: Mapping[str, Any]) -> Webhook:
-    s = t.subscriptions.c
     with writing(deps.engine) as connection:
-        connection.execute(
-            update(t.subscriptions).where(s.webhook_id == webhook_id, s.subscriber == subscriber).values(values)
-        )
-        notify(connection, Channel.TO_SEND)
-        return _webhook(_read(connection, subscriber, webhook_id))
+        changed = _changed(connection, request.signer, webhook_id, values)
+        _require_first(connection, request)
+    return RegisteredWebhook(changed, secret_text(secret))
+
+
+def _changed(connection: Connection, subscriber: Address, webhook_id: WebhookId, values: Mapping[str, Any]) -> Webhook:
+    s = t.subscriptions.c
+    connection.execute(
+        update(t.subscriptions).where(s.webhook_id == webhook_id, s.subscriber == subscriber).values(values)
+    )
+    notify(connection, Channel.TO_SEND)
+    return _webhook(_read(connection, subscriber, webhook_id))
 
 
 def _key(deps: Dependencies) -> Bytes32:
@@ -163,17 +166,19 @@ def _require_free(deps: Dependencies, connection: Connection, subscriber: Addres
         )
 
 
-def _require_first(deps: Dependencies, request: VerifiedRequest) -> None:
-    """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
+def _require_first(connection: Connection, request: VerifiedRequest) -> None:
+    """Refuse an approval that was processed before: a row, so that it survives a lost Redis.
+
+    Of its signer: another account that signs the same request over the same block has the same digest.
+    """
     values = {
-        "approval_digest": request.approval_digest,
+        "approval_digest": f"{request.approval_digest}/{request.signer}",
         "signer": request.signer,
         "block_number": request.block_number,
     }
     first = upsert(app.processed_approvals).values(values).on_conflict_do_nothing()
-    with writing(deps.engine) as connection:
-        if connection.execute(first.returning(app.processed_approvals.c.signer)).first() is None:
-            raise ServiceError("webhook_already_rotated", "This exact signed request was already processed.")
+    if connection.execute(first.returning(app.processed_approvals.c.signer)).first() is None:
+        raise ServiceError("webhook_already_rotated", "This exact signed request was already processed.")
 
 
 def _shown() -> Select[Any]:
