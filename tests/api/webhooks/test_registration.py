@@ -96,6 +96,47 @@ def test_webhook__registered_again__is_the_same_without_a_secret(subscriber: Sub
     assert subscriber.register(all_bounties=True, finality="unsafe")["webhook"] != made["webhook"]
 
 
+def registration(subscriber: Subscriber) -> dict[str, Any]:
+    """A signed request, to be sent any number of times."""
+    body = json.dumps({"url": URL, "all_bounties": True}).encode()
+    signed = subscriber.service.authorization(subscriber.key, "POST", "/api/webhooks", body=body)
+    return {"data": body, "headers": {"Authorization": signed, "Content-Type": "application/json"}}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("is_new", [True, False], ids=["made", "there already"])
+def test_registration__that_is_repeated_after_the_removal__makes_no_webhook(
+    service: Service, subscriber: Subscriber, is_new: bool
+) -> None:
+    if not is_new:
+        subscriber.register(all_bounties=True)
+        service.world.node.mine(1)  # else it would be the same request
+    known = registration(subscriber)
+    first, second = (service.client.post("/api/webhooks", **known) for _ in range(2))
+    assert (first.status_code, second.status_code) == (201 if is_new else 200, 200)
+    assert second.get_json() == {"webhook": first.get_json()["webhook"], "secret": None}
+    subscriber.remove(first.get_json()["webhook"]["webhook_id"])
+    refused = service.client.post("/api/webhooks", **known)
+    assert (refused.status_code, error_of(refused)["code"]) == (409, "webhook_already_registered")
+    assert subscriber.list() == []
+    service.world.node.mine(1)
+    subscriber.register(all_bounties=True)
+
+
+@pytest.mark.attack
+def test_registration__that_a_stranger_signed_first__is_made_for_its_subscriber(
+    service: Service, subscriber: Subscriber
+) -> None:
+    """The digest that is signed has no signer: both sign the same one."""
+    stranger = Subscriber(service)
+    block = header_at(service.world.rpc, "latest").number
+    for each in (stranger, subscriber):
+        assert service.client.post("/api/webhooks", **registration(each)).status_code == 201
+    assert header_at(service.world.rpc, "latest").number == block
+    assert len(subscriber.list()) == 1
+    stranger.remove(stranger.list()[0]["webhook_id"])
+
+
 def test_webhook__that_is_new_or_changed__wakes_those_who_send(service: Service, subscriber: Subscriber) -> None:
     with service.world.engine("service_webhooks").connect().execution_options(isolation_level="AUTOCOMMIT") as sending:
         listener = Listener(sending, Channel.TO_SEND)

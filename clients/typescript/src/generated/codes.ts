@@ -41,6 +41,7 @@ export type ApiCode =
   | "unauthorized"
   | "unrecorded_submissions_limit_reached"
   | "unsupported_media_type"
+  | "webhook_already_registered"
   | "webhook_already_rotated"
   | "webhook_limit_reached"
   | "webhook_not_found"

@@ -480,7 +480,8 @@ export interface paths {
         /**
          * Register an address that gets facts as they happen.
          * @description Signed by the account that the webhook is to belong to. The answer has its secret, which is not shown again: 200
-         *     without it where the webhook is there already.
+         *     without it where the webhook is there already. The same request after its removal is 409
+         *     `webhook_already_registered`.
          */
         post: operations["post_api_webhooks"];
         delete?: never;
@@ -4982,7 +4983,10 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `webhook_limit_reached`: Remove a webhook that is not needed any more, then register again. */
+            /**
+             * @description `webhook_limit_reached`: Remove a webhook that is not needed any more, then register again.
+             *     `webhook_already_registered`: Sign a new request over a newer block if it is to be registered again.
+             */
             409: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];

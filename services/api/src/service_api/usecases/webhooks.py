@@ -37,9 +37,15 @@ _LOCK: Final = 0x57_48_52
 _NOT_FOUND: Final = "This account has no webhook with that id."
 
 
-def register_webhook(deps: Dependencies, subscriber: Address, wanted: WebhookRequest) -> tuple[RegisteredWebhook, bool]:
-    """Keep a webhook; whether it is new. A new one is pending until its receiver has answered the challenge."""
-    key = _key(deps)
+def register_webhook(
+    deps: Dependencies, request: VerifiedRequest, wanted: WebhookRequest
+) -> tuple[RegisteredWebhook, bool]:
+    """Keep a webhook; whether it is new. A new one is pending until its receiver has answered the challenge.
+
+    A signed request makes one only once: who repeats it after a removal would otherwise get the secret of another. It
+    is noted also where the webhook is there.
+    """
+    key, subscriber = _key(deps), request.signer
     subject = _subject(wanted)
     try:
         parse_receiver(wanted.url, deps.config.webhooks.rules)
@@ -55,10 +61,14 @@ def register_webhook(deps: Dependencies, subscriber: Address, wanted: WebhookReq
     begin = _beginning(deps, wanted.finality)
     with writing(deps.engine) as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        is_first = _is_first(connection, request)
         same = [t.subscriptions.c[name] == value for name, value in named.items()]
         known = connection.execute(_shown().where(*same)).mappings().first()
         if known is not None:
             return RegisteredWebhook(_webhook(known), None), False
+        if not is_first:
+            message = "This exact signed request was already processed, and its webhook was removed since."
+            raise ServiceError("webhook_already_registered", message)
         _require_free(deps, connection, subscriber)
         sealed = seal(secret, key, webhook_id)
         values = {"webhook_id": webhook_id, **named, **begin, "sealed_secret": sealed}
@@ -110,7 +120,8 @@ def rotate_secret(deps: Dependencies, request: VerifiedRequest, webhook_id: Webh
     }
     with writing(deps.engine) as connection:
         changed = _changed(connection, request.signer, webhook_id, values)
-        _require_first(connection, request)
+        if not _is_first(connection, request):
+            raise ServiceError("webhook_already_rotated", "This exact signed request was already processed.")
     return RegisteredWebhook(changed, secret_text(secret))
 
 
@@ -166,8 +177,8 @@ def _require_free(deps: Dependencies, connection: Connection, subscriber: Addres
         )
 
 
-def _require_first(connection: Connection, request: VerifiedRequest) -> None:
-    """Refuse an approval that was processed before: a row, so that it survives a lost Redis.
+def _is_first(connection: Connection, request: VerifiedRequest) -> bool:
+    """Note an approval as processed; whether it was not before. A row, so that it survives a lost Redis.
 
     Of its signer: another account that signs the same request over the same block has the same digest.
     """
@@ -177,8 +188,7 @@ def _require_first(connection: Connection, request: VerifiedRequest) -> None:
         "block_number": request.block_number,
     }
     first = upsert(app.processed_approvals).values(values).on_conflict_do_nothing()
-    if connection.execute(first.returning(app.processed_approvals.c.signer)).first() is None:
-        raise ServiceError("webhook_already_rotated", "This exact signed request was already processed.")
+    return connection.execute(first.returning(app.processed_approvals.c.signer)).first() is not None
 
 
 def _shown() -> Select[Any]:
