@@ -13,6 +13,7 @@ from bounty_protocol.wire.webhooks import MAX_URL
 from flask.testing import FlaskClient
 from service_api.app import make_app
 from service_api.config import ApiConfig, read_config
+from service_api.usecases.webhooks import FORMER_SECRETS
 from service_common.config import ConfigurationError
 from service_common.db.notifications import Channel, Listener
 from sqlalchemy import text
@@ -213,6 +214,26 @@ def test_secret__of_a_request_that_is_repeated__is_not_made_again(service: Servi
     assert (first.status_code, second.status_code) == (200, 409)
     assert error_of(second)["code"] == "webhook_already_rotated"
     assert "no-store" in first.headers["Cache-Control"]
+
+
+@pytest.mark.attack(f"former secrets of a webhook that sign at a time: {FORMER_SECRETS}")
+def test_secret__that_was_rotated_as_often_as_it_may_in_a_day__stays(service: Service, subscriber: Subscriber) -> None:
+    webhook_id = subscriber.register(all_bounties=True)["webhook"]["webhook_id"]
+    for _ in range(FORMER_SECRETS):
+        service.world.node.mine(1)  # else it would be the same request
+        subscriber.rotate(webhook_id)
+    kept = text(
+        "SELECT sealed_secret, 1 + cardinality(older_sealed_secrets) FROM webhooks.subscriptions WHERE webhook_id = :id"
+    ).bindparams(id=webhook_id)
+    with service.world.database.engine().connect() as connection:
+        before = connection.execute(kept).one()
+    for _ in range(2):
+        service.world.node.mine(1)
+        refused = subscriber.call("POST", f"/{webhook_id}/rotate")
+        assert (refused.status_code, error_of(refused)["code"]) == (409, "webhook_secrets_limit_reached")
+    with service.world.database.engine().connect() as connection:
+        assert connection.execute(kept).one() == before
+    assert before[1] == FORMER_SECRETS
 
 
 @contextmanager

@@ -45,6 +45,7 @@ export type ApiCode =
   | "webhook_already_rotated"
   | "webhook_limit_reached"
   | "webhook_not_found"
+  | "webhook_secrets_limit_reached"
   | "webhooks_unconfigured"
   | "winning_solution_key_not_found"
   | "written_verdict_not_found"

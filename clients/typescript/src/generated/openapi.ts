@@ -524,8 +524,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Get another secret; for a day, messages are signed with the former one, too.
-         * @description Signed by the account that it belongs to. The same request again is 409 `webhook_already_rotated`.
+         * Get another secret; for a day, messages are signed with the one that it replaces, too.
+         * @description Signed by the account that it belongs to. The same request again is 409 `webhook_already_rotated`; too many in a
+         *     day are 409 `webhook_secrets_limit_reached`.
          */
         post: operations["post_api_webhooks_webhook_id_rotate"];
         delete?: never;
@@ -5277,7 +5278,10 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `webhook_already_rotated`: Sign a new request if the secret is to be replaced once more. */
+            /**
+             * @description `webhook_already_rotated`: Sign a new request if the secret is to be replaced once more.
+             *     `webhook_secrets_limit_reached`: Sign a new request once the oldest former secret has ended; or remove the webhook and register it again.
+             */
             409: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];

@@ -95,12 +95,16 @@ def post_webhook_test(request: VerifiedRequest, webhook_id: str) -> Response:
 
 @routes.route("/<webhook_id>/rotate", methods=["POST"])
 @routes.response(200, RegisteredWebhook)
-@described(CODE, "webhook_not_found", "webhook_already_rotated", *_AWAY, "webhooks_unconfigured")
+@described(
+    CODE, "webhook_not_found", "webhook_already_rotated", "webhook_secrets_limit_reached", *_AWAY,
+    "webhooks_unconfigured",
+)  # fmt: skip
 @signed(None)
 def post_webhook_rotate(request: VerifiedRequest, webhook_id: str) -> Response:
-    """Get another secret; for a day, messages are signed with the former one, too.
+    """Get another secret; for a day, messages are signed with the one that it replaces, too.
 
-    Signed by the account that it belongs to. The same request again is 409 `webhook_already_rotated`.
+    Signed by the account that it belongs to. The same request again is 409 `webhook_already_rotated`; too many in a
+    day are 409 `webhook_secrets_limit_reached`.
     """
     deps = _charged(request)
     return _private(jsonify(to_json(rotate_secret(deps, request, _named(webhook_id)))))

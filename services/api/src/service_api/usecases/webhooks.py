@@ -27,12 +27,14 @@ from service_api.changes import newest_change
 from service_api.dependencies import Dependencies
 from service_api.webhooks import tables as t
 from service_api.webhooks.receivers import parse_receiver
-from service_api.webhooks.secrets import make_secret, seal, secret_text
+from service_api.webhooks.secrets import make_secret, seal, secret_text, valid_former
 from service_api.webhooks.subjects import Subject, parse_subject
 
 CODE: Final = "invalid_webhook"
 FORMER_HOURS: Final = 24
-"""For how long messages carry the signature of the former secret, too."""
+"""For how long messages carry the signature of a former secret, too."""
+FORMER_SECRETS: Final = 5
+"""Former secrets of a webhook that sign at a time."""
 _LOCK: Final = 0x57_48_52
 _NOT_FOUND: Final = "This account has no webhook with that id."
 
@@ -106,23 +108,39 @@ def request_test(deps: Dependencies, subscriber: Address, webhook_id: WebhookId)
 
 
 def rotate_secret(deps: Dependencies, request: VerifiedRequest, webhook_id: WebhookId) -> RegisteredWebhook:
-    """Make another secret. The former one signs beside it for ``FORMER_HOURS``.
+    """Make another secret. The one that it replaces signs beside it for ``FORMER_HOURS``, also when that is rotated
+    meanwhile: a receiver may have it, where the answers of later rotations were lost.
 
     A signed request makes one only once: who repeats it would otherwise get the secret that is valid from then on. It
     counts as processed with what it changed, or not at all.
     """
     key, secret = _key(deps), make_secret()
-    former_until = func.now() + timedelta(hours=FORMER_HOURS)
-    values = {
-        "former_sealed_secret": t.subscriptions.c.sealed_secret,
-        "former_until": former_until,
-        "sealed_secret": seal(secret, key, webhook_id),
-    }
+    s = t.subscriptions.c
+    own = (s.webhook_id == webhook_id) & (s.subscriber == request.signer)
+    locked = select(t.subscriptions, func.now().label("now")).where(own).with_for_update()
     with writing(deps.engine) as connection:
-        changed = _changed(connection, request.signer, webhook_id, values)
+        if (row := connection.execute(locked).mappings().first()) is None:
+            raise ServiceError("webhook_not_found", _NOT_FOUND)
         if not _is_first(connection, request):
             raise ServiceError("webhook_already_rotated", "This exact signed request was already processed.")
-    return RegisteredWebhook(changed, secret_text(secret))
+        former = valid_former(row, row["now"])
+        if len(former) >= FORMER_SECRETS:
+            raise _rotated_often(former[-1].until)
+        values = {
+            "sealed_secret": seal(secret, key, webhook_id),
+            "former_sealed_secret": row["sealed_secret"],
+            "former_until": row["now"] + timedelta(hours=FORMER_HOURS),
+            "older_sealed_secrets": [each.sealed for each in former],
+            "older_until": [each.until for each in former],
+        }
+        return RegisteredWebhook(_changed(connection, request.signer, webhook_id, values), secret_text(secret))
+
+
+def _rotated_often(frees_at: datetime) -> ServiceError:
+    message = f"This webhook has {FORMER_SECRETS} former secrets that still sign, which is the most."
+    again = iso_utc(int(frees_at.timestamp()) + 1)
+    next_action = f"Sign a new request after {again}; or remove the webhook, and register it again."
+    return ServiceError("webhook_secrets_limit_reached", message, next_action=next_action)
 
 
 def _changed(connection: Connection, subscriber: Address, webhook_id: WebhookId, values: Mapping[str, Any]) -> Webhook:

@@ -307,8 +307,8 @@ class Deliverer:
             outcome = self.sender.send(receiver, signed(message, keys, self.clock.now()), seconds)
 
     def _secrets(self, due: DueWebhook) -> list[bytes]:
-        """What its messages are signed with: its secret, and the former one while that is valid and opens. A rotation
-        is the way out where the key of the former is lost. ``CannotOpen`` where the present one does not open."""
+        """What its messages are signed with: its secret, and the former ones that are valid and open. A rotation is
+        the way out where the key of the former ones is lost. ``CannotOpen`` where the present one does not open."""
         present, *former = due.sealed_secrets
         secrets = [open_sealed(present, self.keyring, due.webhook_id)]
         for sealed in former:
