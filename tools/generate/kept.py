@@ -45,7 +45,7 @@ KEPT: Final = (
     KeptRow(
         "`app.processed_approvals`",
         "any key",
-        "one row for a reviewed page or a webhook's new secret",
+        "one row for a reviewed page, or a webhook that is registered or gets another secret",
         "once its block is final and past the freshness window",
     ),
     KeptRow(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Event
@@ -15,18 +15,19 @@ from bounty_protocol.wire.bounties import BountyFilter
 from bounty_protocol.wire.values import ChangeNumber
 from service_api.changes import read_changes
 from service_api.usecases.defects import Looked, Walk, note
+from service_api.usecases.webhooks import FORMER_SECRETS
 from service_api.webhooks.deliveries import BACKOFF, CHALLENGES, admit_new, list_hearing, pass_over
 from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, Lanes
 from service_api.webhooks.messages import MAX_FACTS
 from service_api.webhooks.receivers import ReceiverRules
-from service_api.webhooks.secrets import make_secret, seal
+from service_api.webhooks.secrets import make_secret, seal, secret_text
 from service_api.webhooks.sending import Sender
 from service_api.webhooks.subjects import Subject, concerned_by
 from service_api.webhooks.tables import deliveries
 from service_api.webhooks.worker import Deliverer, IndexOfAnotherHub
 from service_indexer.replay import rebuild_copy
 from sqlalchemy import Engine, delete, event, select, text
-from standardwebhooks import Webhook
+from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.api.conftest import WEBHOOK_KEY, Service, running_service
 from tests.api.test_list import created, published
@@ -37,21 +38,21 @@ from tests.world import World
 
 LOCAL = ReceiverRules(loopback=True)
 OTHER = {"other": "0x" + "0f" * 32}
-DAY = 86_400
+HOUR, DAY = 3_600, 86_400
 
 
 class ShiftedClock:
-    """Now, and a while that a test lets pass; ``monotonic`` leaps, so that each look is one."""
+    """Now, and a while that a test lets pass; ``monotonic`` leaps, so that each look is one, unless it stands."""
 
     def __init__(self) -> None:
-        self.passed, self._ticks = 0, 0.0
+        self.passed, self.ticks, self.leap = 0, 0.0, 10.0
 
     def now(self) -> UnixSeconds:
         return UnixSeconds(int(time.time()) + self.passed)
 
     def monotonic(self) -> float:
-        self._ticks += 10.0
-        return self._ticks
+        self.ticks += self.leap
+        return self.ticks
 
     def sleep(self, seconds: float) -> None:
         raise AssertionError("no test waits")
@@ -506,6 +507,27 @@ def test_receiver__among_slow_ones_that_are_far_behind__waits_for_one_message_of
     assert order == ["/far", "/near", "/far", "/far", "/far"]
 
 
+def test_receiver__that_is_slow_no_longer_while_it_waits__has_one_message_on_its_way(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    others = replace(OTHERS, threads=1, places=1)
+    worker.deliverer = replace(worker.deliverer, lanes=Lanes(others=others))
+    for path in ("/first", "/waits"):
+        subscriber.register(receiver.url(path), all_bounties=True)
+        worker.later(1)
+    with service.world.database.engine().begin() as connection:
+        connection.execute(text("UPDATE webhooks.deliveries SET slow_until = now() + interval '30 minutes'"))
+    service.world.create()
+    service.world.finalize()
+    assert worker.deliverer.look() == 1
+    worker.clock.ticks, worker.clock.leap = worker.clock.ticks + 10.0, 0.0
+    assert worker.deliverer.look() == 0  # those that wait are read, and not anew: from here on no second passes
+    worker.clock.passed += HOUR
+    assert worker.deliverer.collect(60.0) == 1  # its place is free, and the other one is proven
+    worker.run()
+    assert [each.path for each in receiver.of_type("hub.facts")] == ["/first", "/waits"]
+
+
 @pytest.mark.attack
 def test_facts__while_slow_receivers_are_waited_for_at_the_end__go_to_the_others(
     service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
@@ -708,6 +730,55 @@ def test_secret__that_was_rotated__signs_beside_the_former_one(
     subscriber.test(made["webhook"]["webhook_id"])
     worker.run()
     assert len(receiver.of_type("webhook.test")[-1].headers["webhook-signature"].split()) == 1
+
+
+def verifying(receiver: Receiving, secrets: list[str]) -> list[bool]:
+    """Which of these secrets verify the newest test message, as receivers do."""
+    got = receiver.of_type("webhook.test")[-1]
+
+    def verifies(secret: str) -> bool:
+        with suppress(WebhookVerificationError):
+            Webhook(secret).verify(got.body, dict(got.headers))
+            return True
+        return False
+
+    return [verifies(each) for each in secrets]
+
+
+def test_secret__that_a_receiver_has__signs_for_its_day_whatever_is_rotated_meanwhile(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    """Of its rotations only the last one's answer arrived."""
+    made = confirmed(subscriber, worker, receiver, all_bounties=True)
+    webhook_id, secrets = made["webhook"]["webhook_id"], [made["secret"]]
+    for _ in range(FORMER_SECRETS):
+        service.world.node.mine(1)  # else it would be the same request
+        secrets.append(subscriber.rotate(webhook_id)["secret"])
+        grow_older(service, hours=4)
+    grow_older(service, hours=1)
+    subscriber.test(webhook_id)
+    worker.run()
+    assert verifying(receiver, [*secrets, secret_text(make_secret())]) == [True] * len(secrets) + [False]
+    for ended in range(1, len(secrets)):
+        grow_older(service, hours=4)
+        subscriber.test(webhook_id)
+        worker.run()
+        assert verifying(receiver, secrets) == [False] * ended + [True] * (len(secrets) - ended)
+    service.world.node.mine(1)
+    secrets = [secrets[-1], subscriber.rotate(webhook_id)["secret"]]
+    subscriber.test(webhook_id)
+    worker.run()
+    assert verifying(receiver, secrets) == [True, True]
+    assert len(receiver.of_type("webhook.test")[-1].headers["webhook-signature"].split()) == 2
+
+
+def grow_older(service: Service, hours: int) -> None:
+    """As if the secrets had been rotated so long before."""
+    ago = f"interval '{hours} hours'"
+    older = f"ARRAY(SELECT until - {ago} FROM unnest(older_until) WITH ORDINALITY AS u(until, place) ORDER BY place)"
+    with service.world.database.engine().begin() as connection:
+        changed = f"former_until = former_until - {ago}, older_until = {older}"
+        connection.execute(text(f"UPDATE webhooks.subscriptions SET {changed}"))
 
 
 def test_webhook__whose_secret_does_not_open__is_not_sent_to(

@@ -3,14 +3,17 @@
 import json
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.wire.webhooks import MAX_URL
 from flask.testing import FlaskClient
 from service_api.app import make_app
 from service_api.config import ApiConfig, read_config
+from service_api.usecases.webhooks import FORMER_SECRETS
 from service_common.config import ConfigurationError
 from service_common.db.notifications import Channel, Listener
 from sqlalchemy import text
@@ -94,6 +97,47 @@ def test_webhook__registered_again__is_the_same_without_a_secret(subscriber: Sub
     assert subscriber.register(all_bounties=True, finality="unsafe")["webhook"] != made["webhook"]
 
 
+def registration(subscriber: Subscriber) -> dict[str, Any]:
+    """A signed request, to be sent any number of times."""
+    body = json.dumps({"url": URL, "all_bounties": True}).encode()
+    signed = subscriber.service.authorization(subscriber.key, "POST", "/api/webhooks", body=body)
+    return {"data": body, "headers": {"Authorization": signed, "Content-Type": "application/json"}}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("is_new", [True, False], ids=["made", "there already"])
+def test_registration__that_is_repeated_after_the_removal__makes_no_webhook(
+    service: Service, subscriber: Subscriber, is_new: bool
+) -> None:
+    if not is_new:
+        subscriber.register(all_bounties=True)
+        service.world.node.mine(1)  # else it would be the same request
+    known = registration(subscriber)
+    first, second = (service.client.post("/api/webhooks", **known) for _ in range(2))
+    assert (first.status_code, second.status_code) == (201 if is_new else 200, 200)
+    assert second.get_json() == {"webhook": first.get_json()["webhook"], "secret": None}
+    subscriber.remove(first.get_json()["webhook"]["webhook_id"])
+    refused = service.client.post("/api/webhooks", **known)
+    assert (refused.status_code, error_of(refused)["code"]) == (409, "webhook_already_registered")
+    assert subscriber.list() == []
+    service.world.node.mine(1)
+    subscriber.register(all_bounties=True)
+
+
+@pytest.mark.attack
+def test_registration__that_a_stranger_signed_first__is_made_for_its_subscriber(
+    service: Service, subscriber: Subscriber
+) -> None:
+    """The digest that is signed has no signer: both sign the same one."""
+    stranger = Subscriber(service)
+    block = header_at(service.world.rpc, "latest").number
+    for each in (stranger, subscriber):
+        assert service.client.post("/api/webhooks", **registration(each)).status_code == 201
+    assert header_at(service.world.rpc, "latest").number == block
+    assert len(subscriber.list()) == 1
+    stranger.remove(stranger.list()[0]["webhook_id"])
+
+
 def test_webhook__that_is_new_or_changed__wakes_those_who_send(service: Service, subscriber: Subscriber) -> None:
     with service.world.engine("service_webhooks").connect().execution_options(isolation_level="AUTOCOMMIT") as sending:
         listener = Listener(sending, Channel.TO_SEND)
@@ -170,6 +214,70 @@ def test_secret__of_a_request_that_is_repeated__is_not_made_again(service: Servi
     assert (first.status_code, second.status_code) == (200, 409)
     assert error_of(second)["code"] == "webhook_already_rotated"
     assert "no-store" in first.headers["Cache-Control"]
+
+
+@pytest.mark.attack(f"former secrets of a webhook that sign at a time: {FORMER_SECRETS}")
+def test_secret__that_was_rotated_as_often_as_it_may_in_a_day__stays(service: Service, subscriber: Subscriber) -> None:
+    webhook_id = subscriber.register(all_bounties=True)["webhook"]["webhook_id"]
+    for _ in range(FORMER_SECRETS):
+        service.world.node.mine(1)  # else it would be the same request
+        subscriber.rotate(webhook_id)
+    kept = text(
+        "SELECT sealed_secret, 1 + cardinality(older_sealed_secrets) FROM webhooks.subscriptions WHERE webhook_id = :id"
+    ).bindparams(id=webhook_id)
+    with service.world.database.engine().connect() as connection:
+        before = connection.execute(kept).one()
+    for _ in range(2):
+        service.world.node.mine(1)
+        refused = subscriber.call("POST", f"/{webhook_id}/rotate")
+        assert (refused.status_code, error_of(refused)["code"]) == (409, "webhook_secrets_limit_reached")
+    with service.world.database.engine().connect() as connection:
+        assert connection.execute(kept).one() == before
+    assert before[1] == FORMER_SECRETS
+
+
+@contextmanager
+def lost_at_rotation(service: Service) -> Iterator[None]:
+    """The server ends the connection of whoever writes another secret."""
+    function = "webhooks.end_connection"
+    with service.world.database.engine().begin() as connection:
+        connection.execute(text(
+            f"CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$"
+        ))  # fmt: skip
+        trigger = "CREATE TRIGGER ending BEFORE UPDATE OF sealed_secret ON webhooks.subscriptions"
+        connection.execute(text(f"{trigger} FOR EACH ROW EXECUTE FUNCTION {function}()"))
+    try:
+        yield
+    finally:
+        with service.world.database.engine().begin() as connection:
+            connection.execute(text(f"DROP FUNCTION {function} CASCADE"))
+
+
+def test_rotation__during_which_the_database_is_lost__is_made_by_the_same_request(
+    service: Service, subscriber: Subscriber
+) -> None:
+    path = f"/api/webhooks/{subscriber.register(all_bounties=True)['webhook']['webhook_id']}/rotate"
+    headers = {"Authorization": service.authorization(subscriber.key, "POST", path)}
+    with lost_at_rotation(service):
+        lost = service.client.post(path, headers=headers)
+    assert (lost.status_code, error_of(lost)["code"]) == (503, "bounty_projection_unavailable")
+    assert [service.client.post(path, headers=headers).status_code for _ in range(2)] == [200, 409]
+
+
+@pytest.mark.attack
+def test_rotation__that_a_stranger_signed_first__is_made_for_its_subscriber(
+    service: Service, subscriber: Subscriber
+) -> None:
+    """The digest that is signed has no signer: both sign the same one."""
+    path = f"/api/webhooks/{subscriber.register(all_bounties=True)['webhook']['webhook_id']}/rotate"
+    block = header_at(service.world.rpc, "latest").number
+    statuses = []
+    for key in (Subscriber(service).key, subscriber.key):
+        headers = {"Authorization": service.authorization(key, "POST", path)}
+        statuses.append(service.client.post(path, headers=headers).status_code)
+    assert header_at(service.world.rpc, "latest").number == block
+    assert statuses == [404, 200]
 
 
 def limited(service: Service, **settings: Any) -> FlaskClient:

@@ -480,7 +480,8 @@ export interface paths {
         /**
          * Register an address that gets facts as they happen.
          * @description Signed by the account that the webhook is to belong to. The answer has its secret, which is not shown again: 200
-         *     without it where the webhook is there already.
+         *     without it where the webhook is there already. The same request after its removal is 409
+         *     `webhook_already_registered`.
          */
         post: operations["post_api_webhooks"];
         delete?: never;
@@ -523,8 +524,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Get another secret; for a day, messages are signed with the former one, too.
-         * @description Signed by the account that it belongs to. The same request again is 409 `webhook_already_rotated`.
+         * Get another secret; for a day, messages are signed with the one that it replaces, too.
+         * @description Signed by the account that it belongs to. The same request again is 409 `webhook_already_rotated`; too many in a
+         *     day are 409 `webhook_secrets_limit_reached`.
          */
         post: operations["post_api_webhooks_webhook_id_rotate"];
         delete?: never;
@@ -4982,7 +4984,10 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `webhook_limit_reached`: Remove a webhook that is not needed any more, then register again. */
+            /**
+             * @description `webhook_limit_reached`: Remove a webhook that is not needed any more, then register again.
+             *     `webhook_already_registered`: Sign a new request over a newer block if it is to be registered again.
+             */
             409: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -5273,7 +5278,10 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `webhook_already_rotated`: Sign a new request if the secret is to be replaced once more. */
+            /**
+             * @description `webhook_already_rotated`: Sign a new request if the secret is to be replaced once more.
+             *     `webhook_secrets_limit_reached`: Sign a new request once the oldest former secret has ended; or remove the webhook and register it again.
+             */
             409: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];

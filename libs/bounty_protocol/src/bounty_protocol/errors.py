@@ -79,7 +79,13 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "route_not_found": Problem(404, "See /api/docs of the public API for its routes."),
     "method_not_allowed": Problem(405, "Use a method named in the Allow header."),
     "publication_review_unavailable": Problem(409, "Sign the same page again: a fresh signature joins its review."),
+    "webhook_already_registered": Problem(
+        409, "Sign a new request over a newer block if it is to be registered again."
+    ),
     "webhook_already_rotated": Problem(409, "Sign a new request if the secret is to be replaced once more."),
+    "webhook_secrets_limit_reached": Problem(
+        409, "Sign a new request once the oldest former secret has ended; or remove the webhook and register it again."
+    ),
     "webhook_limit_reached": Problem(409, "Remove a webhook that is not needed any more, then register again."),
     "unrecorded_submissions_limit_reached": Problem(
         409, "Record one of them, or record this one first (solver:submit --without-api) and prepare it afterwards."

@@ -86,7 +86,8 @@ processed_approvals = Table(
     _created_at(),
     Column("block_number", BigInteger),
 )
-"""Signed requests that count once: publications, and other secrets of webhooks. The column is named after the first."""
+"""Signed requests that count once: publications by their digest, registrations and other secrets of webhooks by digest
+and signer. The column ``poster`` is named after the first."""
 review_charges = Table(
     "review_charges",
     metadata,

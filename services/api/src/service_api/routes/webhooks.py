@@ -32,18 +32,22 @@ _EXAMPLE: Final = {"url": "https://receiver.example/bounties", "bounty_id": "7"}
 @routes.route("", methods=["POST"])
 @routes.response(200, RegisteredWebhook)
 @routes.response(201, RegisteredWebhook)
-@described(CODE, "webhook_limit_reached", *_AWAY, "webhooks_unconfigured", body=WebhookRequest, example=_EXAMPLE)
+@described(
+    CODE, "webhook_limit_reached", "webhook_already_registered", *_AWAY, "webhooks_unconfigured",
+    body=WebhookRequest, example=_EXAMPLE,
+)  # fmt: skip
 @signed("application/json", MAX_BODY_BYTES)
 def post_webhook(request: VerifiedRequest) -> Response:
     """Register an address that gets facts as they happen.
 
     Signed by the account that the webhook is to belong to. The answer has its secret, which is not shown again: 200
-    without it where the webhook is there already.
+    without it where the webhook is there already. The same request after its removal is 409
+    `webhook_already_registered`.
     """
     deps = _charged(request)
     read_query(allowed=frozenset(), code=CODE)
     wanted = load_json(request.body, WebhookRequest, code=CODE)
-    registered, created = register_webhook(deps, request.signer, wanted)
+    registered, created = register_webhook(deps, request, wanted)
     response = _private(jsonify(to_json(registered)))
     response.status_code = 201 if created else 200
     return response
@@ -91,12 +95,16 @@ def post_webhook_test(request: VerifiedRequest, webhook_id: str) -> Response:
 
 @routes.route("/<webhook_id>/rotate", methods=["POST"])
 @routes.response(200, RegisteredWebhook)
-@described(CODE, "webhook_not_found", "webhook_already_rotated", *_AWAY, "webhooks_unconfigured")
+@described(
+    CODE, "webhook_not_found", "webhook_already_rotated", "webhook_secrets_limit_reached", *_AWAY,
+    "webhooks_unconfigured",
+)  # fmt: skip
 @signed(None)
 def post_webhook_rotate(request: VerifiedRequest, webhook_id: str) -> Response:
-    """Get another secret; for a day, messages are signed with the former one, too.
+    """Get another secret; for a day, messages are signed with the one that it replaces, too.
 
-    Signed by the account that it belongs to. The same request again is 409 `webhook_already_rotated`.
+    Signed by the account that it belongs to. The same request again is 409 `webhook_already_rotated`; too many in a
+    day are 409 `webhook_secrets_limit_reached`.
     """
     deps = _charged(request)
     return _private(jsonify(to_json(rotate_secret(deps, request, _named(webhook_id)))))

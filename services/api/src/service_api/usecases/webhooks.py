@@ -27,19 +27,27 @@ from service_api.changes import newest_change
 from service_api.dependencies import Dependencies
 from service_api.webhooks import tables as t
 from service_api.webhooks.receivers import parse_receiver
-from service_api.webhooks.secrets import make_secret, seal, secret_text
+from service_api.webhooks.secrets import make_secret, seal, secret_text, valid_former
 from service_api.webhooks.subjects import Subject, parse_subject
 
 CODE: Final = "invalid_webhook"
 FORMER_HOURS: Final = 24
-"""For how long messages carry the signature of the former secret, too."""
+"""For how long messages carry the signature of a former secret, too."""
+FORMER_SECRETS: Final = 5
+"""Former secrets of a webhook that sign at a time."""
 _LOCK: Final = 0x57_48_52
 _NOT_FOUND: Final = "This account has no webhook with that id."
 
 
-def register_webhook(deps: Dependencies, subscriber: Address, wanted: WebhookRequest) -> tuple[RegisteredWebhook, bool]:
-    """Keep a webhook; whether it is new. A new one is pending until its receiver has answered the challenge."""
-    key = _key(deps)
+def register_webhook(
+    deps: Dependencies, request: VerifiedRequest, wanted: WebhookRequest
+) -> tuple[RegisteredWebhook, bool]:
+    """Keep a webhook; whether it is new. A new one is pending until its receiver has answered the challenge.
+
+    A signed request makes one only once: who repeats it after a removal would otherwise get the secret of another. It
+    is noted also where the webhook is there.
+    """
+    key, subscriber = _key(deps), request.signer
     subject = _subject(wanted)
     try:
         parse_receiver(wanted.url, deps.config.webhooks.rules)
@@ -55,10 +63,14 @@ def register_webhook(deps: Dependencies, subscriber: Address, wanted: WebhookReq
     begin = _beginning(deps, wanted.finality)
     with writing(deps.engine) as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        is_first = _is_first(connection, request)
         same = [t.subscriptions.c[name] == value for name, value in named.items()]
         known = connection.execute(_shown().where(*same)).mappings().first()
         if known is not None:
             return RegisteredWebhook(_webhook(known), None), False
+        if not is_first:
+            message = "This exact signed request was already processed, and its webhook was removed since."
+            raise ServiceError("webhook_already_registered", message)
         _require_free(deps, connection, subscriber)
         sealed = seal(secret, key, webhook_id)
         values = {"webhook_id": webhook_id, **named, **begin, "sealed_secret": sealed}
@@ -91,33 +103,53 @@ def remove_webhook(deps: Dependencies, subscriber: Address, webhook_id: WebhookI
 
 def request_test(deps: Dependencies, subscriber: Address, webhook_id: WebhookId) -> Webhook:
     """Have a test message sent, or to one that is not active the challenge."""
-    return _changed(deps, subscriber, webhook_id, {"test_requested_at": func.now()})
+    with writing(deps.engine) as connection:
+        return _changed(connection, subscriber, webhook_id, {"test_requested_at": func.now()})
 
 
 def rotate_secret(deps: Dependencies, request: VerifiedRequest, webhook_id: WebhookId) -> RegisteredWebhook:
-    """Make another secret. The former one signs beside it for ``FORMER_HOURS``.
+    """Make another secret. The one that it replaces signs beside it for ``FORMER_HOURS``, also when that is rotated
+    meanwhile: a receiver may have it, where the answers of later rotations were lost.
 
-    A signed request makes one only once: who repeats it would otherwise get the secret that is valid from then on.
+    A signed request makes one only once: who repeats it would otherwise get the secret that is valid from then on. It
+    counts as processed with what it changed, or not at all.
     """
     key, secret = _key(deps), make_secret()
-    _require_first(deps, request)
-    former_until = func.now() + timedelta(hours=FORMER_HOURS)
-    values = {
-        "former_sealed_secret": t.subscriptions.c.sealed_secret,
-        "former_until": former_until,
-        "sealed_secret": seal(secret, key, webhook_id),
-    }
-    return RegisteredWebhook(_changed(deps, request.signer, webhook_id, values), secret_text(secret))
-
-
-def _changed(deps: Dependencies, subscriber: Address, webhook_id: WebhookId, values: Mapping[str, Any]) -> Webhook:
     s = t.subscriptions.c
+    own = (s.webhook_id == webhook_id) & (s.subscriber == request.signer)
+    locked = select(t.subscriptions, func.now().label("now")).where(own).with_for_update()
     with writing(deps.engine) as connection:
-        connection.execute(
-            update(t.subscriptions).where(s.webhook_id == webhook_id, s.subscriber == subscriber).values(values)
-        )
-        notify(connection, Channel.TO_SEND)
-        return _webhook(_read(connection, subscriber, webhook_id))
+        if (row := connection.execute(locked).mappings().first()) is None:
+            raise ServiceError("webhook_not_found", _NOT_FOUND)
+        if not _is_first(connection, request):
+            raise ServiceError("webhook_already_rotated", "This exact signed request was already processed.")
+        former = valid_former(row, row["now"])
+        if len(former) >= FORMER_SECRETS:
+            raise _rotated_often(former[-1].until)
+        values = {
+            "sealed_secret": seal(secret, key, webhook_id),
+            "former_sealed_secret": row["sealed_secret"],
+            "former_until": row["now"] + timedelta(hours=FORMER_HOURS),
+            "older_sealed_secrets": [each.sealed for each in former],
+            "older_until": [each.until for each in former],
+        }
+        return RegisteredWebhook(_changed(connection, request.signer, webhook_id, values), secret_text(secret))
+
+
+def _rotated_often(frees_at: datetime) -> ServiceError:
+    message = f"This webhook has {FORMER_SECRETS} former secrets that still sign, which is the most."
+    again = iso_utc(int(frees_at.timestamp()) + 1)
+    next_action = f"Sign a new request after {again}; or remove the webhook, and register it again."
+    return ServiceError("webhook_secrets_limit_reached", message, next_action=next_action)
+
+
+def _changed(connection: Connection, subscriber: Address, webhook_id: WebhookId, values: Mapping[str, Any]) -> Webhook:
+    s = t.subscriptions.c
+    connection.execute(
+        update(t.subscriptions).where(s.webhook_id == webhook_id, s.subscriber == subscriber).values(values)
+    )
+    notify(connection, Channel.TO_SEND)
+    return _webhook(_read(connection, subscriber, webhook_id))
 
 
 def _key(deps: Dependencies) -> Bytes32:
@@ -163,17 +195,18 @@ def _require_free(deps: Dependencies, connection: Connection, subscriber: Addres
         )
 
 
-def _require_first(deps: Dependencies, request: VerifiedRequest) -> None:
-    """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
+def _is_first(connection: Connection, request: VerifiedRequest) -> bool:
+    """Note an approval as processed; whether it was not before. A row, so that it survives a lost Redis.
+
+    Of its signer: another account that signs the same request over the same block has the same digest.
+    """
     values = {
-        "approval_digest": request.approval_digest,
+        "approval_digest": f"{request.approval_digest}/{request.signer}",
         "signer": request.signer,
         "block_number": request.block_number,
     }
     first = upsert(app.processed_approvals).values(values).on_conflict_do_nothing()
-    with writing(deps.engine) as connection:
-        if connection.execute(first.returning(app.processed_approvals.c.signer)).first() is None:
-            raise ServiceError("webhook_already_rotated", "This exact signed request was already processed.")
+    return connection.execute(first.returning(app.processed_approvals.c.signer)).first() is not None
 
 
 def _shown() -> Select[Any]:

@@ -31,6 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service_api.webhooks import tables as t
+from service_api.webhooks.secrets import valid_former
 from service_api.webhooks.sending import AttemptEnd, AttemptResult
 from service_api.webhooks.subjects import END_OF_BLOCK, FactsPosition, Subject, parse_subject
 
@@ -62,7 +63,7 @@ class DueWebhook:
     subject: Subject
     finality: Finality
     sealed_secrets: tuple[str, ...] = field(repr=False)
-    """The present one, and the former where it is still valid."""
+    """The present one, and the former ones that are still valid."""
     state: WebhookState
     cursor: FactsPosition
     until: ChangeNumber | None
@@ -186,7 +187,8 @@ def _list(engine: Engine, now: datetime, wanted: ColumnElement[bool]) -> list[Du
     s, d = t.subscriptions.c, t.deliveries.c
     query = (
         select(t.deliveries, s.subscriber, s.url, s.subject, s.finality, s.sealed_secret)
-        .add_columns(s.former_sealed_secret, s.former_until, case((_UNTESTED, s.test_requested_at)).label("asked_at"))
+        .add_columns(s.former_sealed_secret, s.former_until, s.older_sealed_secrets, s.older_until)
+        .add_columns(case((_UNTESTED, s.test_requested_at)).label("asked_at"))
         .join(t.subscriptions, s.webhook_id == d.webhook_id)
         .where(wanted)
         .order_by(d.next_attempt_at, d.webhook_id)
@@ -196,14 +198,13 @@ def _list(engine: Engine, now: datetime, wanted: ColumnElement[bool]) -> list[Du
 
 
 def _due(row: RowMapping, now: datetime) -> DueWebhook:
-    former = row["former_sealed_secret"] if row["former_until"] is not None and row["former_until"] > now else None
     return DueWebhook(
         webhook_id=WebhookId(row["webhook_id"]),
         subscriber=Address(row["subscriber"]),
         url=row["url"],
         subject=parse_subject(row["subject"]),
         finality=Finality(row["finality"]),
-        sealed_secrets=tuple(each for each in (row["sealed_secret"], former) if each is not None),
+        sealed_secrets=(row["sealed_secret"], *(each.sealed for each in valid_former(row, now))),
         state=WebhookState(row["state"]),
         cursor=FactsPosition(ChangeNumber(row["after_number"]), (row["sent_block"], row["sent_log"])),
         until=None if row["until_number"] is None else ChangeNumber(row["until_number"]),

@@ -9,6 +9,8 @@ import base64
 import hmac
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
@@ -18,6 +20,7 @@ from bounty_protocol.wire.values import WebhookId
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
+from sqlalchemy import RowMapping
 
 PREFIX: Final = "whsec_"
 SECRET_BYTES: Final = 32
@@ -26,6 +29,21 @@ _SUITE: Final = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 
 class CannotOpen(Exception):
     """A sealed secret that none of the worker's keys opens."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormerSecret:
+    """One that was replaced, as it is stored, and until when messages carry its signature, too."""
+
+    sealed: str = field(repr=False)
+    until: datetime
+
+
+def valid_former(row: RowMapping, now: datetime) -> tuple[FormerSecret, ...]:
+    """The former secrets in a row of ``subscriptions`` that are still valid, newest first."""
+    sealed = (row["former_sealed_secret"], *row["older_sealed_secrets"])
+    stored = zip(sealed, (row["former_until"], *row["older_until"]), strict=True)
+    return tuple(FormerSecret(each, until) for each, until in stored if until is not None and until > now)
 
 
 def make_secret(randomness: Randomness = os.urandom) -> bytes:

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     func,
 )
+from sqlalchemy.dialects.postgresql import ARRAY
 
 SCHEMA = "webhooks"
 metadata = MetaData(schema=SCHEMA)
@@ -32,13 +33,17 @@ subscriptions = Table(
     Column("sealed_secret", Text, nullable=False),
     Column("former_sealed_secret", Text),
     Column("former_until", DateTime(timezone=True)),
+    Column("older_sealed_secrets", ARRAY(Text), nullable=False, server_default="{}"),
+    Column("older_until", ARRAY(DateTime(timezone=True)), nullable=False, server_default="{}"),
     Column("after_number", BigInteger, nullable=False),
     Column("after_block", BigInteger, nullable=False),
     Column("test_requested_at", DateTime(timezone=True)),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Index("subscriptions_once", "subscriber", "url", "subject", "finality", unique=True),
 )
-"""``after_number`` and ``after_block``: the change and the block of its registration, from which it hears."""
+"""``after_number`` and ``after_block``: the change and the block of its registration, from which it hears.
+``former_sealed_secret`` was replaced last; the ``older_sealed_secrets`` before it, newest first, each with its end in
+``older_until``."""
 
 deliveries = Table(
     "deliveries",

@@ -206,6 +206,9 @@ class Deliverer:
             self._others = self._free(list_hearing(self.engine, now, newest, newest_notice, proven=False))
         asked = self._start_asked()
         proven = self._free(list_hearing(self.engine, now, newest, newest_notice, proven=True))
+        # One that was slow when those that wait were read may be proven by now.
+        listed = {each.webhook_id for each in proven}
+        self._others = [each for each in self._others if each.webhook_id not in listed]
         facts = self._start_facts([*proven, *self._others])
         if not facts and not self._more:
             self._write_progress()
@@ -304,8 +307,8 @@ class Deliverer:
             outcome = self.sender.send(receiver, signed(message, keys, self.clock.now()), seconds)
 
     def _secrets(self, due: DueWebhook) -> list[bytes]:
-        """What its messages are signed with: its secret, and the former one while that is valid and opens. A rotation
-        is the way out where the key of the former is lost. ``CannotOpen`` where the present one does not open."""
+        """What its messages are signed with: its secret, and the former ones that are valid and open. A rotation is
+        the way out where the key of the former ones is lost. ``CannotOpen`` where the present one does not open."""
         present, *former = due.sealed_secrets
         secrets = [open_sealed(present, self.keyring, due.webhook_id)]
         for sealed in former:
