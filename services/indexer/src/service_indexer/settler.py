@@ -22,8 +22,6 @@ from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, MAX_TIP_WEI, reaso
 from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused, quantity
 from bounty_protocol.chain.reverts import explain
 from bounty_protocol.types import Address, BountyId, ChainId
-from eth_account.typed_transactions.typed_transaction import TypedTransaction
-from hexbytes import HexBytes
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.counters import counter_by
@@ -31,7 +29,16 @@ from service_common.db import hub_index
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import Head, read_head
 from service_common.log import get_logger
-from service_common.web3_provider import Account, Contract, LocalAccount, Web3, hub_contract, make_web3, usable_answers
+from service_common.web3_provider import (
+    Account,
+    Contract,
+    LocalAccount,
+    Web3,
+    hub_contract,
+    make_web3,
+    signed_fields,
+    usable_answers,
+)
 from sqlalchemy import Connection, Engine, Row, delete, exists, func, insert, or_, select, true, update
 from web3.contract.contract import ContractFunction
 from web3.types import Nonce, TxParams, Wei
@@ -95,8 +102,8 @@ class GasFees:
     @classmethod
     def of(cls, raw_transaction: str) -> "GasFees":
         """Those of a signed transaction."""
-        signed = TypedTransaction.from_bytes(HexBytes(raw_transaction)).as_dict()
-        return cls(signed["maxFeePerGas"], signed["maxPriorityFeePerGas"])
+        fields = signed_fields(raw_transaction)
+        return cls(fields["maxFeePerGas"], fields["maxPriorityFeePerGas"])
 
     def raised(self) -> "GasFees":
         """High enough that nodes accept it as a replacement: an eighth more than before, rounded up."""
