@@ -2,23 +2,27 @@
 
 No plan may read through a table that grows, or take more of its rows than a page shows: with the planner's default
 settings, its statistics fresh. What is asked is every public read with each filter and order, the GraphQL queries of
-the client, the pages and docs/subgraph.md, and what authorizations, the settler and the reviews of a Submission read.
+the client, the pages and docs/subgraph.md, and what authorizations, the settler, the reviews of a Submission and the
+upkeep of what is kept read.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import psycopg
 import pytest
 from bounty_protocol.clock import SystemClock
-from bounty_protocol.types import BountyId, UnixSeconds
+from bounty_protocol.domain.locator import storage_locator
+from bounty_protocol.types import BountyId, Bytes32, UnixSeconds
 from flask.testing import FlaskClient
 from prometheus_client.registry import Collector
 from service_api.app import make_app
 from service_api.dependencies import Dependencies
 from service_api.metrics import DefectCollector, PendingCollector, WithheldCollector
+from service_api.storage.port import ObjectInfo, ObjectStore
+from service_api.usecases.orphans import delete_orphans
 from service_api.webhooks.metrics import WebhookCollector
 from service_cli.guardian import judgeable as client_queries
 from service_common.db.hub_facts import FactSource
@@ -31,6 +35,7 @@ from sqlalchemy import Engine, event
 
 from tests import large
 from tests.api.conftest import Service
+from tests.api.test_faults import Raising
 from tests.api.test_subgraph_examples import EXAMPLES
 from tests.servers import Database, DatabaseServer
 
@@ -338,4 +343,29 @@ def test_reads__that_authorize_judge_and_settle__are_of_one_bounty(
         read_verdicts_of(moment.connection, FINAL, large.GUARDIANS[0])
         read_bounty_logs(moment.connection, FINAL, bounty.changed_at)
         assert read_due(moment.connection, moment.head)
+    assert statements.wasteful() == []
+
+
+class OneUpload(Raising):
+    """A bucket with one old upload."""
+
+    def __init__(self, locator: str) -> None:
+        super().__init__(AssertionError("nothing else is asked of the bucket"))
+        self._found = ObjectInfo(locator, generation=1, byte_length=1, created_at=UnixSeconds(0))
+
+    def list(self, _prefix: str) -> Iterator[ObjectInfo]:
+        yield self._found
+
+    def delete(self, _locator: str, *, generation: int) -> bool:
+        return generation == self._found.generation
+
+
+def test_sweep__of_uploads__reads_the_submissions_of_one_bounty(
+    deployment: tuple[Dependencies, Statements], statements: Statements
+) -> None:
+    deps = deployment[0]
+    place = deps.config.chain.chain_id, deps.config.chain.hub_address, FINAL, large.SOLVER
+    store = OneUpload(storage_locator(*place, Bytes32("0x" + "11" * 32)))
+    with statements.listening():
+        assert delete_orphans(replace(deps, store=cast("ObjectStore", store))) == 1
     assert statements.wasteful() == []

@@ -62,7 +62,8 @@ KEPT: Final = (
         "uploads in the bucket, with `app.verified_objects`",
         "any key, while the bounty is open",
         f"{ArchiveLimits().max_bytes // _KIB**3} GiB each; [budgets](interface.md#budgets) of uploads",
-        "a day after the submission deadline, unless a `submit` recorded them; the row after"
+        "a day after the submission deadline, unless a `submit` recorded them, or one of their Solver has no envelope"
+        " here; the row after"
         f" {lifetimes.VERIFIED_DAYS} days where no envelope names it",
     ),
     KeptRow(
