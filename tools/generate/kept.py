@@ -80,6 +80,7 @@ KEPT: Final = (
         f"with the next one after its end, {MAX_LIFETIME_SECONDS // lifetimes.DAY_SECONDS} days at most",
     ),
     KeptRow("`app.published_pages`", "nobody: the worker's own", "one for each page of a bounty", "never"),
+    KeptRow("`app.recorded_envelopes`", "nobody: the worker's own", "one for each envelope of a Submission", "never"),
     KeptRow("`app.inspections`, `webhooks.progress`", "nobody: the workers' own", "one row each", "never"),
     KeptRow(
         "`app.withholdings`", "the operator ([withholding.md](withholding.md))", "one row for each decision", "never"

@@ -108,6 +108,15 @@ submission_envelopes = Table(
     Index("submission_envelopes_commitment", "bounty_id", "submission_commitment"),
     *_pending("submission_envelopes"),
 )
+recorded_envelopes = Table(
+    "recorded_envelopes",
+    metadata,
+    Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("solver", Text, primary_key=True),
+    Column("submission_commitment", Text, primary_key=True),
+)
+"""Keys of envelopes that were kept here when the index had their Submission: never deleted, so that an envelope that is
+lost is noticed. Nobody misses the envelope of a Submission that was never prepared here."""
 verified_objects = Table(
     "verified_objects",
     metadata,

@@ -26,6 +26,7 @@ class Walk(StrEnum):
     TITLES = "titles"
     VERDICTS = "verdicts"
     RECORDS = "records"
+    ENVELOPES = "envelopes"
     OBJECTS = "objects"
     BYTES = "bytes"
 
