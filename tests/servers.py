@@ -30,6 +30,9 @@ _INDEX_BYTES: LiteralString = (
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = 'hub_index' AND c.relkind = 'r'"
 )
+_WAITING: LiteralString = (
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+)
 
 
 @dataclass(slots=True)
@@ -55,6 +58,12 @@ class Database:
         """What the index takes, its own indexes included."""
         with psycopg.connect(self.server.url(self.name), autocommit=True) as connection:
             row = connection.execute(_INDEX_BYTES).fetchone()
+        return int(row[0]) if row else 0
+
+    def waiting_for_locks(self) -> int:
+        """How many transactions wait for what another one holds."""
+        with psycopg.connect(self.server.url(self.name), autocommit=True) as connection:
+            row = connection.execute(_WAITING).fetchone()
         return int(row[0]) if row else 0
 
     def close(self) -> None:

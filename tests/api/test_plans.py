@@ -14,7 +14,9 @@ from typing import Any, TypeVar, cast
 import psycopg
 import pytest
 from bounty_protocol.clock import SystemClock
+from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.domain.locator import storage_locator
+from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.types import BountyId, Bytes32, UnixSeconds
 from flask.testing import FlaskClient
 from prometheus_client.registry import Collector
@@ -25,6 +27,7 @@ from service_api.storage.port import ObjectInfo, ObjectStore
 from service_api.usecases.defects import Walk
 from service_api.usecases.inspecting import AT_A_RUN, inspect_kept
 from service_api.usecases.orphans import delete_orphans
+from service_api.usecases.written_verdicts import store_verdict
 from service_api.webhooks.metrics import WebhookCollector
 from service_cli.guardian import judgeable as client_queries
 from service_common.db import app as t
@@ -384,4 +387,23 @@ def test_inspection__of_envelopes__reads_a_part_at_a_time(
         connection.execute(insert(t.inspections).values(others))
     with statements.listening():
         assert inspect_kept(deps) == AT_A_RUN
+    assert statements.wasteful() == []
+
+
+def test_verdict__that_is_stored__is_counted_among_those_of_its_guardian_on_its_bounty(
+    deployment: tuple[Dependencies, Statements], statements: Statements
+) -> None:
+    chain = deployment[0].config.chain
+    verdict = WrittenVerdict(
+        kind=VerdictKind.NO_VALID_SUBMISSION,
+        chain_id=chain.chain_id,
+        hub_address=chain.hub_address,
+        bounty_id=FINAL,
+        guardian_address=large.GUARDIANS[0],
+        solver_address=None,
+        submission_commitment=None,
+        body="Because.\n",
+    )
+    with statements.listening():
+        assert store_verdict(statements.engine, verdict, render_verdict(verdict))
     assert statements.wasteful() == []

@@ -15,6 +15,7 @@ from service_api.config import DEFAULT_REVIEW_QUOTA
 from service_api.usecases import lifetimes
 from service_api.usecases.defects import NOTICE_LIFETIME
 from service_api.usecases.prepare_submission import MAX_UNRECORDED
+from service_api.usecases.written_verdicts import MAX_UNRECORDED_VERDICTS
 from service_api.webhooks import settings as webhooks
 from service_reviewer.record import RECORD_DAYS
 
@@ -69,7 +70,8 @@ KEPT: Final = (
     KeptRow(
         "`app.written_verdicts`",
         "a Guardian of the bounty's roster",
-        f"{MAX_DOCUMENT_BYTES // _KIB} KiB; the account's budget",
+        f"{MAX_DOCUMENT_BYTES // _KIB} KiB; of those that the Hub does not record {MAX_UNRECORDED_VERDICTS}"
+        " of a Guardian for a bounty",
         f"{lifetimes.VERDICT_GRACE_DAYS} days after the judging deadline, unless the Hub holds it",
     ),
     KeptRow("`app.verification_records`, `settler.settlements`", "nobody: derived", "one for each bounty", "never"),

@@ -135,6 +135,7 @@ written_verdicts = Table(
     Column("bounty_id", BigInteger, nullable=False),
     Column("guardian", Text, nullable=False),
     _created_at(),
+    Index("written_verdicts_guardian", "bounty_id", "guardian"),
 )
 verification_records = Table(
     "verification_records",

@@ -8,3 +8,8 @@ CREATE TABLE app.recorded_envelopes (
     PRIMARY KEY (bounty_id, solver, submission_commitment)
 );
 GRANT SELECT, INSERT ON app.recorded_envelopes TO service_api;
+
+-- How many Verdicts of a Guardian on a bounty are kept is counted when one more is stored. The content of large ones is
+-- stored apart, so that the index is built by a look through the rows' keys alone.
+
+CREATE INDEX written_verdicts_guardian ON app.written_verdicts (bounty_id, guardian);
