@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 import urllib3
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import parse_address
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies
 from service_api.storage.port import ObjectInfo
 from service_api.usecases import inspecting
 from service_api.usecases.ciphertexts import verify
-from service_api.usecases.defects import Walk, list_defects
+from service_api.usecases.defects import Looked, Walk, list_defects, note_known
 from service_api.usecases.inspecting import inspect_kept, look_again
 from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
@@ -31,6 +33,7 @@ from tests.api.test_list import listed, published
 from tests.api.test_submissions import Sealed, open_bounty, seal
 from tests.api.test_written_verdicts import document, judgeable, write
 from tests.clocks import HandClock
+from tests.waiting import wait_until
 
 OPERATIONS = (Path(__file__).parents[2] / "docs/operations.md").read_text(encoding="utf-8")
 
@@ -187,6 +190,27 @@ def test_lost_work__is_announced_once_and_once_more_when_it_was_put_back(service
     assert (notices(sealed), lost_since(sealed)) == (["lost", "restored"], None)
     walk(deps, Walk.OBJECTS)
     assert notices(sealed) == ["lost", "restored"]
+
+
+@pytest.mark.parametrize("again", ["lost", "restored"])
+def test_work__that_two_looks_find_so_in_the_same_moment__is_announced_once(
+    service: Service, tmp_path: Path, again: str
+) -> None:
+    """``service-api defects --again`` beside the hourly job."""
+    deps, database, sealed = service.dependencies, service.world.database, recorded(service, tmp_path)
+    solver, commitment = parse_address(sealed.solver.address), sealed.envelope.commitment()
+    lost = Looked("", commitment, sealed.bounty_id, "the storage has no ciphertext", solver, is_lost=True)
+    found = lost if again == "lost" else replace(lost, what=None, is_lost=False)
+    if again == "restored":
+        note_known(deps.engine, Walk.OBJECTS, [lost])
+    with psycopg.connect(database.url()) as other, ThreadPoolExecutor(2) as threads:
+        other.execute("LOCK TABLE app.defects IN SHARE MODE")  # both have read what was, before one writes
+        looks = [threads.submit(note_known, deps.engine, Walk.OBJECTS, [found]) for _ in range(2)]
+        wait_until(lambda: database.waiting_for_locks() == 2)
+        other.rollback()
+        for each in looks:
+            each.result()
+    assert notices(sealed) == (["lost"] if again == "lost" else ["lost", "restored"])
 
 
 def bring_back(service: Service, copy: dict[str, bytes]) -> None:

@@ -181,8 +181,8 @@ work_notices = Table(
     Column("submission_commitment", Text, nullable=False),
     _created_at(),
 )
-"""That sealed work was found lost, or is there again, in order: what webhooks are sent of it. One writer, the
-inspections."""
+"""That sealed work was found lost, or is there again, in order: what webhooks are sent of it. One writer at a time, by
+a lock: the inspections, or an operator's look at what they found."""
 hub_notices = Table(
     "hub_notices",
     metadata,
