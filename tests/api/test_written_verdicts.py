@@ -1,9 +1,12 @@
 """Written Verdicts: stored for pinned Guardians only, read back byte for byte."""
 
 import secrets
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
+from bounty_protocol.chain.json_rpc import Call, JsonRpc
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.lifecycle import VerdictKind
@@ -11,12 +14,14 @@ from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_ADDRESS, BountyId, Bytes32, parse_address
 from local_stack.contract import Wallet
+from service_api.app import make_app
 from service_api.usecases.written_verdicts import MAX_UNRECORDED_VERDICTS, store_verdict
 from service_common.db import app as t
 from sqlalchemy import event, func, insert, select
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
+from tests.api.contract import checked_client
 from tests.waiting import wait_until
 
 
@@ -145,6 +150,35 @@ def test_verdict__when_the_copy_is_a_block_behind_the_reveal_point__waits(servic
     assert (waiting.status_code, error_of(waiting)["code"]) == (503, "bounty_chain_state_unavailable")
     world.index()
     assert write(service, world.guardian(1), body).status_code == 201
+
+
+class WatchedRpc(JsonRpc):
+    """A chain that notes, at each call, whether it waits a bounded time and how many transactions are open."""
+
+    def __init__(self, service: Service, noted: list[tuple[bool, int]], *, is_bounded: bool = False) -> None:
+        super().__init__([service.world.node.url])
+        self._service, self._noted, self._is_bounded = service, noted, is_bounded
+
+    def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+        return WatchedRpc(self._service, self._noted, is_bounded=True)
+
+    def batch(self, calls: Sequence[Call]) -> list[object]:
+        self._noted.append((self._is_bounded, self._service.world.database.open_transactions()))
+        return super().batch(calls)
+
+
+def test_verdict__before_the_reveal_point__holds_nothing_of_the_database_while_the_chain_is_asked(
+    service: Service,
+) -> None:
+    world, noted = service.world, list[tuple[bool, int]]()
+    bounty_id = world.create()
+    world.submit(bounty_id, world.solver(1))
+    world.finalize()
+    deps = replace(service.dependencies, rpc=WatchedRpc(service, noted))
+    watched = replace(service, dependencies=deps, client=checked_client(make_app(deps)))
+    guardian = world.guardian(1)
+    assert "reveal point" in refused(write(watched, guardian, document(service, bounty_id, guardian)))
+    assert set(noted) == {(True, 0)}
 
 
 def test_verdict__recorded_without_the_service__can_hand_its_reasons_in_later(service: Service) -> None:

@@ -16,7 +16,8 @@ from bounty_protocol.domain.hub_events import VerdictRecorded
 from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
 from bounty_protocol.errors import Issue, ServiceError, state_refusal
-from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32
+from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32, UnixSeconds
+from service_common.chain.block_cache import CALL_SECONDS, MAX_ANSWER_BYTES
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import writing
@@ -41,7 +42,9 @@ def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Byte
         bounty = facts.bounty(document.bounty_id)
         request.require_signer(facts.roster(bounty).accounts)
         _check_document(deps, request, document, commitment)
-        _check_state(deps, facts, document, commitment)
+        is_early = _is_early(facts, document, commitment)
+    if is_early:
+        raise _before_reveal(deps, bounty.terms.reveal_at)
     is_new = store_verdict(deps.engine, document, request.body)
     if is_new:
         VERDICTS.inc()
@@ -76,7 +79,7 @@ def _require_few(connection: Connection, document: WrittenVerdict, commitment: B
     if is_one_of_them and count > MAX_UNRECORDED_VERDICTS:
         raise ServiceError(
             _CODE,
-            f"This Guardian has {MAX_UNRECORDED_VERDICTS} written Verdicts of this bounty that the Hub does not record.",
+            f"This Guardian has {MAX_UNRECORDED_VERDICTS} Verdicts of this bounty here that the Hub does not record.",
             next_action="Record one of them, or record this one first (guardian:verdict --unpublished FILE) and "
             "publish it afterwards.",
         )
@@ -119,26 +122,35 @@ def _check_document(
         raise ServiceError(_CODE, "The Verdict does not fit this request.", issues=issues)
 
 
-def _check_state(deps: Dependencies, facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> None:
-    """The bounty is judgeable and the named Submission active, or this very Verdict is on chain already."""
+def _is_early(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
+    """Whether the copy is before the bounty's reveal point; else the bounty is judgeable and the named Submission
+    active, or this very Verdict is on chain already."""
     bounty = facts.bounty(document.bounty_id)
     terms = bounty.terms
     if _is_recorded(facts, document, commitment):
-        return
+        return False
     if facts.ending(bounty) is not None:
         raise state_refusal(_CODE, "The bounty is final; no further Verdict counts.")
     at = facts.head.block_time
     if at < terms.reveal_at:
-        if header_at(deps.rpc, "latest").time >= terms.reveal_at:  # the copy is behind, not the Guardian ahead
-            message = "The indexed Hub state has not reached the bounty's reveal point yet."
-            raise ServiceError("bounty_chain_state_unavailable", message, retry_after=1)
-        raise state_refusal(_CODE, "The bounty's reveal point is not reached; nobody can have opened the work.")
+        return True
     if at >= terms.judging_deadline:
         raise state_refusal(_CODE, "The bounty's judging window is over; no further Verdict counts.")
     if document.kind is VerdictKind.AWARDED and document.solver_address is not None:
         active = facts.active_submission(document.bounty_id, document.solver_address)
         if active is None or active.event.submission_commitment != document.submission_commitment:
             raise state_refusal(_CODE, "The named Submission is not that Solver's active one.")
+    return False
+
+
+def _before_reveal(deps: Dependencies, reveal_at: UnixSeconds) -> ServiceError:
+    """Why no Verdict is taken before the reveal point of the copy. The chain is asked whether the copy is behind, or
+    the Guardian ahead: it may answer slowly, and nothing of the database is held meanwhile."""
+    rpc = deps.rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
+    if header_at(rpc, "latest").time >= reveal_at:
+        message = "The indexed Hub state has not reached the bounty's reveal point yet."
+        return ServiceError("bounty_chain_state_unavailable", message, retry_after=1)
+    return state_refusal(_CODE, "The bounty's reveal point is not reached; nobody can have opened the work.")
 
 
 def _is_recorded(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
