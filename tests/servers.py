@@ -30,6 +30,7 @@ _INDEX_BYTES: LiteralString = (
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = 'hub_index' AND c.relkind = 'r'"
 )
+_SESSIONS: LiteralString = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
 
 
 @dataclass(slots=True)
@@ -55,6 +56,19 @@ class Database:
         """What the index takes, its own indexes included."""
         with psycopg.connect(self.server.url(self.name), autocommit=True) as connection:
             row = connection.execute(_INDEX_BYTES).fetchone()
+        return int(row[0]) if row else 0
+
+    def waiting_for_locks(self) -> int:
+        """How many transactions wait for what another one holds."""
+        return self._count("wait_event_type = 'Lock'")
+
+    def open_transactions(self) -> int:
+        """How many transactions are open with no statement that runs."""
+        return self._count("state = 'idle in transaction'")
+
+    def _count(self, condition: LiteralString) -> int:
+        with psycopg.connect(self.server.url(self.name), autocommit=True) as connection:
+            row = connection.execute(_SESSIONS + condition).fetchone()
         return int(row[0]) if row else 0
 
     def close(self) -> None:

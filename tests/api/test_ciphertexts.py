@@ -12,7 +12,10 @@ from service_api.jobs import PERIODIC
 from service_api.storage.port import ObjectInfo
 from service_api.usecases import ciphertexts
 from service_api.usecases.orphans import DAY_SECONDS, delete_orphans
+from service_api.usecases.putting_back import put_back
+from service_common.db import app as t
 from service_common.jobs.queues import QueueName, open_queue
+from sqlalchemy import delete
 
 from tests.api.conftest import Service, error_of
 from tests.api.test_submissions import Sealed, open_bounty, seal
@@ -163,6 +166,42 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     assert deps.store.stat(unknown) is not None
     assert delete_orphans(deps) == 0
     assert recorded.content(world.guardian(1).private_key).status_code == 200
+
+
+@pytest.mark.attack
+def test_orphans__of_a_solver_whose_recorded_envelope_is_lost__are_kept_until_it_is_put_back(
+    service: Service, tmp_path: Path
+) -> None:
+    """As after a restore of a dump that is older than the envelope, or where somebody deletes its row."""
+    world, deps, bounty = service.world, service.dependencies, open_bounty(service)
+    solvers = {"recorded": 1, "beside it": 1, "whole": 2, "beside the whole": 2, "no submission": 3}
+    work = dict[str, Sealed]()
+    for name, number in solvers.items():
+        (tmp_path / name).mkdir()
+        work[name] = seal(service, tmp_path / name, bounty, world.solver(number))
+    for name in ("recorded", "whole"):
+        record(work[name])
+    for name in ("beside it", "beside the whole", "no submission"):
+        assert work[name].upload() == 200
+    lost = work["recorded"].envelope
+    for table, its_row in (
+        (t.submission_envelopes, t.submission_envelopes.c.submission_commitment == lost.commitment()),
+        (t.verified_objects, t.verified_objects.c.storage_locator == lost.ciphertext.storage_locator),
+    ):
+        with deps.engine.begin() as connection:
+            assert connection.execute(delete(table).where(its_row)).rowcount == 1
+    world.finalize_at(int(world.contract.call("getBounty", bounty)[3]) + DAY_SECONDS + 1)
+
+    def left() -> set[str]:
+        delete_orphans(deps)
+        return {name for name, sealed in work.items() if stored(sealed) is not None}
+
+    assert left() == {"recorded", "beside it", "whole"}
+    assert put_back(deps.engine, lost.canonical_bytes()) == [
+        f"the envelope of {lost.solver_address} in bounty {bounty}"
+    ]
+    assert work["recorded"].content(world.guardian(1).private_key).status_code == 200
+    assert left() == {"recorded", "whole"}
 
 
 @pytest.mark.spec(97, 150)

@@ -1,20 +1,24 @@
 """Damage to what is kept is found by the inspections, names its bounty, and is gone once it is repaired."""
 
+import re
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+import psycopg
 import pytest
 import urllib3
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import parse_address
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies
 from service_api.storage.port import ObjectInfo
 from service_api.usecases import inspecting
 from service_api.usecases.ciphertexts import verify
-from service_api.usecases.defects import Walk, list_defects
+from service_api.usecases.defects import Looked, Walk, list_defects, note_known
 from service_api.usecases.inspecting import inspect_kept, look_again
 from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
@@ -29,6 +33,9 @@ from tests.api.test_list import listed, published
 from tests.api.test_submissions import Sealed, open_bounty, seal
 from tests.api.test_written_verdicts import document, judgeable, write
 from tests.clocks import HandClock
+from tests.waiting import wait_until
+
+OPERATIONS = (Path(__file__).parents[2] / "docs/operations.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
@@ -183,6 +190,27 @@ def test_lost_work__is_announced_once_and_once_more_when_it_was_put_back(service
     assert (notices(sealed), lost_since(sealed)) == (["lost", "restored"], None)
     walk(deps, Walk.OBJECTS)
     assert notices(sealed) == ["lost", "restored"]
+
+
+@pytest.mark.parametrize("again", ["lost", "restored"])
+def test_work__that_two_looks_find_so_in_the_same_moment__is_announced_once(
+    service: Service, tmp_path: Path, again: str
+) -> None:
+    """``service-api defects --again`` beside the hourly job."""
+    deps, database, sealed = service.dependencies, service.world.database, recorded(service, tmp_path)
+    solver, commitment = parse_address(sealed.solver.address), sealed.envelope.commitment()
+    lost = Looked("", commitment, sealed.bounty_id, "the storage has no ciphertext", solver, is_lost=True)
+    found = lost if again == "lost" else replace(lost, what=None, is_lost=False)
+    if again == "restored":
+        note_known(deps.engine, Walk.OBJECTS, [lost])
+    with psycopg.connect(database.url()) as other, ThreadPoolExecutor(2) as threads:
+        other.execute("LOCK TABLE app.defects IN SHARE MODE")  # both have read what was, before one writes
+        looks = [threads.submit(note_known, deps.engine, Walk.OBJECTS, [found]) for _ in range(2)]
+        wait_until(lambda: database.waiting_for_locks() == 2)
+        other.rollback()
+        for each in looks:
+            each.result()
+    assert notices(sealed) == (["lost"] if again == "lost" else ["lost", "restored"])
 
 
 def bring_back(service: Service, copy: dict[str, bytes]) -> None:
@@ -351,6 +379,74 @@ def test_page__whose_row_is_lost__is_found_until_it_is_put_back(service: Service
     look_again(deps)
     assert lost not in known_bounties(deps)
     assert lost not in walk(deps, Walk.TITLES)
+
+
+def lose_envelope(sealed: Sealed) -> None:
+    with sealed.service.dependencies.engine.begin() as connection:
+        e = t.submission_envelopes
+        mine = e.c.submission_commitment == sealed.envelope.commitment()
+        assert connection.execute(delete(e).where(mine)).rowcount == 1
+
+
+def has_lost_envelope(sealed: Sealed) -> bool:
+    """Whether it is listed for the operator."""
+    subject = f"bounty {sealed.bounty_id}: {sealed.envelope.commitment()}: the envelope that was stored here is gone"
+    return any(line.startswith(subject) for line in list_defects(sealed.service.dependencies.engine))
+
+
+@pytest.mark.attack
+def test_envelope__whose_row_is_lost__is_found_until_it_is_put_back(service: Service, tmp_path: Path) -> None:
+    deps, world = service.dependencies, service.world
+    lost, whole = recorded(service, tmp_path, "lost"), recorded(service, tmp_path, "whole")
+    never = world.create()  # whose Solver prepared nothing here
+    world.submit(never, world.solver(1))
+    world.finalize()
+    ids = {lost.bounty_id, whole.bounty_id, never}
+    assert ids & walk(deps, Walk.ENVELOPES) == set()
+    lose_envelope(lost)
+    assert ids & walk(deps, Walk.ENVELOPES) == {lost.bounty_id}
+    assert has_lost_envelope(lost)
+    assert (notices(lost), lost_since(lost)) == ([], None), "its bytes are in the storage"
+    look_again(deps)
+    assert lost.bounty_id in known_bounties(deps)
+    put_back(deps.engine, lost.envelope.canonical_bytes())
+    look_again(deps)
+    assert lost.bounty_id not in known_bounties(deps)
+    assert ids & walk(deps, Walk.ENVELOPES) == set()
+
+
+def test_envelope__lost_of_a_submission_that_is_replaced__is_forgotten(service: Service, tmp_path: Path) -> None:
+    deps, sealed = service.dependencies, recorded(service, tmp_path)
+    walk(deps, Walk.ENVELOPES)
+    lose_envelope(sealed)
+    assert sealed.bounty_id in walk(deps, Walk.ENVELOPES)
+    service.world.submit(sealed.bounty_id, sealed.solver)
+    service.world.finalize()
+    look_again(deps)
+    assert not has_lost_envelope(sealed)
+    assert sealed.bounty_id not in walk(deps, Walk.ENVELOPES)
+
+
+def test_envelope__that_a_restored_dump_does_not_have__is_found_after_the_restore_as_it_is_documented(
+    service: Service, tmp_path: Path
+) -> None:
+    deps = service.dependencies
+    walk(deps, Walk.ENVELOPES)
+    before = recorded(service, tmp_path, "before the dump")
+    made = service.world.time() + 50
+    service.world.finalize_at(made + 50)
+    lost = recorded(service, tmp_path, "after it")
+    lose_envelope(before)
+    lose_envelope(lost)
+    assert not {before.bounty_id, lost.bounty_id} & walk(deps, Walk.ENVELOPES), "the dump knows neither"
+    (sql,) = re.findall(r"INSERT INTO app.recorded_envelopes.*?(?=```)", OPERATIONS, re.DOTALL)
+    its_time = datetime.fromtimestamp(made, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    with psycopg.connect(service.world.database.url(), autocommit=True) as operator:
+        for statement in sql.replace("2026-11-27 02:00Z", its_time).split(";"):
+            operator.execute(statement.encode())
+    inspect_kept(deps)
+    assert {before.bounty_id, lost.bounty_id} & known_bounties(deps) == {lost.bounty_id}
+    assert has_lost_envelope(lost)
 
 
 def commitment_of(item: dict[str, Any]) -> str:

@@ -2,35 +2,46 @@
 
 No plan may read through a table that grows, or take more of its rows than a page shows: with the planner's default
 settings, its statistics fresh. What is asked is every public read with each filter and order, the GraphQL queries of
-the client, the pages and docs/subgraph.md, and what authorizations, the settler and the reviews of a Submission read.
+the client, the pages and docs/subgraph.md, and what authorizations, the settler, the reviews of a Submission and the
+upkeep of what is kept read.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import psycopg
 import pytest
 from bounty_protocol.clock import SystemClock
-from bounty_protocol.types import BountyId, UnixSeconds
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.locator import storage_locator
+from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
+from bounty_protocol.types import BountyId, Bytes32, UnixSeconds
 from flask.testing import FlaskClient
 from prometheus_client.registry import Collector
 from service_api.app import make_app
 from service_api.dependencies import Dependencies
 from service_api.metrics import DefectCollector, PendingCollector, WithheldCollector
+from service_api.storage.port import ObjectInfo, ObjectStore
+from service_api.usecases.defects import Walk
+from service_api.usecases.inspecting import AT_A_RUN, inspect_kept
+from service_api.usecases.orphans import delete_orphans
+from service_api.usecases.written_verdicts import store_verdict
 from service_api.webhooks.metrics import WebhookCollector
 from service_cli.guardian import judgeable as client_queries
+from service_common.db import app as t
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_verdicts_of
 from service_indexer.due import read_due
 from service_indexer.metrics import IndexCollector
 from service_web.api.answers import Api
 from service_web.api.client import ApiReader, KeptAnswer, Question
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, func, insert
 
 from tests import large
 from tests.api.conftest import Service
+from tests.api.test_faults import Raising
 from tests.api.test_subgraph_examples import EXAMPLES
 from tests.servers import Database, DatabaseServer
 
@@ -43,6 +54,7 @@ MOST_LEFT_OUT = 10
 GROWING = {
     "logs", "bounties", "submissions", "verdicts", "finalizations", "claims", "heartbeats", "totals", "changes",
     "challenge_pages", "challenge_summaries", "verification_records", "written_verdicts", "submission_envelopes",
+    "recorded_envelopes",
 }  # fmt: skip
 LISTS = [
     "", "sort=deadline", "sort=award", "status=open", "status=final", "status=open&sort=deadline", "accepting=true",
@@ -338,4 +350,60 @@ def test_reads__that_authorize_judge_and_settle__are_of_one_bounty(
         read_verdicts_of(moment.connection, FINAL, large.GUARDIANS[0])
         read_bounty_logs(moment.connection, FINAL, bounty.changed_at)
         assert read_due(moment.connection, moment.head)
+    assert statements.wasteful() == []
+
+
+class OneUpload(Raising):
+    """A bucket with one old upload."""
+
+    def __init__(self, locator: str) -> None:
+        super().__init__(AssertionError("nothing else is asked of the bucket"))
+        self._found = ObjectInfo(locator, generation=1, byte_length=1, created_at=UnixSeconds(0))
+
+    def list(self, _prefix: str) -> Iterator[ObjectInfo]:
+        yield self._found
+
+    def delete(self, _locator: str, *, generation: int) -> bool:
+        return generation == self._found.generation
+
+
+def test_sweep__of_uploads__reads_the_submissions_of_one_bounty(
+    deployment: tuple[Dependencies, Statements], statements: Statements
+) -> None:
+    deps = deployment[0]
+    place = deps.config.chain.chain_id, deps.config.chain.hub_address, FINAL, large.SOLVER
+    store = OneUpload(storage_locator(*place, Bytes32("0x" + "11" * 32)))
+    with statements.listening():
+        assert delete_orphans(replace(deps, store=cast("ObjectStore", store))) == 1
+    assert statements.wasteful() == []
+
+
+def test_inspection__of_envelopes__reads_a_part_at_a_time(
+    deployment: tuple[Dependencies, Statements], statements: Statements
+) -> None:
+    deps = deployment[0]
+    with statements.engine.begin() as connection:
+        others = [{"name": each, "ended_at": func.now()} for each in Walk if each is not Walk.ENVELOPES]
+        connection.execute(insert(t.inspections).values(others))
+    with statements.listening():
+        assert inspect_kept(deps) == AT_A_RUN
+    assert statements.wasteful() == []
+
+
+def test_verdict__that_is_stored__is_counted_among_those_of_its_guardian_on_its_bounty(
+    deployment: tuple[Dependencies, Statements], statements: Statements
+) -> None:
+    chain = deployment[0].config.chain
+    verdict = WrittenVerdict(
+        kind=VerdictKind.NO_VALID_SUBMISSION,
+        chain_id=chain.chain_id,
+        hub_address=chain.hub_address,
+        bounty_id=FINAL,
+        guardian_address=large.GUARDIANS[0],
+        solver_address=None,
+        submission_commitment=None,
+        body="Because.\n",
+    )
+    with statements.listening():
+        assert store_verdict(statements.engine, verdict, render_verdict(verdict))
     assert statements.wasteful() == []

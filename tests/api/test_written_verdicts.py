@@ -1,19 +1,36 @@
 """Written Verdicts: stored for pinned Guardians only, read back byte for byte."""
 
+import secrets
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
 import pytest
+from bounty_protocol.chain.json_rpc import Call, JsonRpc
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.lifecycle import VerdictKind
-from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
-from bounty_protocol.types import BountyId, Bytes32, parse_address
+from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import ZERO_ADDRESS, BountyId, Bytes32, parse_address
 from local_stack.contract import Wallet
+from service_api.app import make_app
+from service_api.usecases.written_verdicts import MAX_UNRECORDED_VERDICTS, store_verdict
+from service_common.db import app as t
+from sqlalchemy import event, func, insert, select
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
+from tests.api.contract import checked_client
+from tests.waiting import wait_until
 
 
 def document(
-    service: Service, bounty_id: BountyId, guardian: Wallet, named: tuple[Wallet, Bytes32] | None = None
+    service: Service,
+    bounty_id: BountyId,
+    guardian: Wallet,
+    named: tuple[Wallet, Bytes32] | None = None,
+    body: str = "Because.\n",
 ) -> bytes:
     return render_verdict(
         WrittenVerdict(
@@ -24,7 +41,7 @@ def document(
             guardian_address=parse_address(guardian.address),
             solver_address=parse_address(named[0].address) if named else None,
             submission_commitment=named[1] if named else None,
-            body="Because.\n",
+            body=body,
         )
     )
 
@@ -135,6 +152,35 @@ def test_verdict__when_the_copy_is_a_block_behind_the_reveal_point__waits(servic
     assert write(service, world.guardian(1), body).status_code == 201
 
 
+class WatchedRpc(JsonRpc):
+    """A chain that notes, at each call, whether it waits a bounded time and how many transactions are open."""
+
+    def __init__(self, service: Service, noted: list[tuple[bool, int]], *, is_bounded: bool = False) -> None:
+        super().__init__([service.world.node.url])
+        self._service, self._noted, self._is_bounded = service, noted, is_bounded
+
+    def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+        return WatchedRpc(self._service, self._noted, is_bounded=True)
+
+    def batch(self, calls: Sequence[Call]) -> list[object]:
+        self._noted.append((self._is_bounded, self._service.world.database.open_transactions()))
+        return super().batch(calls)
+
+
+def test_verdict__before_the_reveal_point__holds_nothing_of_the_database_while_the_chain_is_asked(
+    service: Service,
+) -> None:
+    world, noted = service.world, list[tuple[bool, int]]()
+    bounty_id = world.create()
+    world.submit(bounty_id, world.solver(1))
+    world.finalize()
+    deps = replace(service.dependencies, rpc=WatchedRpc(service, noted))
+    watched = replace(service, dependencies=deps, client=checked_client(make_app(deps)))
+    guardian = world.guardian(1)
+    assert "reveal point" in refused(write(watched, guardian, document(service, bounty_id, guardian)))
+    assert set(noted) == {(True, 0)}
+
+
 def test_verdict__recorded_without_the_service__can_hand_its_reasons_in_later(service: Service) -> None:
     world = service.world
     bounty_id, submitted = judgeable(service)
@@ -172,3 +218,92 @@ def test_verdict__by_a_guardian_of_another_roster__is_forbidden(service: Service
             assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
     finally:
         world.publish_roster(members, 2)
+
+
+def kept(service: Service, bounty_id: BountyId, guardian: Wallet) -> int:
+    """How many documents are stored."""
+    c = t.written_verdicts.c
+    mine = (c.bounty_id == bounty_id) & (c.guardian == guardian.address)
+    with service.dependencies.engine.connect() as connection:
+        return connection.execute(select(func.count()).where(mine)).scalar_one()
+
+
+def put_rows(service: Service, bounty_id: BountyId, guardian: Wallet, count: int) -> None:
+    """Documents that some way came there without the api."""
+    of = {"content": b"x", "bounty_id": bounty_id, "guardian": guardian.address}
+    with service.dependencies.engine.begin() as connection:
+        rows = [{"report_commitment": "0x" + secrets.token_hex(32), **of} for _ in range(count)]
+        connection.execute(insert(t.written_verdicts), rows)
+
+
+@pytest.mark.attack(
+    f"written Verdicts of a Guardian on a bounty that the Hub does not record: {MAX_UNRECORDED_VERDICTS}"
+)
+def test_verdicts__that_the_hub_does_not_record__are_eight_of_a_guardian_on_a_bounty(service: Service) -> None:
+    world, guardian = service.world, service.world.guardian(1)
+    bounty_id, elsewhere = world.create(), world.create()
+    world.submit(bounty_id, world.solver(1))
+    world.advance_to(world.reveal_at(elsewhere))
+    world.finalize()
+    bodies = [
+        document(service, bounty_id, guardian, body=f"Reason {number}.\n")
+        for number in range(MAX_UNRECORDED_VERDICTS + 3)
+    ]
+    *few, ninth, tenth, last = bodies
+    assert [write(service, guardian, each).status_code for each in few] == [201] * MAX_UNRECORDED_VERDICTS
+    beyond = write(service, guardian, ninth)
+    assert (beyond.status_code, error_of(beyond)["code"]) == (400, "invalid_written_verdict")
+    assert "--unpublished" in str(error_of(beyond)["next_action"])
+    assert service.get(f"/api/written-verdicts/{report_commitment(ninth)}").status_code == 404
+    assert write(service, guardian, few[0]).status_code == 200  # one that is there can be repeated
+    assert write(service, world.guardian(2), document(service, bounty_id, world.guardian(2))).status_code == 201
+    assert write(service, guardian, document(service, elsewhere, guardian)).status_code == 201
+
+    def record(body: bytes) -> None:
+        names = [bounty_id, 2, ZERO_ADDRESS, bytes(32), bytes.fromhex(report_commitment(body)[2:])]
+        world.contract.transact(guardian, "recordVerdict", *names)
+        world.index()
+
+    record(ninth)
+    assert write(service, guardian, ninth).status_code == 201  # one that the Hub records always has a place
+    assert write(service, guardian, tenth).status_code == 400
+    record(few[0])
+    assert write(service, guardian, tenth).status_code == 201
+    assert write(service, guardian, last).status_code == 400
+    assert kept(service, bounty_id, guardian) == MAX_UNRECORDED_VERDICTS + 2
+    put_rows(service, bounty_id, guardian, 2)  # more than eight, as the release before left them
+    record(last)
+    assert write(service, guardian, last).status_code == 201
+
+
+@pytest.mark.attack
+def test_verdicts__stored_in_the_same_moment__do_not_pass_the_bound_together(service: Service) -> None:
+    engine, database, guardian = service.dependencies.engine, service.world.database, service.world.guardian(1)
+    bounty_id, _ = judgeable(service)
+    bodies = [
+        document(service, bounty_id, guardian, body=f"Reason {number}.\n")
+        for number in range(MAX_UNRECORDED_VERDICTS + 1)
+    ]
+    *before, eighth, ninth = bodies
+    for each in before:
+        assert store_verdict(engine, parse_verdict(each), each)
+    committing = list[int]()
+
+    def wait_for_the_other(_: object) -> None:
+        committing.append(1)
+        wait_until(lambda: len(committing) == 2 or database.waiting_for_locks() == 1)
+
+    def stored(body: bytes) -> bool:
+        try:
+            return store_verdict(engine, parse_verdict(body), body)
+        except ServiceError as error:
+            assert error.code == "invalid_written_verdict"
+            return False
+
+    event.listen(engine, "commit", wait_for_the_other)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            assert sorted(threads.map(stored, (eighth, ninth))) == [False, True]
+    finally:
+        event.remove(engine, "commit", wait_for_the_other)
+    assert kept(service, bounty_id, guardian) == MAX_UNRECORDED_VERDICTS

@@ -12,6 +12,7 @@ TOP = Path(__file__).parents[2]
 VERSIONS = TOP / "libs/service_common/src/service_common/db/migrations/versions"
 _SHORT = "the indexer alone writes bounties, and waits; readers go on"
 _INDEXER = "the indexer alone writes logs, and waits for one look through them; readers go on"
+_VERDICTS = "Guardians alone write Verdicts, and wait for one look through the rows; readers go on"
 _EMPTY = "no row has the new column yet: the index is empty, and writers wait for one look through the table"
 _KEPT = "a writer of the release before keeps the new table without knowing it, and its role may write it"
 ALLOWED: dict[tuple[str, str], str] = {
@@ -39,6 +40,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("0024_search", "CREATE INDEX challenge_summaries_grams ON app.challenge_summaries "): _EMPTY,
     ("0023_tags", "CREATE INDEX challenge_summaries_tags ON app.challenge_summaries "): _EMPTY,
     ("0031_logs_of_no_bounty", "CREATE INDEX logs_of_no_bounty ON hub_index.logs "): _INDEXER,
+    ("0032_kept_documents", "CREATE INDEX written_verdicts_guardian ON app.written_verdicts "): _VERDICTS,
     ("0016_retractions", "UPDATE webhooks.deliveries AS d SET sent_block "): "what is up to the change was looked at",
 }
 """Migration and how a statement begins, as it stands there with single spaces, to the reason."""

@@ -15,6 +15,7 @@ from service_api.config import DEFAULT_REVIEW_QUOTA
 from service_api.usecases import lifetimes
 from service_api.usecases.defects import NOTICE_LIFETIME
 from service_api.usecases.prepare_submission import MAX_UNRECORDED
+from service_api.usecases.written_verdicts import MAX_UNRECORDED_VERDICTS
 from service_api.webhooks import settings as webhooks
 from service_reviewer.record import RECORD_DAYS
 
@@ -62,13 +63,15 @@ KEPT: Final = (
         "uploads in the bucket, with `app.verified_objects`",
         "any key, while the bounty is open",
         f"{ArchiveLimits().max_bytes // _KIB**3} GiB each; [budgets](interface.md#budgets) of uploads",
-        "a day after the submission deadline, unless a `submit` recorded them; the row after"
+        "a day after the submission deadline, unless a `submit` recorded them, or one of their Solver has no envelope"
+        " here; the row after"
         f" {lifetimes.VERIFIED_DAYS} days where no envelope names it",
     ),
     KeptRow(
         "`app.written_verdicts`",
         "a Guardian of the bounty's roster",
-        f"{MAX_DOCUMENT_BYTES // _KIB} KiB; the account's budget",
+        f"{MAX_DOCUMENT_BYTES // _KIB} KiB; of those that the Hub does not record {MAX_UNRECORDED_VERDICTS}"
+        " of a Guardian for a bounty",
         f"{lifetimes.VERDICT_GRACE_DAYS} days after the judging deadline, unless the Hub holds it",
     ),
     KeptRow("`app.verification_records`, `settler.settlements`", "nobody: derived", "one for each bounty", "never"),
@@ -79,6 +82,7 @@ KEPT: Final = (
         f"with the next one after its end, {MAX_LIFETIME_SECONDS // lifetimes.DAY_SECONDS} days at most",
     ),
     KeptRow("`app.published_pages`", "nobody: the worker's own", "one for each page of a bounty", "never"),
+    KeptRow("`app.recorded_envelopes`", "nobody: the worker's own", "one for each envelope of a Submission", "never"),
     KeptRow("`app.inspections`, `webhooks.progress`", "nobody: the workers' own", "one row each", "never"),
     KeptRow(
         "`app.withholdings`", "the operator ([withholding.md](withholding.md))", "one row for each decision", "never"

@@ -109,6 +109,15 @@ submission_envelopes = Table(
     Index("submission_envelopes_commitment", "bounty_id", "submission_commitment"),
     *_pending("submission_envelopes"),
 )
+recorded_envelopes = Table(
+    "recorded_envelopes",
+    metadata,
+    Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("solver", Text, primary_key=True),
+    Column("submission_commitment", Text, primary_key=True),
+)
+"""Keys of envelopes that were kept here when the index had their Submission: never deleted, so that an envelope that is
+lost is noticed. Nobody misses the envelope of a Submission that was never prepared here."""
 verified_objects = Table(
     "verified_objects",
     metadata,
@@ -127,6 +136,7 @@ written_verdicts = Table(
     Column("bounty_id", BigInteger, nullable=False),
     Column("guardian", Text, nullable=False),
     _created_at(),
+    Index("written_verdicts_guardian", "bounty_id", "guardian"),
 )
 verification_records = Table(
     "verification_records",
@@ -172,8 +182,8 @@ work_notices = Table(
     Column("submission_commitment", Text, nullable=False),
     _created_at(),
 )
-"""That sealed work was found lost, or is there again, in order: what webhooks are sent of it. One writer, the
-inspections."""
+"""That sealed work was found lost, or is there again, in order: what webhooks are sent of it. One writer at a time, by
+a lock: the inspections, or an operator's look at what they found."""
 hub_notices = Table(
     "hub_notices",
     metadata,

@@ -12,12 +12,13 @@ from service_common.db.app import WorkNotice
 from service_common.db.engine import reading, writing
 from service_common.db.notifications import Channel, notify
 from service_common.log import get_logger
-from sqlalchemy import Connection, Engine, delete, func, select, update
+from sqlalchemy import Connection, Engine, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 
 log = get_logger(__name__)
 NO_BOUNTY: Final = BountyId(0)
 NOTICE_LIFETIME: Final = timedelta(days=30)
+_LOCK: Final = 0x5EC0_DEFE
 
 
 class Walk(StrEnum):
@@ -26,6 +27,7 @@ class Walk(StrEnum):
     TITLES = "titles"
     VERDICTS = "verdicts"
     RECORDS = "records"
+    ENVELOPES = "envelopes"
     OBJECTS = "objects"
     BYTES = "bytes"
 
@@ -99,7 +101,9 @@ def forget(engine: Engine, known: KnownDefect) -> None:
 
 
 def _write(connection: Connection, name: Walk, batch: Sequence[Looked]) -> None:
+    """One writer at a time until its end: what is lost now is compared with what was, and notices commit by number."""
     d = t.defects
+    connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
     subjects = {each.subject for each in batch}
     before = _lost(connection, subjects)
     whole = [each.subject for each in batch if each.what is None]

@@ -9,6 +9,7 @@ Readers have checks of their own and are served nothing of it.
 - ``verdicts``: a written Verdict hashes to its commitment, else readers are told that none is held; and its row names
   the bounty and the Guardian that it names.
 - ``records``: a VerificationRecord is what the facts make.
+- ``envelopes``: no envelope of an active Submission is gone that was kept here.
 - ``objects``: the envelope of each active Submission hashes to its commitment, and the object that it names is there,
   in a generation that was verified, with the length and the storage's own checksum that this one had then.
 - ``bytes``: the SHA-256 of those objects, within a number of bytes a day.
@@ -36,7 +37,21 @@ from service_common.db import hub_index as h
 from service_common.db.engine import reading, single, writing
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.log import get_logger
-from sqlalchemy import Column, Engine, Row, Select, case, delete, exists, func, select, tuple_, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Engine,
+    Row,
+    Select,
+    Table,
+    case,
+    delete,
+    exists,
+    func,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounty_pages import read_bounty_page
@@ -56,6 +71,7 @@ from service_api.usecases.defects import (
     note_known,
 )
 from service_api.usecases.pages import shown_of, summarize
+from service_api.usecases.pending import is_recorded
 from service_api.usecases.verification_records import find_record
 
 AT_A_RUN: Final = 2_000
@@ -312,6 +328,48 @@ def _wrong_record(deps: Dependencies, bounty_id: BountyId) -> str | None:
     return None
 
 
+# ---------------------------------------------------------------- envelopes
+
+
+def _kept_envelopes() -> Select[Any]:
+    """Keys of active Submissions whose envelope was kept here, each with whether it still is."""
+    r, e = t.recorded_envelopes.c, t.submission_envelopes.c
+    same = (e.bounty_id == r.bounty_id) & (e.solver == r.solver) & (e.submission_commitment == r.submission_commitment)
+    rows = select(r.bounty_id, r.solver, r.submission_commitment, e.solver.is_not(None).label("is_here"))
+    kept = rows.outerjoin_from(t.recorded_envelopes, t.submission_envelopes, same)
+    return kept.where(_is_active(t.recorded_envelopes))
+
+
+def _look_at_envelopes(deps: Dependencies, position: str) -> Iterator[Looked]:
+    if not position:
+        _note_recorded(deps.engine)
+    for place, row in _submissions_after(deps.engine, _kept_envelopes(), t.recorded_envelopes, position):
+        yield _look_at_kept_envelope(place, row)
+
+
+def _note_recorded(engine: Engine) -> None:
+    """Keep the keys of envelopes whose Submission the index has since the walk before."""
+    r, e = t.recorded_envelopes, t.submission_envelopes.c
+    columns = ["bounty_id", "solver", "submission_commitment"]
+    known = [r.c[name] == e[name] for name in columns]
+    new = select(*(e[name] for name in columns)).where(is_recorded(), ~exists().where(*known))
+    with writing(engine) as connection:
+        connection.execute(insert(r).from_select(columns, new).on_conflict_do_nothing())
+
+
+def _look_at_envelope_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
+    r = t.recorded_envelopes.c
+    its_row = (r.bounty_id == known.bounty_id) & (r.submission_commitment == known.subject)
+    with reading(deps.engine) as connection:
+        return [_look_at_kept_envelope("", row) for row in connection.execute(_kept_envelopes().where(its_row))]
+
+
+def _look_at_kept_envelope(place: str, row: Row[*tuple[Any, ...]]) -> Looked:
+    """Its bytes may be in the storage: it is no lost work, and nothing that its Solver uploads restores it."""
+    wrong = None if row.is_here else "the envelope that was stored here is gone"
+    return Looked(place, row.submission_commitment, BountyId(row.bounty_id), wrong, row.solver)
+
+
 # ---------------------------------------------------------------- objects
 
 
@@ -463,38 +521,47 @@ def _take(deps: Dependencies, byte_length: int) -> None:
 
 def _active(engine: Engine, position: str) -> Iterator[_Submitted]:
     """Envelopes of active Submissions, in the order of their keys."""
-    e = t.submission_envelopes.c
-    key = tuple_(e.bounty_id, e.solver, e.submission_commitment)
+    for place, row in _submissions_after(engine, _active_envelopes(), t.submission_envelopes, position):
+        yield _Submitted(place, BountyId(row.bounty_id), row.solver, row.submission_commitment, _envelope(row))
+
+
+def _submissions_after(
+    engine: Engine, rows: Select[Any], table: Table, position: str
+) -> Iterator[tuple[str, Row[*tuple[Any, ...]]]]:
+    """All rows of a table with a row for each Submission that come after ``position``, each with its own; as
+    ``_rows_after``."""
+    c = table.c
+    key = tuple_(c.bounty_id, c.solver, c.submission_commitment)
     after: tuple[int, str, str] = (0, "", "")
     if position:
         number, solver, commitment = position.split()
         after = int(number), solver, commitment
     while True:
         with reading(engine) as connection:
-            rows = connection.execute(_active_envelopes().where(key > after).order_by(*key).limit(_ROWS)).all()
-        for row in rows:
+            found = connection.execute(rows.where(key > after).order_by(*key).limit(_ROWS)).all()
+        for row in found:
             after = (row.bounty_id, row.solver, row.submission_commitment)
-            yield _Submitted(
-                " ".join(map(str, after)),
-                BountyId(row.bounty_id),
-                row.solver,
-                row.submission_commitment,
-                _envelope(row),
-            )
-        if not rows:
+            yield " ".join(map(str, after)), row
+        if not found:
             return
 
 
 def _active_envelopes() -> Select[Any]:
-    e, s, later = t.submission_envelopes.c, h.submissions.c, h.submissions.alias("later")
+    e = t.submission_envelopes.c
+    rows = select(e.bounty_id, e.solver, e.submission_commitment, e.content)
+    return rows.where(_is_active(t.submission_envelopes))
+
+
+def _is_active(table: Table) -> ColumnElement[bool]:
+    """Whether the Submission that a row of a table names is its Solver's newest one."""
+    of, s, later = table.c, h.submissions.c, h.submissions.alias("later")
     replaced = exists().where(
         later.c.bounty_id == s.bounty_id,
         later.c.solver == s.solver,
         tuple_(later.c.block_number, later.c.log_index) > tuple_(s.block_number, s.log_index),
     )
-    same = (s.bounty_id == e.bounty_id) & (s.solver == e.solver) & (s.submission_commitment == e.submission_commitment)
-    active = exists().where(same, ~replaced)
-    return select(e.bounty_id, e.solver, e.submission_commitment, e.content).where(active)
+    named = (s.bounty_id == of.bounty_id) & (s.solver == of.solver)
+    return exists().where(named, s.submission_commitment == of.submission_commitment, ~replaced)
 
 
 def _envelope(row: Row[*tuple[Any, ...]]) -> Envelope | None:
@@ -512,6 +579,7 @@ INSPECTIONS: Final = {
     Walk.TITLES: Inspection(_look_at_titles, _DAY),
     Walk.VERDICTS: Inspection(_look_at_verdicts, _DAY),
     Walk.RECORDS: Inspection(_look_at_records, _DAY),
+    Walk.ENVELOPES: Inspection(_look_at_envelopes, _DAY),
     Walk.OBJECTS: Inspection(_look_at_objects, _DAY),
     Walk.BYTES: Inspection(_look_at_bytes, timedelta(days=7), at_a_time=1),
 }
@@ -519,6 +587,7 @@ _LOOK_AGAIN: Final[dict[Walk, Callable[[Dependencies, KnownDefect], list[Looked]
     Walk.TITLES: _look_at_page_again,
     Walk.VERDICTS: _look_at_verdict_again,
     Walk.RECORDS: lambda deps, known: [_look_at_record(deps, known.bounty_id)],
+    Walk.ENVELOPES: _look_at_envelope_again,
     Walk.OBJECTS: _look_at_work_again,
     Walk.BYTES: _look_at_work_again,
 }

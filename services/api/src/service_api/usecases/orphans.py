@@ -1,17 +1,20 @@
 """Deleting uploads that became no Submission.
 
 An object is deleted only when the chain is final past its bounty's deadline by a day and no final ``submit`` of that
-bounty recorded an envelope that names it. Objects of bounties the index does not know, of other deployments and of a
-day or younger are left alone. Deletion is by generation, so that nothing uploaded meanwhile is hit. What a run looks at
-is there again on the next: an interrupted run loses nothing.
+bounty recorded an envelope that names it. Of a Solver with a final ``submit`` whose envelope is not here, no object of
+that bounty is deleted: one of them may be its work, as after a restore of a dump that is older than the envelope.
+Objects of bounties the index does not know, of other deployments and of a day or younger are left alone. Deletion is by
+generation, so that nothing uploaded meanwhile is hit. What a run looks at is there again on the next: an interrupted
+run loses nothing.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from bounty_protocol.domain.locator import parse_locator
-from bounty_protocol.types import BountyId
+from bounty_protocol.types import Address, BountyId
 from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.engine import writing
@@ -58,20 +61,36 @@ def _orphans(facts: HubFacts, bounty_id: BountyId, objects: list[ObjectInfo]) ->
         return []
     recorded = _recorded(facts, bounty_id)
     young = facts.head.finalized_time - DAY_SECONDS
-    return [info for info in objects if info.locator not in recorded and info.created_at <= young]
+    unnamed = [info for info in objects if info.locator not in recorded.locators and info.created_at <= young]
+    orphans = [info for info in unnamed if parse_locator(info.locator).solver_address not in recorded.without_envelope]
+    if kept := len(unnamed) - len(orphans):
+        log.warning("uploads kept, since an envelope of their Solver is missing", bounty_id=bounty_id, objects=kept)
+    return orphans
 
 
-def _recorded(facts: HubFacts, bounty_id: BountyId) -> frozenset[str]:
-    """The places that envelopes behind a final ``submit`` of this bounty name."""
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """What the final ``submit`` calls of a bounty are known to refer to."""
+
+    locators: frozenset[str]
+    """The places that their envelopes name."""
+    without_envelope: frozenset[Address]
+    """Solvers of whom one has no envelope here, so that nobody knows its place."""
+
+
+def _recorded(facts: HubFacts, bounty_id: BountyId) -> _Recorded:
     e, s = t.submission_envelopes.c, hub_index.submissions.c
     same = (s.bounty_id == e.bounty_id) & (s.solver == e.solver) & (s.submission_commitment == e.submission_commitment)
     final = s.block_number <= facts.head.finalized_number
     rows = facts.connection.execute(
-        select(e.storage_locator)
-        .join_from(t.submission_envelopes, hub_index.submissions, same)
-        .where(e.bounty_id == bounty_id, final)
+        select(s.solver, e.storage_locator)
+        .outerjoin_from(hub_index.submissions, t.submission_envelopes, same)
+        .where(s.bounty_id == bounty_id, final)
+    ).all()
+    return _Recorded(
+        frozenset(row.storage_locator for row in rows if row.storage_locator is not None),
+        frozenset(Address(row.solver) for row in rows if row.storage_locator is None),
     )
-    return frozenset(rows.scalars())
 
 
 def _delete(deps: Dependencies, info: ObjectInfo) -> bool:
