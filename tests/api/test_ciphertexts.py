@@ -11,7 +11,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api.jobs import PERIODIC
 from service_api.storage.port import ObjectInfo
 from service_api.usecases import ciphertexts
-from service_api.usecases.orphans import DAY_SECONDS, delete_orphans
+from service_api.usecases.orphans import DAY_SECONDS, ENVELOPE_DAYS, delete_orphans
 from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
 from service_common.jobs.queues import QueueName, open_queue
@@ -166,6 +166,23 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     assert deps.store.stat(unknown) is not None
     assert delete_orphans(deps) == 0
     assert recorded.content(world.guardian(1).private_key).status_code == 200
+
+
+@pytest.mark.attack(f"uploads of a Solver whose recorded envelope nobody has: {ENVELOPE_DAYS} days after the judging")
+def test_orphans__of_a_solver_whose_recorded_envelope_nobody_has__are_not_kept_for_ever(
+    service: Service, tmp_path: Path
+) -> None:
+    world, bounty = service.world, open_bounty(service)
+    sealed = seal(service, tmp_path, bounty, world.solver(1))
+    assert sealed.upload() == 200
+    world.submit(bounty, world.solver(1))  # of another envelope
+    world.finalize()
+    with service.dependencies.facts.open() as facts:
+        judged = facts.bounty(bounty).terms.judging_deadline
+    for moment, is_there in ((judged, True), (judged + ENVELOPE_DAYS * DAY_SECONDS, False)):
+        world.finalize_at(moment + 1)
+        delete_orphans(service.dependencies)
+        assert (stored(sealed) is not None) is is_there
 
 
 @pytest.mark.attack

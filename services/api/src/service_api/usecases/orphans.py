@@ -2,7 +2,8 @@
 
 An object is deleted only when the chain is final past its bounty's deadline by a day and no final ``submit`` of that
 bounty recorded an envelope that names it. Of a Solver with a final ``submit`` whose envelope is not here, no object of
-that bounty is deleted: one of them may be its work, as after a restore of a dump that is older than the envelope.
+that bounty is deleted until ``ENVELOPE_DAYS`` after its judging: one of them may be its work, as after a restore of a
+dump that is older than the envelope. Not for ever: a ``submit`` of an envelope that nobody has costs little.
 Objects of bounties the index does not know, of other deployments and of a day or younger are left alone. Deletion is by
 generation, so that nothing uploaded meanwhile is hit. What a run looks at is there again on the next: an interrupted
 run loses nothing.
@@ -27,6 +28,8 @@ from service_api.dependencies import Dependencies
 from service_api.storage.port import ObjectInfo
 
 DAY_SECONDS: Final = 86_400
+ENVELOPE_DAYS: Final = 30
+"""For how long after the judging deadline a missing envelope may be put back, and its sealed bytes are still there."""
 
 log = get_logger(__name__)
 
@@ -62,7 +65,9 @@ def _orphans(facts: HubFacts, bounty_id: BountyId, objects: list[ObjectInfo]) ->
     recorded = _recorded(facts, bounty_id)
     young = facts.head.finalized_time - DAY_SECONDS
     unnamed = [info for info in objects if info.locator not in recorded.locators and info.created_at <= young]
-    orphans = [info for info in unnamed if parse_locator(info.locator).solver_address not in recorded.without_envelope]
+    waits = facts.head.finalized_time < bounty.terms.judging_deadline + ENVELOPE_DAYS * DAY_SECONDS
+    awaited = recorded.without_envelope if waits else frozenset[Address]()
+    orphans = [info for info in unnamed if parse_locator(info.locator).solver_address not in awaited]
     if kept := len(unnamed) - len(orphans):
         log.warning("uploads kept, since an envelope of their Solver is missing", bounty_id=bounty_id, objects=kept)
     return orphans
