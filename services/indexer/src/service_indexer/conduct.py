@@ -39,7 +39,7 @@ def conduct_of(endpoints: Endpoints) -> str:
     """The kept values."""
     return json.dumps(
         [
-            [each.place, each is endpoints.preferred, each.failures, each.lag, each.contradictions]
+            [each.place, each is endpoints.preferred, each.unanswered, each.lag, each.contradictions]
             for each in endpoints.all
         ]
     )
@@ -67,7 +67,8 @@ def take_over(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:
     to be heard of in the time of one follower. The first answer ends a row."""
     for each in read_conduct(redis, chain_id):
         if each.place <= len(endpoints.all):
-            endpoints.all[each.place - 1].failures = each.failures
+            endpoint = endpoints.all[each.place - 1]
+            endpoint.failures = endpoint.unanswered = each.failures
 
 
 def note_contradictions(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:
