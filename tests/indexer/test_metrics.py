@@ -89,6 +89,20 @@ def test_failures__in_a_row__go_on_in_the_follower_that_comes_next(world: World,
     assert [each.failures for each in after.all] == [0]
 
 
+def test_follower__that_comes_next__begins_with_the_first_endpoint_that_answered(world: World, redis: Redis) -> None:
+    before = Endpoints([ONE, TWO])
+    first, second = before.all
+    for failing, preferred in (((), 1), ((first,), 2), ((second,), 1), ((first, second), 1)):
+        for each in before.all:
+            before.succeeded(each, prefer=each not in failing)
+        for each in failing:
+            before.failed(each)
+        redis.set(conduct_key(world.chain_id), conduct_of(before))
+        after = Endpoints([ONE, TWO])
+        take_over(redis, world.chain_id, after)
+        assert after.preferred.place == preferred
+
+
 def test_contradictions__of_an_endpoint_that_was_taken_out__are_not_those_of_the_one_in_its_place(
     world: World, redis: Redis
 ) -> None:

@@ -1,5 +1,6 @@
 """Several endpoints, some of which lie, lag, hang or break: the copy follows those that agree, or says it cannot."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ from service_common.config import ConfigurationError
 from service_indexer import chain as chain_module
 from service_indexer import source as source_module
 from service_indexer.chain import LATE_SECONDS
+from service_indexer.conduct import conduct_of
 from service_indexer.config import read_config
 from service_indexer.follower import advance
 from service_indexer.quorum import FINAL_LAG_SECONDS
@@ -390,6 +392,27 @@ def test_endpoint__that_hangs__holds_up_one_look_and_none_after_it(
         source.tip()
         wait_until(lambda: hanging.requests == 2)
         assert second.failures == 1, "after a failure nobody waits for it"
+
+
+def test_endpoint__that_failed_and_answers_again__is_not_reported_as_failing_though_others_are_queried_first(
+    world: World, endpoints: list[Endpoint], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_module, "COMPARE_SECONDS", 0.0)
+    source = source_of(world, endpoints, 1)
+    first, second, _ = source._chain.rpc.endpoints.all
+
+    def failures() -> int:
+        place, _, failures, *_ = json.loads(conduct_of(source._chain.rpc.endpoints))[1]
+        assert place == 2
+        return int(failures)
+
+    endpoints[1].raw = (500, b"down")
+    source.tip()
+    wait_until(lambda: failures() == 1 and second.rests_until < time.monotonic())
+    endpoints[1].raw = None
+    source.tip()
+    wait_until(lambda: failures() == 0)
+    assert source._chain.rpc.endpoints.preferred is first
 
 
 def test_endpoint__that_answers_from_an_old_head__is_asked_after_the_others(

@@ -17,6 +17,9 @@ from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, standing
 _ENDPOINTS: Final = "SERVICE_RPC_URLS"
 _READERS: Final = ("api", "api-worker", "indexer-worker", "indexer-scheduler", "settler", "delivery", "delivery-worker")
 """The processes whose Secret names the endpoints."""
+_HANGING_SECONDS: Final = 400.0
+"""Eleven failures of an endpoint that hangs: a request ends after 15 seconds, and the rests in between take two and a
+half minutes."""
 _BALANCE_OF: Final = "0x70a08231"
 
 
@@ -145,6 +148,7 @@ CHAIN_FAULTS: Final[tuple[Fault, ...]] = (
                 "EndpointFails",
                 r'service_rpc_endpoint_failures\{endpoint="1"\} [1-9]',
                 "max(service_rpc_endpoint_failures) == 0",
+                within=_HANGING_SECONDS,
             ),
         ),
     ),

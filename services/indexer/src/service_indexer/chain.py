@@ -236,7 +236,7 @@ class ChainReader:
         prompt = {each.place for each in asked if each.place not in self._sent or _has_answer(self._sent[each.place])}
         pool = ThreadPoolExecutor(max(1, len(asked)))
         # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.
-        sent = {each.place: pool.submit(copy_context().run, self._ask, each, question) for each in asked}
+        sent = {each.place: pool.submit(copy_context().run, self._ask_beside, each, question) for each in asked}
         pool.shutdown(wait=False)
         for place, future in sent.items():
             self._sent[place] = cast("Future[object]", future)
@@ -251,6 +251,12 @@ class ChainReader:
             if not missing or (ends is not None and time.monotonic() >= ends):
                 return answers
             wait(missing.values(), None if ends is None else max(0.0, ends - time.monotonic()), FIRST_COMPLETED)
+
+    def _ask_beside(self, endpoint: Endpoint, question: Callable[[ChainModule], T]) -> T | ChainUnavailable:
+        answer = self._ask(endpoint, question)
+        if not isinstance(answer, ChainUnavailable):
+            self.rpc.endpoints.answered(endpoint)
+        return answer
 
     def _ask(self, endpoint: Endpoint, question: Callable[[ChainModule], T]) -> T | ChainUnavailable:
         try:

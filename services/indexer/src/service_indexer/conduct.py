@@ -39,7 +39,7 @@ def conduct_of(endpoints: Endpoints) -> str:
     """The kept values."""
     return json.dumps(
         [
-            [each.place, each is endpoints.preferred, each.failures, each.lag, each.contradictions]
+            [each.place, each is endpoints.preferred, each.unanswered, each.lag, each.contradictions]
             for each in endpoints.all
         ]
     )
@@ -64,10 +64,14 @@ def read_conduct(redis: Redis, chain_id: ChainId, urls: Sequence[str] = ()) -> l
 
 def take_over(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:
     """Go on counting the failures in a row where the follower before this one ended: one that hangs fails too rarely
-    to be heard of in the time of one follower. The first answer ends a row."""
+    to be heard of in the time of one follower. The first answer ends a row. The first one that answered last is queried
+    first."""
     for each in read_conduct(redis, chain_id):
         if each.place <= len(endpoints.all):
-            endpoints.all[each.place - 1].failures = each.failures
+            endpoint = endpoints.all[each.place - 1]
+            endpoint.failures = endpoint.unanswered = each.failures
+    if answering := [each for each in endpoints.all if not each.failures]:
+        endpoints.succeeded(answering[0], prefer=True)
 
 
 def note_contradictions(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:

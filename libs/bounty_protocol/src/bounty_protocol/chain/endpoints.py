@@ -25,7 +25,9 @@ class Endpoint:
     place: int
     url: str = field(repr=False)
     failures: int = 0
-    """In a row."""
+    """In a row, of queries that somebody waited for: it goes by them who is queried first."""
+    unanswered: int = 0
+    """The same, of all queries."""
     rests_until: float = 0.0
     lag: int = 0
     """Blocks behind the newest block that as many as have to agree showed, or behind the newest final one where what
@@ -76,13 +78,18 @@ class Endpoints:
 
     def succeeded(self, endpoint: Endpoint, *, prefer: bool) -> None:
         """It answered; with ``prefer`` it is queried first from now on."""
-        endpoint.failures, endpoint.rests_until = 0, 0.0
+        endpoint.failures, endpoint.unanswered, endpoint.rests_until = 0, 0, 0.0
         if prefer:
             self._preferred = endpoint
+
+    def answered(self, endpoint: Endpoint) -> None:
+        """It answered a query beside others: one that answers nothing else goes on to be queried after them."""
+        endpoint.unanswered = 0
 
     def failed(self, endpoint: Endpoint) -> None:
         """It did not answer."""
         endpoint.failures += 1
+        endpoint.unanswered += 1
         longest = min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2 ** min(endpoint.failures - 1, 10))
         endpoint.rests_until = self._monotonic() + longest * (0.5 + self._jitter() / 2)
 
