@@ -15,7 +15,7 @@ from service_api.usecases.orphans import DAY_SECONDS, ENVELOPE_DAYS, delete_orph
 from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
 from service_common.jobs.queues import QueueName, open_queue
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from tests.api.conftest import Service, error_of
 from tests.api.test_submissions import Sealed, open_bounty, seal
@@ -166,6 +166,24 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     assert deps.store.stat(unknown) is not None
     assert delete_orphans(deps) == 0
     assert recorded.content(world.guardian(1).private_key).status_code == 200
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("altered", ["storage_locator", "content"])
+def test_orphans__by_an_altered_row_of_an_envelope__are_not_the_work_that_it_names(
+    service: Service, tmp_path: Path, altered: str
+) -> None:
+    world, bounty = service.world, open_bounty(service)
+    sealed = seal(service, tmp_path, bounty, world.solver(1))
+    record(sealed)
+    e = t.submission_envelopes
+    another = {"storage_locator": "elsewhere", **({"content": b"{}"} if altered == "content" else {})}
+    with service.dependencies.engine.begin() as connection:
+        its_row = e.c.submission_commitment == sealed.envelope.commitment()
+        assert connection.execute(update(e).where(its_row).values(another)).rowcount == 1
+    world.finalize_at(int(world.contract.call("getBounty", bounty)[3]) + DAY_SECONDS + 1)
+    delete_orphans(service.dependencies)
+    assert stored(sealed) is not None
 
 
 @pytest.mark.attack(f"uploads of a Solver whose recorded envelope nobody has: {ENVELOPE_DAYS} days after the judging")

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment
-from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse_envelope
+from bounty_protocol.domain.envelope import CiphertextReference, Envelope
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
@@ -70,6 +70,7 @@ from service_api.usecases.defects import (
     note_again,
     note_known,
 )
+from service_api.usecases.kept_envelopes import kept_envelope
 from service_api.usecases.pages import shown_of, summarize
 from service_api.usecases.pending import is_recorded
 from service_api.usecases.verification_records import find_record
@@ -430,7 +431,7 @@ def _look_at_lost(deps: Dependencies) -> None:
             key = (e.bounty_id == bounty_id, e.solver == solver, e.submission_commitment == commitment)
             with reading(deps.engine) as connection:
                 row = connection.execute(_active_envelopes().where(*key)).first()
-            envelope = None if row is None else _envelope(row)
+            envelope = None if row is None else kept_envelope(row)
             if envelope is not None:  # else replaced by its Solver, or altered: that is for the walks
                 work = _Submitted("", bounty_id, solver, commitment, envelope)
                 is_hashed = _is_put_back_hashed(deps, envelope.ciphertext, found_at)
@@ -453,7 +454,7 @@ def _look_at_work_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
         row = connection.execute(_active_envelopes().where(*key)).first()
     if row is None:
         return []
-    envelope = _envelope(row)
+    envelope = kept_envelope(row)
     work = _Submitted("", known.bounty_id, row.solver, row.submission_commitment, envelope)
     if envelope is None:
         return [work.found(_ALTERED if known.inspection is Walk.OBJECTS else None)]
@@ -522,7 +523,7 @@ def _take(deps: Dependencies, byte_length: int) -> None:
 def _active(engine: Engine, position: str) -> Iterator[_Submitted]:
     """Envelopes of active Submissions, in the order of their keys."""
     for place, row in _submissions_after(engine, _active_envelopes(), t.submission_envelopes, position):
-        yield _Submitted(place, BountyId(row.bounty_id), row.solver, row.submission_commitment, _envelope(row))
+        yield _Submitted(place, BountyId(row.bounty_id), row.solver, row.submission_commitment, kept_envelope(row))
 
 
 def _submissions_after(
@@ -562,15 +563,6 @@ def _is_active(table: Table) -> ColumnElement[bool]:
     )
     named = (s.bounty_id == of.bounty_id) & (s.solver == of.solver)
     return exists().where(named, s.submission_commitment == of.submission_commitment, ~replaced)
-
-
-def _envelope(row: Row[*tuple[Any, ...]]) -> Envelope | None:
-    try:
-        envelope = parse_envelope(bytes(row.content))
-    except ServiceError:
-        return None
-    is_its_own = envelope.commitment() == row.submission_commitment and envelope.solver_address == row.solver
-    return envelope if is_its_own else None
 
 
 _DAY: Final = timedelta(hours=23)

@@ -1,18 +1,19 @@
 """Deleting uploads that became no Submission.
 
 An object is deleted only when the chain is final past its bounty's deadline by a day and no final ``submit`` of that
-bounty recorded an envelope that names it. Of a Solver with a final ``submit`` whose envelope is not here, no object of
-that bounty is deleted until ``ENVELOPE_DAYS`` after its judging: one of them may be its work, as after a restore of a
-dump that is older than the envelope. Not for ever: a ``submit`` of an envelope that nobody has costs little.
+bounty recorded an envelope that names it. Of a Solver with a final ``submit`` whose envelope is not here, or is another
+one than was recorded, no object of that bounty is deleted until ``ENVELOPE_DAYS`` after its judging: one of them may be
+its work, as after a restore of a dump that is older than the envelope. Not for ever: a ``submit`` of an envelope that
+nobody has costs little.
 Objects of bounties the index does not know, of other deployments and of a day or younger are left alone. Deletion is by
 generation, so that nothing uploaded meanwhile is hit. What a run looks at is there again on the next: an interrupted
 run loses nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
 from bounty_protocol.domain.locator import parse_locator
 from bounty_protocol.types import Address, BountyId
@@ -22,10 +23,11 @@ from service_common.db.engine import writing
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_bounty
 from service_common.log import get_logger
-from sqlalchemy import delete, select
+from sqlalchemy import Column, Select, delete, select
 
 from service_api.dependencies import Dependencies
 from service_api.storage.port import ObjectInfo
+from service_api.usecases.kept_envelopes import kept_envelope
 
 DAY_SECONDS: Final = 86_400
 ENVELOPE_DAYS: Final = 30
@@ -62,20 +64,32 @@ def _orphans(facts: HubFacts, bounty_id: BountyId, objects: list[ObjectInfo]) ->
     bounty = read_bounty(facts.connection, bounty_id)
     if bounty is None or facts.head.finalized_time < bounty.terms.submission_deadline + DAY_SECONDS:
         return []
-    recorded = _recorded(facts, bounty_id)
-    young = facts.head.finalized_time - DAY_SECONDS
-    unnamed = [info for info in objects if info.locator not in recorded.locators and info.created_at <= young]
+    young, listed = facts.head.finalized_time - DAY_SECONDS, _listed(facts, bounty_id)
+    unlisted = [info for info in objects if info.locator not in listed and info.created_at <= young]
+    recorded = _recorded(facts, bounty_id, {_solver(info) for info in unlisted})
     waits = facts.head.finalized_time < bounty.terms.judging_deadline + ENVELOPE_DAYS * DAY_SECONDS
     awaited = recorded.without_envelope if waits else frozenset[Address]()
-    orphans = [info for info in unnamed if parse_locator(info.locator).solver_address not in awaited]
+    unnamed = [info for info in unlisted if info.locator not in recorded.locators]
+    orphans = [info for info in unnamed if _solver(info) not in awaited]
     if kept := len(unnamed) - len(orphans):
         log.warning("uploads kept, since an envelope of their Solver is missing", bounty_id=bounty_id, objects=kept)
     return orphans
 
 
+def _solver(info: ObjectInfo) -> Address:
+    return parse_locator(info.locator).solver_address
+
+
+def _listed(facts: HubFacts, bounty_id: BountyId) -> frozenset[str]:
+    """The places that the rows of recorded envelopes say: enough to keep an object."""
+    e = t.submission_envelopes.c
+    rows = facts.connection.execute(_final(facts, bounty_id, e.storage_locator).where(e.storage_locator.is_not(None)))
+    return frozenset(row.storage_locator for row in rows)
+
+
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    """What the final ``submit`` calls of a bounty are known to refer to."""
+    """What the final ``submit`` calls of some Solvers of a bounty are proven to refer to."""
 
     locators: frozenset[str]
     """The places that their envelopes name."""
@@ -83,19 +97,24 @@ class _Recorded:
     """Solvers of whom one has no envelope here, so that nobody knows its place."""
 
 
-def _recorded(facts: HubFacts, bounty_id: BountyId) -> _Recorded:
+def _recorded(facts: HubFacts, bounty_id: BountyId, solvers: Collection[Address]) -> _Recorded:
+    """By the envelopes themselves: what their rows say beside them may be altered, and deletes nothing."""
+    s, e = hub_index.submissions.c, t.submission_envelopes.c
+    columns = (s.solver, s.submission_commitment, e.content)
+    rows = facts.connection.execute(_final(facts, bounty_id, *columns).where(s.solver.in_(solvers)))
+    found = [(Address(row.solver), kept_envelope(row)) for row in rows]
+    return _Recorded(
+        frozenset(envelope.ciphertext.storage_locator for _, envelope in found if envelope is not None),
+        frozenset(solver for solver, envelope in found if envelope is None),
+    )
+
+
+def _final(facts: HubFacts, bounty_id: BountyId, *columns: Column[Any]) -> Select[Any]:
+    """The final Submissions of a bounty, each with its envelope where one is here."""
     e, s = t.submission_envelopes.c, hub_index.submissions.c
     same = (s.bounty_id == e.bounty_id) & (s.solver == e.solver) & (s.submission_commitment == e.submission_commitment)
-    final = s.block_number <= facts.head.finalized_number
-    rows = facts.connection.execute(
-        select(s.solver, e.storage_locator)
-        .outerjoin_from(hub_index.submissions, t.submission_envelopes, same)
-        .where(s.bounty_id == bounty_id, final)
-    ).all()
-    return _Recorded(
-        frozenset(row.storage_locator for row in rows if row.storage_locator is not None),
-        frozenset(Address(row.solver) for row in rows if row.storage_locator is None),
-    )
+    submissions = select(*columns).outerjoin_from(hub_index.submissions, t.submission_envelopes, same)
+    return submissions.where(s.bounty_id == bounty_id, s.block_number <= facts.head.finalized_number)
 
 
 def _delete(deps: Dependencies, info: ObjectInfo) -> bool:
