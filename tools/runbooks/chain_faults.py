@@ -17,9 +17,8 @@ from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, standing
 _ENDPOINTS: Final = "SERVICE_RPC_URLS"
 _READERS: Final = ("api", "api-worker", "indexer-worker", "indexer-scheduler", "settler", "delivery", "delivery-worker")
 """The processes whose Secret names the endpoints."""
-_HANGING_SECONDS: Final = 400.0
-"""Eleven failures of an endpoint that hangs: a request ends after 15 seconds, and the rests in between take two and a
-half minutes."""
+_HANGING_SECONDS: Final = 600.0
+"""Eleven failures of an endpoint that hangs: a request ends after 15 seconds, and it rests up to 30 in between."""
 _BALANCE_OF: Final = "0x70a08231"
 
 
