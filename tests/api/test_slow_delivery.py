@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 from local_stack.ports import HOST
-from service_api.dependencies import MAX_FORWARDED_READS, WORKING_READS
+from service_api.dependencies import MAX_FORWARDED_OF_ADDRESS, MAX_FORWARDED_READS, WORKING_READS
 
 from tests.api.conftest import Service
 from tests.api.running import Answer, RunningApi, start_api
@@ -51,7 +51,9 @@ def silence() -> Iterator[Silence]:
 @pytest.fixture
 def api(service: Service, silence: Silence) -> Iterator[RunningApi]:
     api = start_api(
-        service.runtime, dict(service.variables) | {"SERVICE_DELIVERY_URL": f"http://{HOST}:{silence.port}"}
+        service.runtime,
+        dict(service.variables)
+        | {"SERVICE_DELIVERY_URL": f"http://{HOST}:{silence.port}", "SERVICE_FORWARDED_HOPS": "1"},
     )
     yield api
     service.runtime.family.end([api.child])
@@ -63,16 +65,34 @@ def test_reads_that_the_delivery_service_does_not_answer__hold_up_no_other_read(
 ) -> None:
     assert MAX_FORWARDED_READS > WORKING_READS
     with ThreadPoolExecutor(MAX_FORWARDED_READS) as pool:
-        held = [pool.submit(api.request, "GET", STATUS) for _ in range(MAX_FORWARDED_READS)]
+        held = [pool.submit(ask, api, f"203.0.113.{number}") for number in range(MAX_FORWARDED_READS)]
         wait_until(lambda: len(silence.accepted) == MAX_FORWARDED_READS)
         for limit in range(1, 4):
             assert api.request("GET", f"/api/bounties?limit={limit}").status == 200
-        _is_refused(api.request("GET", STATUS))
+        _is_refused(ask(api, "203.0.113.99"))
         assert not any(each.done() for each in held)
         for each in silence.accepted:
             each.shutdown(socket.SHUT_RDWR)
         for each_held in held:
             _is_refused(each_held.result(30))
+
+
+@pytest.mark.attack
+def test_one_address__has_two_reads_at_the_delivery_service(api: RunningApi, silence: Silence) -> None:
+    with ThreadPoolExecutor(MAX_FORWARDED_OF_ADDRESS) as pool:
+        held = [pool.submit(ask, api, "203.0.113.1") for _ in range(MAX_FORWARDED_OF_ADDRESS)]
+        wait_until(lambda: len(silence.accepted) == MAX_FORWARDED_OF_ADDRESS)
+        refused = ask(api, "203.0.113.1")
+        assert (refused.status, refused.code) == (503, "service_overloaded")
+        for each in silence.accepted:
+            each.shutdown(socket.SHUT_RDWR)
+        for each_held in held:
+            _is_refused(each_held.result(30))
+
+
+def ask(api: RunningApi, address: str) -> Answer:
+    """A read of a network address."""
+    return api.request("GET", STATUS, ("X-Forwarded-For", address))
 
 
 def _is_refused(answer: Answer) -> None:

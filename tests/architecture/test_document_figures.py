@@ -149,7 +149,7 @@ SENTENCES: Final[dict[str, list[str]]] = {
     ],
     "docs/indexer.md": [
         f"at most {MAX_FEE_WEI // GWEI} gwei for at most {SETTLE_GAS:,} gas; the tip is",
-        f"the median of the last 20 blocks, and {MAX_TIP_WEI // GWEI} gwei.",
+        f"the median of the last 20 blocks, and {MAX_TIP_WEI // GWEI} gwei at most, a quarter of that at first.",
         f"more than {BLOCKS_PER_STEP} blocks behind, other workers of queue `index` read up to",
         f"read up to {COUNTS[RANGES_AHEAD]} ranges of {BLOCKS_PER_STEP} final blocks",
     ],

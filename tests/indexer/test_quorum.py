@@ -386,6 +386,7 @@ def test_endpoint__that_hangs__holds_up_one_look_and_none_after_it(
         source, second = RpcSource(rpc, world.hub_address, quorum), rpc.endpoints.all[1]
         for _ in range(3):
             assert source.tip().finalized == header_at(world.rpc, "finalized")
+        assert len(source.headers(BlockNumber(0), BlockNumber(3))) == 4
         assert (hanging.requests, second.failures) == (1, 0), "it still hangs, and is not queried beside that"
         wait_until(lambda: second.failures == 1 and second.rests_until < time.monotonic())
         monkeypatch.setattr(chain_module, "LATE_SECONDS", 60.0)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, LiteralString
 
+import psycopg
 import pytest
 from bounty_protocol.chain.blocks import Header, header_at
 from bounty_protocol.types import BlockNumber, BountyId
@@ -329,6 +330,39 @@ def test_replay__beside_which_another_one_is_begun__goes_on_and_the_other_ends(
     assert others
     assert contents(engine) == truth
     assert scratch_rows(engine) == 0
+
+
+LOCK_ENDS: LiteralString = """
+    SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND granted
+"""
+
+
+@pytest.mark.parametrize("run", [verify_copy, rebuild_copy])
+def test_replay__whose_lock_was_lost_to_another_one__puts_nothing_in_place(
+    world: World, run: Callable[[IndexerConfig, Progress], object]
+) -> None:
+    engine = history(world)
+    truth = contents(engine)
+    world.writer_lock.close()
+
+    def say(words: str) -> None:
+        if words.startswith(("waiting for the follower", "comparing")):
+            with psycopg.connect(world.database.server.url(world.database.name), autocommit=True) as connection:
+                connection.execute(LOCK_ENDS, [SCRATCH_SPACE])
+            scratch = scratch_of(world)
+            left.enter_context(
+                only_writer(scratch, world.chain_id, world.hub_address, start_of(world), space=SCRATCH_SPACE, anew=True)
+            )
+
+    with ExitStack() as left:
+        if run is rebuild_copy:
+            with pytest.raises(FencedOut):
+                run(config_of(world), say)
+        else:
+            run(config_of(world), say)
+        with scratch_of(world).connect() as connection:
+            assert connection.execute(select(t.head.c.fence)).scalar() is not None, "it is the other's"
+    assert contents(engine) == truth
 
 
 def test_rebuild__that_the_follower_is_ahead_of__tells_nothing_as_gone(world: World) -> None:

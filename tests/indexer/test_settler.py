@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
+import urllib3
 from bounty_protocol.auth.signature import parse_private_key
 from bounty_protocol.chain.gas import MAX_FEE_WEI, MAX_TIP_WEI
 from bounty_protocol.chain.json_rpc import LIMIT_WAITS, ChainUnavailable, JsonRpc
@@ -18,12 +19,14 @@ from redis import Redis
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_indexer.due import has_work, read_due
 from service_indexer.settler import (
+    MAX_ATTEMPTS,
     SETTLE_GAS,
     SETTLEMENTS,
     STUCK_AFTER,
     GasFees,
     Settler,
     SettlerCollector,
+    _suggested,
     make_settler,
 )
 from service_indexer.settler_tables import settlements
@@ -274,6 +277,15 @@ def test_fees__raised__stay_valid_and_grow_by_an_eighth() -> None:
             GasFees(max_fee, tip)
 
 
+def test_fees__of_the_highest_first_tip__can_be_raised_each_time() -> None:
+    answers = [hex(10**30), {"baseFeePerGas": ["0x1"], "reward": [[hex(10**30)]]}]
+    fees = _suggested(answers)
+    for _ in range(MAX_ATTEMPTS - 1):
+        raised = fees.raised()
+        assert raised.tip >= fees.tip * 1.1
+        fees = raised
+
+
 def due(world: World) -> BountyId:
     """A bounty whose time is up."""
     bounty_id = world.create(seconds=100)
@@ -335,14 +347,23 @@ def test_settler__whose_first_endpoint_is_wrong_about_its_nonces__signs_under_it
     assert outcome(world, bounty_id) == (2, 2)
 
 
+ANSWERED = ("eth_getTransactionCount", "eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getTransactionReceipt")
+BESIDE = [
+    (method, answer)
+    for method in ANSWERED
+    for answer in (None, "0x0", Refusal(-32_000, "header not found"))
+    if (method, answer) != ("eth_getTransactionCount", "0x0")  # of two, one that says so stops it
+]
+
+
 @pytest.mark.attack
-@pytest.mark.parametrize("answer", [None, "0x0", Refusal(-32_000, "no such method")])
-@pytest.mark.parametrize(
-    "method", ["eth_getTransactionCount", "eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getTransactionReceipt"]
-)
+@pytest.mark.parametrize(("method", "answer"), BESIDE)
 def test_settler__beside_one_endpoint_that_answers_nonsense__settles(
     world: World, endpoint: Endpoint, method: str, answer: object
 ) -> None:
+    first = due(world)
+    assert settler_with(world, world.people.settler.wallet).settle_due() == 1
+    assert outcome(world, first) == (2, 2)
     bounty_id = due(world)
     endpoint.change = lambda asked, _params, result: answer if asked == method else result
     settler = settler_with(world, world.people.settler.wallet, endpoint.url, world.node.url)
@@ -363,6 +384,36 @@ def test_settler__whose_first_endpoint_suggests_no_fee__pays_what_blocks_take(wo
     settler = settler_with(world, world.people.settler.wallet, endpoint.url, world.node.url)
     assert settler.settle_due() == 1
     assert outcome(world, bounty_id) == (2, 2)
+
+
+@pytest.mark.attack
+def test_settler__beside_one_endpoint_that_hangs__settles(world: World, endpoint: Endpoint) -> None:
+    bounty_id, wallet, node = due(world), world.people.settler.wallet, world.node.url
+    endpoint.hang_seconds = 60.0
+    rpc = JsonRpc([endpoint.url, node], timeout=urllib3.Timeout(0.5), answer_seconds=0.5, patient=True)
+    key = parse_private_key(wallet.private_key)
+    settler = make_settler(world.engine("service_indexer"), rpc, key, world.chain_id, world.hub_address)
+    assert settler.settle_due() == 1
+    assert outcome(world, bounty_id) == (2, 2)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("honest", [1, 2])
+def test_settlement__that_one_endpoint_does_not_have_yet__is_neither_overtaken_nor_counted_as_not_accepted(
+    world: World, endpoint: Endpoint, honest: int
+) -> None:
+    bounty_id, urls = due(world), [world.node.url, world.node.url + "/"][:honest]
+    settler = settler_with(world, world.people.settler.wallet, *urls, endpoint.url)
+    assert settler.settle_due() == 1
+    assert outcome(world, bounty_id) == (2, 2)
+    world.node.mine(1)
+    before, kept = events(), signed(world)
+    missing = {"eth_getTransactionReceipt": None, "eth_call": "0x"}
+    endpoint.change = lambda asked, _params, result: missing.get(asked, result)
+    settler.settle_due()
+    after = events()
+    assert signed(world) == kept
+    assert (after["overtaken"], after["not_accepted"]) == (before["overtaken"], before["not_accepted"])
 
 
 @pytest.mark.attack

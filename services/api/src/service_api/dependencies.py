@@ -26,6 +26,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSecon
 from flask import Flask, current_app
 from redis import Redis
 from service_common.budgets import Budgets
+from service_common.chain.block_cache import CALL_SECONDS, MAX_ANSWER_BYTES
 from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
 from service_common.jobs.queues import ANSWER_SECONDS, connect
@@ -45,6 +46,10 @@ MAX_CHECKING: Final = 16
 """Pages that one process has checked by the reviewer at a time: a thread waits for each."""
 MAX_FORWARDED_READS: Final = 8
 """Public reads that one process has the delivery service answer at a time: a thread waits for each."""
+MAX_FORWARDED_OF_ADDRESS: Final = 2
+"""Of one network address; more wait for a second."""
+MAX_DESCRIBING: Final = 8
+"""Reads of the deployment that wait at a time until the chain and a beacon relay have described themselves."""
 MAX_VERIFYING: Final = 8
 """Ciphertexts that one process hashes at a time while their requests wait; more go to the queue at once."""
 REVIEW_STEP_SECONDS: Final = 5.0
@@ -112,6 +117,7 @@ class Dependencies:
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
     check_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_CHECKING))
     forward_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_FORWARDED_READS))
+    describe_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_DESCRIBING))
     verify_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_VERIFYING))
     contents: Recent[tuple[BountyId, Bytes32], SharedContent] = field(init=False)
     """Submissions read recently: what the index shows may be up to two seconds older."""
@@ -149,6 +155,16 @@ class Dependencies:
     def witness(self) -> HubWitness:
         """The Hub's own word on who may read sealed work."""
         return HubWitness(self.rpc, self.config.chain.chain_id, self.config.chain.hub_address)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether the Hub's immutables and the beacon are known, so that neither is asked for."""
+        return {"hub", "beacon"} <= vars(self).keys()
+
+    @cached_property
+    def head_rpc(self) -> JsonRpc:
+        """The chain, for its newest block in the midst of a request."""
+        return self.rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
 
     @cached_property
     def notice_rpc(self) -> JsonRpc:

@@ -203,9 +203,10 @@ class ChainReader:
         """The query that each endpoint was sent last beside others."""
 
     def answers(self, question: Callable[[ChainModule], T]) -> Iterator[tuple[Endpoint, T]]:
-        """The answers of one endpoint after the other to the same query."""
+        """The answers of one endpoint after the other to the same query; last of those that have not answered yet what
+        they were sent beside others."""
         failure, first = None, True
-        for endpoint in self.rpc.endpoints.in_order():
+        for endpoint in sorted(self.rpc.endpoints.in_order(), key=self._is_silent):
             answer = self._ask(endpoint, question)
             if isinstance(answer, ChainUnavailable):
                 failure = answer
@@ -226,12 +227,12 @@ class ChainReader:
 
         Once what came ``suffices``, the others are waited for ``LATE_SECONDS`` more, and only those of them that
         answered the query before. One that has not answered that yet is not queried again until it has, or its time is
-        up. So an endpoint that hangs holds up once whoever has enough without it.
+        up. So an endpoint that hangs holds up once whoever has enough without it; a program that ends waits for it.
         """
         asked = [
             each
             for each in (self.rpc.endpoints.in_order() if endpoints is None else endpoints)
-            if each.place not in self._sent or self._sent[each.place].done()
+            if not self._is_silent(each)
         ]
         prompt = {each.place for each in asked if each.place not in self._sent or _has_answer(self._sent[each.place])}
         pool = ThreadPoolExecutor(max(1, len(asked)))
@@ -251,6 +252,10 @@ class ChainReader:
             if not missing or (ends is not None and time.monotonic() >= ends):
                 return answers
             wait(missing.values(), None if ends is None else max(0.0, ends - time.monotonic()), FIRST_COMPLETED)
+
+    def _is_silent(self, endpoint: Endpoint) -> bool:
+        """Whether it has not answered yet what it was sent beside others."""
+        return endpoint.place in self._sent and not self._sent[endpoint.place].done()
 
     def _ask_beside(self, endpoint: Endpoint, question: Callable[[ChainModule], T]) -> T | ChainUnavailable:
         answer = self._ask(endpoint, question)

@@ -64,9 +64,9 @@ class Copy(Protocol):
 class Rest:
     """The tip that a follower's copy equalled last, so that looking for a block costs no query of the database.
 
-    Only for its one writer; each step still reads the head, and checks the fence. ``alone``: one endpoint's word is
-    enough, so that the header of the next block is taken as the tip showed it. ``reached`` is whether the last step
-    came to a new block that is the tip.
+    Only for its one writer; a step that is not at rest reads the head, and checks the fence. ``alone``: one endpoint's
+    word is enough, so that the header of the next block is taken as the tip showed it. ``reached`` is whether the last
+    step came to a new block that is the tip.
     """
 
     alone: bool = False

@@ -25,7 +25,7 @@ from service_indexer.metrics import IndexCollector
 from service_indexer.scheduler import FOLLOW, run_scheduler, start_standby
 from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
 from service_indexer.status import status_lines
-from service_indexer.writer import AnotherWriter, NoCopy
+from service_indexer.writer import AnotherWriter, FencedOut, NoCopy
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -129,14 +129,18 @@ def _rebuild(environment: Environment) -> None:
 @contextmanager
 def _failing() -> Iterator[None]:
     """What ends a replay, as one sentence."""
+    from service_indexer.follower import Halted
+
     try:
         yield
     except ChainUnavailable as error:
         sys.exit(f"the RPC endpoints gave no usable answer: {error}; service-indexer check-rpc looks at each")
-    except AnotherWriter:
+    except (AnotherWriter, FencedOut):
         sys.exit("another verify or rebuild of this database is running, or the follower did not step aside; try later")
     except NoCopy as error:
         sys.exit(f"{error}; is SERVICE_DATABASE_URL of this deployment?")
+    except Halted as error:
+        sys.exit(f"the replay ended: {error}; try again")
 
 
 def _check_rpc(environment: Environment, url: str | None, *, json: bool) -> None:

@@ -16,6 +16,7 @@ from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
 from service_common.db.engine import engine_of_job, reading, writing
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import Head, read_head
 from sqlalchemy import (
     Column,
@@ -46,7 +47,7 @@ from service_indexer.derived import keep_up, note_retraction
 from service_indexer.follower import advance
 from service_indexer.place import compare_place, is_at_rest, read_place
 from service_indexer.source import RpcSource, source_of
-from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, Writer, empty_copy, only_writer
+from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, FencedOut, Writer, empty_copy, only_writer
 
 SWITCH_SECONDS: Final = 60.0
 MAX_FAILURES: Final = 10
@@ -96,6 +97,7 @@ def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
         with suppress(ChainUnavailable):  # then the follower's newest logs are told as gone, and again
             replay.advance_to_tip()
         with writing(engine) as connection:
+            replay.writer.check_fence(connection, t.SCRATCH)
             return _switch(connection)
 
 
@@ -173,7 +175,11 @@ def _replaying(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator
             replay.advance_to_tip()
             yield replay
         finally:
-            with writing(scratch) as connection:
+            with (
+                suppress(DatabaseUnavailable, FencedOut),
+                writing(scratch) as connection,
+            ):  # else the next one empties it
+                writer.check_fence(connection)
                 empty_copy(connection)
 
 

@@ -8,7 +8,8 @@ the bounty's ending is final, unless its nonce is still unused and another row w
 before all with lower nonces.
 
 No endpoint alone decides whether a bounty is settled: each is sent the transaction, one that lets the call succeed is
-enough, and the fees and which nonces are used are the middle of what they answer.
+enough, and the fees and which nonces are used are the middle of what they answer. Of two, one that calls too few nonces
+used still stops it. They are asked about the block that the copy is at, so that one that is behind that is left out.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,7 @@ from typing import Any, Final, TypeVar, cast
 from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, MAX_TIP_WEI, reasonable_tip
 from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused, quantity
 from bounty_protocol.chain.reverts import explain
-from bounty_protocol.types import Address, BountyId, ChainId
+from bounty_protocol.types import Address, BlockNumber, BountyId, ChainId
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.counters import counter_by
@@ -48,6 +49,8 @@ from service_indexer.settler_tables import settlements
 
 T = TypeVar("T")
 SETTLE_GAS: Final = GAS_NEEDS["settle"].most()
+_FIRST_TIP_WEI: Final = MAX_TIP_WEI // 4
+"""The most that is offered as a tip at first: raised with each of ``MAX_ATTEMPTS`` it stays within its bound."""
 _RECENT_BLOCKS: Final = 20
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 10
@@ -133,47 +136,50 @@ class Settler:
         self._forget_final(head)
         with reading(self.engine) as connection:
             sent = _read_sent(connection)
-        done = sum(self._send_first(bounty_id) for bounty_id in due if bounty_id not in sent)
+        at = head.block_number
+        done = sum(self._send_first(bounty_id, at) for bounty_id in due if bounty_id not in sent)
         # Rows below a due one are sent, too, also where somebody else settled the bounty: that only uses the nonce.
         newest = max((nonce for bounty_id, nonce in sent.items() if bounty_id in due), default=-1)
-        return done + sum(self._resend(bounty_id) for bounty_id, nonce in sent.items() if nonce <= newest)
+        return done + sum(self._resend(bounty_id, at) for bounty_id, nonce in sent.items() if nonce <= newest)
 
-    def _send_first(self, bounty_id: BountyId) -> bool:
+    def _send_first(self, bounty_id: BountyId, at: BlockNumber) -> bool:
         if not self._would_succeed(bounty_id):
             return False
         with writing(self.engine) as connection:
             # Committed before it is sent: a settler that dies in between finds the row and sends the same bytes.
-            row = self._signed(bounty_id, self._next_nonce(connection), self._current_fees())
+            row = self._signed(bounty_id, self._next_nonce(connection, at), self._current_fees())
             connection.execute(insert(settlements).values(bounty_id=bounty_id, attempts=1, **row))
         return self._broadcast(bounty_id, str(row["raw_transaction"]), "sent")
 
-    def _resend(self, bounty_id: BountyId) -> bool:
-        """The same bytes again, or after a while a replacement with a higher fee."""
+    def _resend(self, bounty_id: BountyId, at: BlockNumber) -> bool:
+        """The same bytes again, or after a while a replacement with a higher fee; nothing where most endpoints show
+        that it is mined, and where one does, it was not overtaken."""
         with writing(self.engine) as connection:
             row = connection.execute(
                 select(settlements, (settlements.c.sent_at < func.now() - STUCK_AFTER).label("stuck")).where(
                     settlements.c.bounty_id == bounty_id
                 )
             ).one()
-            if self._is_mined(row):
+            mined = [isinstance(each, dict) for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash]))]
+            if 2 * sum(mined) > len(mined):
                 return False  # the index will show it final
-            if self._used() > row.nonce:
+            if not any(mined) and self._used(at) > row.nonce:
                 # Its nonce was used otherwise (another settlement of this key): it can never be mined.
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
                 return False
             raw, event = row.raw_transaction, "sent_again"
             if row.stuck and row.attempts < MAX_ATTEMPTS:
-                raw = self._replacement(connection, row)
+                raw = self._replacement(connection, row, at)
                 event = "replaced"
-        return self._broadcast(bounty_id, raw, event)
+        return self._broadcast(bounty_id, raw, event, is_known=any(mined))
 
-    def _replacement(self, connection: Connection, row: Row[Any]) -> str:
+    def _replacement(self, connection: Connection, row: Row[Any], at: BlockNumber) -> str:
         """Under the same nonce: of all attempts at most one is mined, regardless of which one a node has kept. Only
         where a lower one is free, it is under that: an endpoint said that it was used, and nothing is mined above."""
         raised, current = GasFees.of(row.raw_transaction).raised(), self._current_fees()
         fees = GasFees.capped(max(raised.max_fee, current.max_fee), max(raised.tip, current.tip))
-        nonce = min(Nonce(row.nonce), self._next_nonce(connection))
+        nonce = min(Nonce(row.nonce), self._next_nonce(connection, at))
         signed = self._signed(row.bounty_id, nonce, fees)
         connection.execute(
             update(settlements)
@@ -201,41 +207,41 @@ class Settler:
             "max_fee_per_gas": fees.max_fee,
         }
 
-    def _broadcast(self, bounty_id: BountyId, raw: str, event: str) -> bool:
-        """Send it to every endpoint: one may say that it did, and not."""
-        refusals = self._refusals("eth_sendRawTransaction", raw)
-        if refusals is None:
+    def _broadcast(self, bounty_id: BountyId, raw: str, event: str, *, is_known: bool = False) -> bool:
+        """Send it to every endpoint: one may say that it did, and not. ``is_known``: one has it already."""
+        answers = [answer for (answer,) in self._answers(("eth_sendRawTransaction", [raw]))]
+        refusals = [each for each in answers if isinstance(each, RpcRefused)]
+        is_sent = len(refusals) < len(answers)
+        unknown = [each.message[:200] for each in refusals if "already" not in each.message.lower()]
+        if unknown and not is_known:
+            log.warning("settlement not accepted", bounty_id=bounty_id, reason=unknown[0], by=len(unknown))
+        if is_sent:
             SETTLEMENTS.labels(event).inc()
             log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(hexstr=raw).to_0x_hex())
-            return True
-        if unknown := [each.message for each in refusals if "already" not in each.message.lower()]:
+        elif unknown and not is_known:
             SETTLEMENTS.labels("not_accepted").inc()
-            log.warning("settlement not accepted", bounty_id=bounty_id, reason=unknown[0][:200])
-        return False
+        return is_sent
 
     def _would_succeed(self, bounty_id: BountyId) -> bool:
         """By any endpoint: one that is wrong about it costs a transaction that fails, or nothing."""
         data = self.hub.encode_abi("settle", [bounty_id])
         call = {"from": self.account.address, "to": self.hub.address, "data": data}
-        refusals = self._refusals("eth_call", call, "latest")
-        if refusals is None:
+        answers = [answer for (answer,) in self._answers(("eth_call", [call, "latest"]))]
+        refusals = [each for each in answers if isinstance(each, RpcRefused)]
+        if len(refusals) < len(answers):
             return True
         SETTLEMENTS.labels("refused").inc()
         log.info("settlement not possible", bounty_id=bounty_id, reason=explain(refusals[0]).code)
         return False
 
-    def _is_mined(self, row: Row[Any]) -> bool:
-        """By every endpoint: what one of them does not have is sent again, which does no harm."""
-        return all(isinstance(each, dict) for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash])))
-
-    def _next_nonce(self, connection: Connection) -> Nonce:
+    def _next_nonce(self, connection: Connection, at: BlockNumber) -> Nonce:
         """The lowest that is not used, or kept here and not mined yet: what is kept above it waits for it."""
         kept = set(connection.execute(select(settlements.c.nonce)).scalars())
-        return next(Nonce(nonce) for nonce in count(self._used()) if nonce not in kept)
+        return next(Nonce(nonce) for nonce in count(self._used(at)) if nonce not in kept)
 
-    def _used(self) -> int:
-        """How many nonces are: the middle of what the endpoints say, of two the lower."""
-        counted: Call = ("eth_getTransactionCount", [self.account.address, "latest"])
+    def _used(self, at: BlockNumber) -> int:
+        """How many nonces are at a block: the middle of what the endpoints say, of two the lower."""
+        counted: Call = ("eth_getTransactionCount", [self.account.address, hex(at)])
         found = sorted(self._read(lambda answers: quantity(answers[0]), counted))
         return found[(len(found) - 1) // 2]
 
@@ -255,12 +261,6 @@ class Settler:
             raise ChainUnavailable("no RPC endpoint answered something that can be read")
         return found
 
-    def _refusals(self, method: str, *params: object) -> list[RpcRefused] | None:
-        """Those of every endpoint; None where one did not refuse."""
-        answers = [answer for (answer,) in self._answers((method, list(params)))]
-        refusals = [each for each in answers if isinstance(each, RpcRefused)]
-        return refusals if len(refusals) == len(answers) else None
-
     def _answers(self, *calls: Call) -> list[list[object]]:
         """Those of each endpoint that answers; where none does, of the first that does later."""
         return self.rpc.of_each(calls) or [self.rpc.batch(calls)]
@@ -271,7 +271,7 @@ class Settler:
         final = exists().where(ending.bounty_id == c.bounty_id, ending.block_number <= head.finalized_number)
         with writing(self.engine) as connection:
             waiting = connection.execute(select(func.max(c.nonce)).where(~final)).scalar()
-            needless = true() if waiting is None else or_(c.nonce > waiting, c.nonce < self._used())
+            needless = true() if waiting is None else or_(c.nonce > waiting, c.nonce < self._used(head.block_number))
             confirmed = connection.execute(delete(settlements).where(final, needless)).rowcount
         SETTLEMENTS.labels("confirmed").inc(confirmed)
 
@@ -284,7 +284,7 @@ def _suggested(answers: Sequence[Any]) -> GasFees:
     """By one endpoint's suggested tip and its fee history."""
     suggested, history = answers
     recent = [quantity(row[0]) for row in history.get("reward") or () if row]
-    tip = reasonable_tip(quantity(suggested), recent)
+    tip = min(reasonable_tip(quantity(suggested), recent), _FIRST_TIP_WEI)
     return GasFees.capped(2 * quantity(history["baseFeePerGas"][-1]) + tip, tip)  # the next block's base fee
 
 

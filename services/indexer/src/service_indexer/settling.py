@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import Final
 
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import engine_of_job
@@ -10,6 +11,9 @@ from service_common.log import get_logger
 
 from service_indexer.config import read_config
 from service_indexer.settler import make_settler
+
+ANSWER_SECONDS: Final = 4.0
+"""How long an endpoint is waited for: each is asked the same, and a job has a minute."""
 
 log = get_logger(__name__)
 
@@ -22,7 +26,9 @@ def settle(received: Mapping[str, object]) -> int:
         return 0
     chain = config.chain
     with engine_of_job(config.database_url, application="settler") as engine:
-        settler = make_settler(engine, chain.rpc(patient=True), config.settler_key, chain.chain_id, chain.hub_address)
+        settler = make_settler(
+            engine, chain.patient_rpc(ANSWER_SECONDS), config.settler_key, chain.chain_id, chain.hub_address
+        )
         try:
             return settler.settle_due()
         except ChainUnavailable as error:

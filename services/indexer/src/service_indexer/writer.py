@@ -4,6 +4,7 @@ There is one writer per chain (a PostgreSQL advisory lock) and a fencing token i
 a writer that lost its lock without noticing writes nothing. A step of the chain, reorg included, is one transaction.
 """
 
+import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -24,6 +25,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    MetaData,
     Row,
     ScalarSelect,
     Table,
@@ -154,7 +156,7 @@ class Writer:
     def apply(self, step: CopyStep) -> None:
         """Move the copy to ``step.latest`` in one transaction."""
         with writing(self._engine) as connection:
-            self._check_fence(connection)
+            self.check_fence(connection)
             if step.retract:
                 for table in t.FACTS:
                     connection.execute(delete(table).where(table.c.block_number > step.ancestor))
@@ -170,7 +172,7 @@ class Writer:
     def halt(self, reason: str) -> None:
         """Record why the copy no longer moves; readers answer 503 until an operator acts."""
         with writing(self._engine) as connection:
-            self._check_fence(connection)
+            self.check_fence(connection)
             connection.execute(update(t.head).where(t.head.c.chain_id == self._chain_id).values(halted=reason))
 
     def _insert(self, connection: Connection, step: CopyStep) -> None:
@@ -226,11 +228,11 @@ class Writer:
         superseded = and_(p.number < newest_final, p.number.is_distinct_from(newest_complete()))
         connection.execute(delete(t.proofs).where(superseded))
 
-    def _check_fence(self, connection: Connection) -> None:
-        held = connection.execute(
-            select(t.head.c.fence).where(t.head.c.chain_id == self._chain_id).with_for_update()
-        ).scalar_one()
-        if held != self._fence:
+    def check_fence(self, connection: Connection, schema: str = t.SCHEMA) -> None:
+        """Raise ``FencedOut`` where another writer has the copy; else none takes it until the transaction ends."""
+        head = t.head if schema == t.SCHEMA else t.head.to_metadata(MetaData(), schema=schema)
+        held = select(head.c.fence).where(head.c.chain_id == self._chain_id).with_for_update()
+        if connection.execute(held).scalar() != self._fence:
             raise FencedOut
 
 
@@ -261,7 +263,7 @@ def only_writer(
     ``start``: the block before the Hub's first.
 
     ``space`` distinguishes the copy that is read from the scratch copy, which has a lock of its own. ``anew``: what
-    another one left is deleted first.
+    another one left is deleted first, and the fencing token is none that there was.
     """
     with ExitStack() as session:
         with translated("locking"):
@@ -274,7 +276,7 @@ def only_writer(
             with writing(engine) as connection:
                 if anew:
                     empty_copy(connection)
-                fence = _take_fence(connection, chain_id, hub, start)
+                fence = _take_fence(connection, chain_id, hub, start, secrets.randbits(62) if anew else 1)
             yield Writer(engine, chain_id, hub, fence)
             with suppress(OperationalError):  # the session has ended, and its lock with it
                 release_chain_lock(lock, space, chain_id)
@@ -282,7 +284,7 @@ def only_writer(
             lock.invalidate()  # closing the session releases the lock, in any state
 
 
-def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: Header) -> int:
+def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: Header, first_fence: int) -> int:
     """Raise the fencing token; the first writer of a chain also writes where the copy starts."""
     first = {
         "chain_id": chain_id,
@@ -292,7 +294,7 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
         "block_time": start.time,
         "finalized_number": start.number,
         "finalized_time": UnixSeconds(start.time),
-        "fence": 1,
+        "fence": first_fence,
         "proven_number": start.number,
         "checked_number": start.number,
         "quiet": True,
@@ -303,7 +305,7 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
         .on_conflict_do_update(index_elements=[t.head.c.chain_id], set_={"fence": t.head.c.fence + 1})
     )
     fence = connection.execute(raised.returning(t.head.c.fence, t.head.c.hub_address)).one()
-    if fence.fence == 1:  # the Hub is not there yet: nothing is stored
+    if fence.fence == first_fence:  # the Hub is not there yet: nothing is stored
         connection.execute(insert(t.blocks), [_block_row(start)])
         empty = {"number": start.number, "hash": start.hash, "storage_root": EMPTY_ROOT, "since": FROM_THE_FIRST}
         connection.execute(insert(t.proofs), [empty])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
+import urllib3
 from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of, freshness_window
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
@@ -46,9 +47,14 @@ class ChainSettings:
         """The age of the index's newest block from which it may lack what exists: a few blocks, and their reading."""
         return max(_LEAST_UNKNOWN_SECONDS, math.ceil(_UNKNOWN_BLOCKS * self.block_time_seconds))
 
-    def rpc(self, *, patient: bool = False) -> JsonRpc:
-        """A client of the chain; a ``patient`` one waits where endpoints limit their requests."""
-        return JsonRpc(self.rpc_urls, patient=patient)
+    def rpc(self) -> JsonRpc:
+        """A client of the chain."""
+        return JsonRpc(self.rpc_urls)
+
+    def patient_rpc(self, answer_seconds: float) -> JsonRpc:
+        """One that waits where endpoints limit their requests, and so long at most for an answer."""
+        timeout = urllib3.Timeout(connect=min(2.0, answer_seconds), read=answer_seconds)
+        return JsonRpc(self.rpc_urls, timeout=timeout, answer_seconds=answer_seconds, patient=True)
 
     def check(self, rpc: JsonRpc) -> None:
         """Return when the endpoints serve this chain and hold this Hub; for readiness."""

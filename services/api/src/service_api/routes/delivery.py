@@ -18,7 +18,7 @@ from flask import request as flask_request
 from service_common.web.authentication import public, signed
 from service_common.web.operations import Routes, described
 
-from service_api.dependencies import dependencies
+from service_api.dependencies import MAX_FORWARDED_OF_ADDRESS, dependencies
 from service_api.forwarding import forward
 
 routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
@@ -103,13 +103,14 @@ def delivery_retrieve(request: VerifiedRequest, bounty_id: str) -> Response:  # 
 
 def _forward_read() -> Response:
     """A delivery service that is slow holds up only so many of those who ask it, and nobody else."""
-    places = dependencies().forward_places
-    if not places.acquire(blocking=False):
-        raise ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
-    try:
-        return _forward(b"")
-    finally:
-        places.release()
+    deps = dependencies()
+    with deps.callers.turn("forwarded-reads", MAX_FORWARDED_OF_ADDRESS, patience=1.0):
+        if not deps.forward_places.acquire(blocking=False):
+            raise ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
+        try:
+            return _forward(b"")
+        finally:
+            deps.forward_places.release()
 
 
 def _forward(body: bytes) -> Response:

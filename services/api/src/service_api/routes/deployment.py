@@ -1,15 +1,17 @@
 """``GET /api/deployment``."""
 
+from collections.abc import Callable
 from functools import partial
 
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.deployment import Deployment, HubLimits, TokenDescription
 from flask import Response
 from service_common.db.hub_reads import read_current_roster, read_fee_policy
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
-from service_common.web.versions import REVALIDATE, json_version, text_version, versioned
+from service_common.web.versions import REVALIDATE, Version, json_version, text_version, versioned
 
 from service_api.dependencies import Dependencies, dependencies
 from service_api.usecases.client_settings import client_settings
@@ -27,7 +29,7 @@ routes = Routes("deployment", __name__, url_prefix="/api/deployment", descriptio
 def get_deployment() -> Response:
     """The facts of this deployment that a client needs."""
     read_query(allowed=frozenset())
-    return versioned(lambda: json_version(to_json(_describe(dependencies()))))
+    return _answer(lambda: json_version(to_json(_describe(dependencies()))))
 
 
 @routes.route("/client.env", methods=["GET"])
@@ -40,7 +42,21 @@ def get_client_settings() -> Response:
     Chain, Hub, token, API, subgraph, reveal delay and beacon belong together, so they come as one file. It names no RPC
     endpoint: by that the client checks all the others."""
     read_query(allowed=frozenset())
-    return versioned(lambda: text_version(client_settings(dependencies()), "text/plain", REVALIDATE))
+    return _answer(lambda: text_version(client_settings(dependencies()), "text/plain", REVALIDATE))
+
+
+def _answer(make: Callable[[], Version]) -> Response:
+    """What is asked for once may be waited for by few: everybody's threads are the same."""
+    deps = dependencies()
+    if deps.is_described:
+        return versioned(make)
+    if not deps.describe_places.acquire(blocking=False):
+        message = "The chain or the beacon has not described itself yet."
+        raise ServiceError("bounty_chain_state_unavailable", message, retry_after=2)
+    try:
+        return versioned(make)
+    finally:
+        deps.describe_places.release()
 
 
 def _describe(deps: Dependencies) -> Deployment:

@@ -106,6 +106,7 @@ class _EnoughToday(Exception):
 
 def inspect_kept(deps: Dependencies) -> int:
     """Go on with every inspection that is due; how many subjects were looked at."""
+    _note_recorded(deps.engine)
     count = sum(_go_on(deps, name, inspection) for name, inspection in INSPECTIONS.items())
     _look_at_lost(deps)
     delete_old_notices(deps.engine)
@@ -342,14 +343,12 @@ def _kept_envelopes() -> Select[Any]:
 
 
 def _look_at_envelopes(deps: Dependencies, position: str) -> Iterator[Looked]:
-    if not position:
-        _note_recorded(deps.engine)
     for place, row in _submissions_after(deps.engine, _kept_envelopes(), t.recorded_envelopes, position):
         yield _look_at_kept_envelope(place, row)
 
 
 def _note_recorded(engine: Engine) -> None:
-    """Keep the keys of envelopes whose Submission the index has since the walk before."""
+    """Keep the keys of envelopes whose Submission the index has by now."""
     r, e = t.recorded_envelopes, t.submission_envelopes.c
     columns = ["bounty_id", "solver", "submission_commitment"]
     known = [r.c[name] == e[name] for name in columns]

@@ -17,7 +17,6 @@ from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
 from bounty_protocol.errors import Issue, ServiceError, state_refusal
 from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32, UnixSeconds
-from service_common.chain.block_cache import CALL_SECONDS, MAX_ANSWER_BYTES
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import writing
@@ -146,8 +145,7 @@ def _is_early(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) ->
 def _before_reveal(deps: Dependencies, reveal_at: UnixSeconds) -> ServiceError:
     """Why no Verdict is taken before the reveal point of the copy. The chain is asked whether the copy is behind, or
     the Guardian ahead: it may answer slowly, and nothing of the database is held meanwhile."""
-    rpc = deps.rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
-    if header_at(rpc, "latest").time >= reveal_at:
+    if header_at(deps.head_rpc, "latest").time >= reveal_at:
         message = "The indexed Hub state has not reached the bounty's reveal point yet."
         return ServiceError("bounty_chain_state_unavailable", message, retry_after=1)
     return state_refusal(_CODE, "The bounty's reveal point is not reached; nobody can have opened the work.")
