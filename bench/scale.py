@@ -1,10 +1,10 @@
 """Three processes of the api before a read replica of an index of 100,000 bounties: what an event and a public read
 cost the primary and the replica, beside one process that reads the primary.
 
-The index is made by the indexer itself of a generated chain (``bench.generated``) while the replica follows. No read is
-answered by what a process kept: each asks about another bounty. Everything shares the machine's cores, so what counts
-is processor time; the clock's is beside it. It takes ten minutes and 15 GB of disk; SERVICE_BENCH_BOUNTIES makes the
-index smaller.
+The index is made by the indexer itself of a generated chain (``bench.generated``) while the replica follows. Each read
+asks about another bounty, where there are 3,600 or more, so that no process kept its answer. Everything shares the
+machine's cores, so what counts is processor time; the clock's is beside it. It takes ten minutes and 15 GB of disk;
+SERVICE_BENCH_BOUNTIES makes the index smaller.
 """
 
 import logging

@@ -11,7 +11,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api.jobs import PERIODIC
 from service_api.storage.port import ObjectInfo
 from service_api.usecases import ciphertexts
-from service_api.usecases.orphans import DAY_SECONDS, ENVELOPE_DAYS, delete_orphans
+from service_api.usecases.orphans import DAY_SECONDS, ENVELOPE_DAYS, _recorded, delete_orphans
 from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
 from service_common.jobs.queues import QueueName, open_queue
@@ -166,6 +166,15 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     assert deps.store.stat(unknown) is not None
     assert delete_orphans(deps) == 0
     assert recorded.content(world.guardian(1).private_key).status_code == 200
+
+
+@pytest.mark.attack
+def test_orphans__of_more_accounts_than_a_statement_has_parameters__are_looked_for(service: Service) -> None:
+    bounty = open_bounty(service)
+    service.world.finalize()
+    strangers = [Address(f"0x{number:040x}") for number in range(70_000)]
+    with service.dependencies.facts.open() as facts:
+        assert _recorded(facts, bounty, strangers).without_envelope == frozenset()
 
 
 @pytest.mark.attack

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -393,6 +394,16 @@ def test_endpoint__that_hangs__holds_up_one_look_and_none_after_it(
         source.tip()
         wait_until(lambda: hanging.requests == 2)
         assert second.failures == 1, "after a failure nobody waits for it"
+
+
+def test_endpoint__that_is_late_beside_others__goes_on_to_be_preferred(world: World, endpoints: list[Endpoint]) -> None:
+    chain = source_of(world, endpoints, 1)._chain
+    late: Future[object] = Future()
+    chain._sent[1] = late
+    assert [endpoint.place for endpoint, _ in chain.answers(lambda module: module.header("latest"))] == [2, 3, 1]
+    assert chain.rpc.endpoints.preferred.place == 1
+    late.set_result(None)
+    assert next(chain.answers(lambda module: module.header("latest")))[0].place == 1
 
 
 def test_endpoint__that_failed_and_answers_again__is_not_reported_as_failing_though_others_are_queried_first(

@@ -417,6 +417,37 @@ def test_settlement__that_one_endpoint_does_not_have_yet__is_neither_overtaken_n
 
 
 @pytest.mark.attack
+def test_row__whose_nonce_was_used_otherwise__goes_although_an_endpoint_shows_a_receipt(
+    world: World, endpoint: Endpoint
+) -> None:
+    bounty_id, poor = due(world), Wallet()
+    settler = settler_with(world, poor, endpoint.url, world.node.url, world.node.url + "/")
+    assert settler.settle_due() == 0  # cannot pay
+    world.node.fund(poor.address)
+    world.contract.transact(poor, "settle", due(world))  # by the same key, under the same nonce
+    world.finalize()
+    endpoint.change = lambda asked, _params, result: {} if asked == "eth_getTransactionReceipt" else result
+    before = events()["overtaken"]
+    settler.settle_due()
+    assert events()["overtaken"] == before + 1
+    settler.settle_due()
+    assert outcome(world, bounty_id) == (2, 2)
+
+
+@pytest.mark.attack
+def test_settlement__that_cannot_be_paid__is_reported_although_an_endpoint_shows_a_receipt(
+    world: World, endpoint: Endpoint
+) -> None:
+    due(world)
+    settler = settler_with(world, Wallet(), endpoint.url, world.node.url, world.node.url + "/")
+    assert settler.settle_due() == 0
+    endpoint.change = lambda asked, _params, result: {} if asked == "eth_getTransactionReceipt" else result
+    before = events()["not_accepted"]
+    assert settler.settle_due() == 0
+    assert events()["not_accepted"] == before + 1
+
+
+@pytest.mark.attack
 def test_row__that_an_endpoint_says_was_overtaken__stays(world: World, endpoint: Endpoint) -> None:
     """Else there would be one signed transaction of one bounty after the other, each of which could be mined."""
     due(world)

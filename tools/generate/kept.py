@@ -14,6 +14,7 @@ from bounty_protocol.domain.hub_notice import MAX_LIFETIME_SECONDS
 from service_api.config import DEFAULT_REVIEW_QUOTA
 from service_api.usecases import lifetimes
 from service_api.usecases.defects import NOTICE_LIFETIME
+from service_api.usecases.orphans import ENVELOPE_DAYS
 from service_api.usecases.prepare_submission import MAX_UNRECORDED
 from service_api.usecases.written_verdicts import MAX_UNRECORDED_VERDICTS
 from service_api.webhooks import settings as webhooks
@@ -64,7 +65,7 @@ KEPT: Final = (
         "any key, while the bounty is open",
         f"{ArchiveLimits().max_bytes // _KIB**3} GiB each; [budgets](interface.md#budgets) of uploads",
         "a day after the submission deadline, unless a `submit` recorded them, or one of their Solver has no envelope"
-        " here; the row after"
+        f" here: then {ENVELOPE_DAYS} days after the judging; the row after"
         f" {lifetimes.VERIFIED_DAYS} days where no envelope names it",
     ),
     KeptRow(

@@ -206,12 +206,13 @@ class ChainReader:
         """The answers of one endpoint after the other to the same query; last of those that have not answered yet what
         they were sent beside others."""
         failure, first = None, True
+        is_late = self._is_silent(self.rpc.endpoints.preferred)  # and goes on to be preferred, unless it fails
         for endpoint in sorted(self.rpc.endpoints.in_order(), key=self._is_silent):
             answer = self._ask(endpoint, question)
             if isinstance(answer, ChainUnavailable):
                 failure = answer
                 continue
-            self.rpc.endpoints.succeeded(endpoint, prefer=first)
+            self.rpc.endpoints.succeeded(endpoint, prefer=first and not is_late)
             first = False
             yield endpoint, answer
         if first and failure is not None:

@@ -140,7 +140,7 @@ def _failing() -> Iterator[None]:
     except NoCopy as error:
         sys.exit(f"{error}; is SERVICE_DATABASE_URL of this deployment?")
     except Halted as error:
-        sys.exit(f"the replay ended: {error}; try again")
+        sys.exit(f"the replay ended: {error}")
 
 
 def _check_rpc(environment: Environment, url: str | None, *, json: bool) -> None:

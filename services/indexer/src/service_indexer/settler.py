@@ -9,7 +9,7 @@ before all with lower nonces.
 
 No endpoint alone decides whether a bounty is settled: each is sent the transaction, one that lets the call succeed is
 enough, and the fees and which nonces are used are the middle of what they answer. Of two, one that calls too few nonces
-used still stops it. They are asked about the block that the copy is at, so that one that is behind that is left out.
+used still stops it. They are asked about a block that those that keep up have; one that stands still has it not.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +19,7 @@ from datetime import timedelta
 from itertools import count
 from typing import Any, Final, TypeVar, cast
 
+from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, MAX_TIP_WEI, reasonable_tip
 from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused, quantity
 from bounty_protocol.chain.reverts import explain
@@ -133,10 +134,11 @@ class Settler:
                 log.warning("cannot settle", reason="the index in this database is of another Hub")
                 return 0
             due = read_due(connection, head)
-        self._forget_final(head)
+        # What is mined later is of a row that is kept: one goes when its bounty's ending is final.
+        at = BlockNumber(min(head.block_number, max(head.finalized_number, head.block_number - TOLERATED_LAG)))
+        self._forget_final(head, at)
         with reading(self.engine) as connection:
             sent = _read_sent(connection)
-        at = head.block_number
         done = sum(self._send_first(bounty_id, at) for bounty_id in due if bounty_id not in sent)
         # Rows below a due one are sent, too, also where somebody else settled the bounty: that only uses the nonce.
         newest = max((nonce for bounty_id, nonce in sent.items() if bounty_id in due), default=-1)
@@ -153,7 +155,7 @@ class Settler:
 
     def _resend(self, bounty_id: BountyId, at: BlockNumber) -> bool:
         """The same bytes again, or after a while a replacement with a higher fee; nothing where most endpoints show
-        that it is mined, and where one does, it was not overtaken."""
+        that it is mined. Where as many do as do not, it is neither replaced nor overtaken."""
         with writing(self.engine) as connection:
             row = connection.execute(
                 select(settlements, (settlements.c.sent_at < func.now() - STUCK_AFTER).label("stuck")).where(
@@ -163,16 +165,17 @@ class Settler:
             mined = [isinstance(each, dict) for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash]))]
             if 2 * sum(mined) > len(mined):
                 return False  # the index will show it final
-            if not any(mined) and self._used(at) > row.nonce:
+            is_unmined = 2 * sum(mined) < len(mined)
+            if is_unmined and self._used(at) > row.nonce:
                 # Its nonce was used otherwise (another settlement of this key): it can never be mined.
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
                 return False
             raw, event = row.raw_transaction, "sent_again"
-            if row.stuck and row.attempts < MAX_ATTEMPTS:
+            if is_unmined and row.stuck and row.attempts < MAX_ATTEMPTS:
                 raw = self._replacement(connection, row, at)
                 event = "replaced"
-        return self._broadcast(bounty_id, raw, event, is_known=any(mined))
+        return self._broadcast(bounty_id, raw, event, may_be_mined=any(mined))
 
     def _replacement(self, connection: Connection, row: Row[Any], at: BlockNumber) -> str:
         """Under the same nonce: of all attempts at most one is mined, regardless of which one a node has kept. Only
@@ -207,18 +210,21 @@ class Settler:
             "max_fee_per_gas": fees.max_fee,
         }
 
-    def _broadcast(self, bounty_id: BountyId, raw: str, event: str, *, is_known: bool = False) -> bool:
-        """Send it to every endpoint: one may say that it did, and not. ``is_known``: one has it already."""
+    def _broadcast(self, bounty_id: BountyId, raw: str, event: str, *, may_be_mined: bool = False) -> bool:
+        """Send it to every endpoint: one may say that it did, and not."""
         answers = [answer for (answer,) in self._answers(("eth_sendRawTransaction", [raw]))]
         refusals = [each for each in answers if isinstance(each, RpcRefused)]
         is_sent = len(refusals) < len(answers)
-        unknown = [each.message[:200] for each in refusals if "already" not in each.message.lower()]
-        if unknown and not is_known:
-            log.warning("settlement not accepted", bounty_id=bounty_id, reason=unknown[0], by=len(unknown))
+        expected = ("already", "nonce") if may_be_mined else ("already",)
+        reasons = [
+            each.message[:200] for each in refusals if not any(word in each.message.lower() for word in expected)
+        ]
+        if reasons:
+            log.warning("settlement not accepted", bounty_id=bounty_id, reason=reasons[0], by=len(reasons))
         if is_sent:
             SETTLEMENTS.labels(event).inc()
             log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(hexstr=raw).to_0x_hex())
-        elif unknown and not is_known:
+        elif reasons:
             SETTLEMENTS.labels("not_accepted").inc()
         return is_sent
 
@@ -265,13 +271,13 @@ class Settler:
         """Those of each endpoint that answers; where none does, of the first that does later."""
         return self.rpc.of_each(calls) or [self.rpc.batch(calls)]
 
-    def _forget_final(self, head: Head) -> None:
+    def _forget_final(self, head: Head, at: BlockNumber) -> None:
         """Rows of bounties whose ending is final are history, unless one of another bounty waits for their nonce."""
         c, ending = settlements.c, hub_index.finalizations.c
         final = exists().where(ending.bounty_id == c.bounty_id, ending.block_number <= head.finalized_number)
         with writing(self.engine) as connection:
             waiting = connection.execute(select(func.max(c.nonce)).where(~final)).scalar()
-            needless = true() if waiting is None else or_(c.nonce > waiting, c.nonce < self._used(head.block_number))
+            needless = true() if waiting is None else or_(c.nonce > waiting, c.nonce < self._used(at))
             confirmed = connection.execute(delete(settlements).where(final, needless)).rowcount
         SETTLEMENTS.labels("confirmed").inc(confirmed)
 

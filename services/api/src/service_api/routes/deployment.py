@@ -50,7 +50,7 @@ def _answer(make: Callable[[], Version]) -> Response:
     deps = dependencies()
     if deps.is_described:
         return versioned(make)
-    if not deps.describe_places.acquire(blocking=False):
+    if not deps.describe_places.acquire(timeout=1.0):
         message = "The chain or the beacon has not described itself yet."
         raise ServiceError("bounty_chain_state_unavailable", message, retry_after=2)
     try:

@@ -35,6 +35,7 @@ from bounty_protocol.wire.values import RecordFailure
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import reading, single, writing
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.log import get_logger
 from sqlalchemy import (
@@ -353,8 +354,11 @@ def _note_recorded(engine: Engine) -> None:
     columns = ["bounty_id", "solver", "submission_commitment"]
     known = [r.c[name] == e[name] for name in columns]
     new = select(*(e[name] for name in columns)).where(is_recorded(), ~exists().where(*known))
-    with writing(engine) as connection:
-        connection.execute(insert(r).from_select(columns, new).on_conflict_do_nothing())
+    try:
+        with writing(engine) as connection:
+            connection.execute(insert(r).from_select(columns, new).on_conflict_do_nothing())
+    except DatabaseUnavailable as error:  # the inspections go on, and note it the next time
+        log.warning("envelopes that are recorded by now are not noted", reason=str(error))
 
 
 def _look_at_envelope_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:

@@ -23,7 +23,8 @@ from service_common.db.engine import writing
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_bounty
 from service_common.log import get_logger
-from sqlalchemy import Column, Select, delete, select
+from sqlalchemy import Column, Select, Text, any_, delete, literal, select
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from service_api.dependencies import Dependencies
 from service_api.storage.port import ObjectInfo
@@ -101,7 +102,9 @@ def _recorded(facts: HubFacts, bounty_id: BountyId, solvers: Collection[Address]
     """By the envelopes themselves: what their rows say beside them may be altered, and deletes nothing."""
     s, e = hub_index.submissions.c, t.submission_envelopes.c
     columns = (s.solver, s.submission_commitment, e.content)
-    rows = facts.connection.execute(_final(facts, bounty_id, *columns).where(s.solver.in_(solvers)))
+    rows = facts.connection.execute(
+        _final(facts, bounty_id, *columns).where(s.solver == any_(literal(list(solvers), ARRAY(Text))))
+    )
     found = [(Address(row.solver), kept_envelope(row)) for row in rows]
     return _Recorded(
         frozenset(envelope.ciphertext.storage_locator for _, envelope in found if envelope is not None),
