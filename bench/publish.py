@@ -16,7 +16,7 @@ from local_stack.ports import HOST
 from service_reviewer.providers.rules import RulesProvider
 
 from bench.figures import Figure, Report, median
-from bench.http.load import load
+from bench.http.load import load, post
 from tests.api.conftest import Service, running_service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
@@ -122,8 +122,7 @@ def _others(service: Service, report: Report) -> None:
         service.world.create()
         service.world.finalize()
         query = b'{"query": "{ bounties(first: 5) { id } }"}'
-        head = f"POST /subgraph HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {len(query)}"
-        requests = [f"{head}\r\n\r\n".encode() + query]
+        requests = [post("/subgraph", query)]
         load(api.port, requests, seconds=1.0)
         alone = [_rate(api, requests) for _ in range(ROUNDS)]
         with _waiting(service, api):

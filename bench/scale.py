@@ -18,14 +18,13 @@ from typing import Final
 from local_stack import gcs, postgres, valkey
 from local_stack.runtime import Runtime, running
 from service_common import log
-from service_web.api.client import Question
 
 from bench.figures import Figure, Report
 from bench.generated.bounties import Population
 from bench.generated.copying import copy_chain
 from bench.generated.questions import history
 from bench.generated.reading import variables
-from bench.http.load import get, load, quantile
+from bench.http.load import get, load, post, quantile
 from bench.watching.processes import taken
 from tests.api.running import RunningApi, start_api
 from tests.servers import DatabaseServer
@@ -107,18 +106,13 @@ def _requests(population: Population) -> list[bytes]:
     for place in range(READS):
         bounty = 1 + place * (population.bounties - 1) // READS
         if place % 10 == 0:
-            requests.append(_post(history(bounty)))
+            asked = history(bounty)
+            requests.append(post(asked.path, asked.body or b""))
         elif place % 5 == 0:
             requests.append(get(f"/api/bounties?limit=10&solver_address={population.solver(bounty, 0)}"))
         else:
             requests.append(get(f"/api/bounties/{bounty}"))
     return requests
-
-
-def _post(question: Question) -> bytes:
-    body = question.body or b""
-    head = f"POST {question.path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
-    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 def _read(

@@ -34,7 +34,7 @@ from service_indexer.due import has_work
 from sqlalchemy import select
 
 from bench.figures import Figure, Report
-from bench.http.load import Load, get, load
+from bench.http.load import Load, get, load, post
 from bench.watching.curves import Watched
 from bench.watching.processes import main_processes, taken
 from bench.watching.sampler import read_samples, sampling
@@ -200,10 +200,7 @@ def _mixture(bounty_id: int, commitment: str, signed: list[bytes]) -> list[bytes
     query = json.dumps({"query": "{ bounties(first: 5) { bounty_id judging_deadline } _meta { block { number } } }"})
     status = f"{detail}/delivery/status?submission_commitment={commitment}"
     plain = [get(path) for path in (detail, detail, "/api/bounties?limit=20", status, "/api/deployment")]
-    graphql = (
-        f"POST /subgraph HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {len(query)}\r\n\r\n"
-    )
-    return [*(plain * 2), *signed, *plain, (graphql + query).encode()]
+    return [*(plain * 2), *signed, *plain, post("/subgraph", query.encode())]
 
 
 def _signed_reads(stack: Stack, bounty: Funded, submitted: Submitted) -> list[bytes]:

@@ -47,6 +47,12 @@ def get(target: str, *lines: str) -> bytes:
     return "\r\n".join((f"GET {target} HTTP/1.1", "Host: a", *lines, "", "")).encode()
 
 
+def post(target: str, body: bytes) -> bytes:
+    """A POST of JSON, likewise."""
+    head = get(target, "Content-Type: application/json", f"Content-Length: {len(body)}")
+    return head.replace(b"GET", b"POST", 1) + body
+
+
 class _Closed(Exception):
     """The server ended a connection, as it may while there is no request."""
 
