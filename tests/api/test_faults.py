@@ -52,7 +52,7 @@ class FaultyRpc(JsonRpc):
         super().__init__(["http://127.0.0.1:9"])
         self._error = error
 
-    def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+    def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> JsonRpc:
         return self
 
     def batch(self, calls: object) -> list[object]:

@@ -159,7 +159,7 @@ class WatchedRpc(JsonRpc):
         super().__init__([service.world.node.url])
         self._service, self._noted, self._is_bounded = service, noted, is_bounded
 
-    def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+    def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> JsonRpc:
         return WatchedRpc(self._service, self._noted, is_bounded=True)
 
     def batch(self, calls: Sequence[Call]) -> list[object]:

@@ -18,7 +18,7 @@ class CountingRpc(JsonRpc):
 
     requests = 0
 
-    def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+    def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> JsonRpc:
         return self
 
     def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]

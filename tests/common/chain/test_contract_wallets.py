@@ -155,7 +155,7 @@ def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good
     class Counting(JsonRpc):
         calls: list[str] = []  # noqa: RUF012
 
-        def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+        def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> JsonRpc:
             return self
 
         def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
@@ -302,7 +302,7 @@ def test_wallet__behind_a_provider_that_limits_requests__is_not_decided_and_hold
 @pytest.mark.parametrize("answer", [None, "0x", "0x01", "0x" + "00" * 31 + "03", "0x" + "00" * 64, [], 1])
 def test_endpoint__answering_anything_but_a_verdict__is_an_error_and_never_an_answer(answer: object) -> None:
     class Lying(JsonRpc):
-        def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+        def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> JsonRpc:
             return self
 
         def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]

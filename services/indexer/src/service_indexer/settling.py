@@ -27,7 +27,11 @@ def settle(received: Mapping[str, object]) -> int:
     chain = config.chain
     with engine_of_job(config.database_url, application="settler") as engine:
         settler = make_settler(
-            engine, chain.patient_rpc(ANSWER_SECONDS), config.settler_key, chain.chain_id, chain.hub_address
+            engine,
+            chain.rpc().bounded(seconds=ANSWER_SECONDS, patient=True),
+            config.settler_key,
+            chain.chain_id,
+            chain.hub_address,
         )
         try:
             return settler.settle_due()

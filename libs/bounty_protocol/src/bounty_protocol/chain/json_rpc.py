@@ -168,11 +168,14 @@ class JsonRpc:
         self._limit_waits = LIMIT_WAITS if patient else ()
         self._http = TimelyHttp(answer_seconds, maxsize=16, timeout=timeout)
 
-    def bounded(self, *, seconds: float, max_answer_bytes: int) -> "JsonRpc":
-        """A client of the same endpoints that waits and reads less: what waits on it is a person's request."""
+    def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> "JsonRpc":
+        """A client of the same endpoints that waits and reads less: what waits on it is a person's request, or has a
+        time of its own."""
         timeout = urllib3.Timeout(connect=min(1.0, seconds), read=seconds)
         urls = [each.url for each in self.endpoints.all]
-        return JsonRpc(urls, timeout=timeout, answer_seconds=seconds, max_answer_bytes=max_answer_bytes)
+        return JsonRpc(
+            urls, timeout=timeout, answer_seconds=seconds, max_answer_bytes=max_answer_bytes, patient=patient
+        )
 
     def call(self, method: str, *params: object) -> object:
         """One call; its ``result``."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-import urllib3
 from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of, freshness_window
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
@@ -50,11 +49,6 @@ class ChainSettings:
     def rpc(self) -> JsonRpc:
         """A client of the chain."""
         return JsonRpc(self.rpc_urls)
-
-    def patient_rpc(self, answer_seconds: float) -> JsonRpc:
-        """One that waits where endpoints limit their requests, and so long at most for an answer."""
-        timeout = urllib3.Timeout(connect=min(2.0, answer_seconds), read=answer_seconds)
-        return JsonRpc(self.rpc_urls, timeout=timeout, answer_seconds=answer_seconds, patient=True)
 
     def check(self, rpc: JsonRpc) -> None:
         """Return when the endpoints serve this chain and hold this Hub; for readiness."""
