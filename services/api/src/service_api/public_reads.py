@@ -36,6 +36,7 @@ from service_common.web.versions import ReadPosition
 from sqlalchemy import Connection, Engine, event, select, text
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from service_api.places import place_at
 from service_api.withholding.texts import read_revision
 
 T = TypeVar("T")
@@ -303,13 +304,9 @@ class PublicReads:
         return found
 
     def _by_primary(self, replica: Replica, use: Callable[[FactSource], T], reason: str) -> T:
-        if not replica.places.acquire(timeout=SUBSTITUTED_WAIT_SECONDS):
-            raise _overloaded()
-        try:
+        with place_at(replica.places, _overloaded(), SUBSTITUTED_WAIT_SECONDS):
             SUBSTITUTED.labels(reason).inc()
             return self.read_primary(use)
-        finally:
-            replica.places.release()
 
 
 def _reason(replica: Replica, error: DatabaseUnavailable | ServiceError) -> str:

@@ -17,6 +17,7 @@ from service_api.dependencies import Dependencies
 from service_api.graphql.request import GraphQLRequest, read_request, refuse
 from service_api.graphql.rows import Row, TookTooLong, load, plan, wanted_accounts, wanted_block
 from service_api.graphql.schema import make_schema
+from service_api.places import place_at
 from service_api.public_reads import ReadAnswer
 
 AT_A_TIME: Final = 4
@@ -26,14 +27,10 @@ _places = BoundedSemaphore(AT_A_TIME)
 
 def execute_request(deps: Dependencies, body: bytes) -> ReadAnswer[GraphqlAnswer]:
     """Answer ``{"query": …, "variables": …, "operationName": …}`` in GraphQL's own shape (``data``)."""
-    if not _places.acquire(timeout=WAIT_SECONDS):
-        raise _overloaded("Too many GraphQL requests run at the moment.")
-    try:
+    with place_at(_places, _overloaded("Too many GraphQL requests run at the moment."), WAIT_SECONDS):
         request = read_request(body)
         rows = _rows(deps, request)
         return ReadAnswer(GraphqlAnswer(_answer(request, rows.head, rows.value)), rows.head)
-    finally:
-        _places.release()
 
 
 def _rows(deps: Dependencies, request: GraphQLRequest) -> ReadAnswer[Row]:

@@ -20,6 +20,7 @@ from service_common.web.operations import Routes, described
 
 from service_api.dependencies import MAX_FORWARDED_OF_ADDRESS, dependencies
 from service_api.forwarding import forward
+from service_api.places import place_at
 
 routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
 
@@ -105,12 +106,9 @@ def _forward_read() -> Response:
     """A delivery service that is slow holds up only so many of those who ask it, and nobody else."""
     deps = dependencies()
     with deps.callers.turn("forwarded-reads", MAX_FORWARDED_OF_ADDRESS, patience=1.0):
-        if not deps.forward_places.acquire(blocking=False):
-            raise ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
-        try:
+        refusal = ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
+        with place_at(deps.forward_places, refusal):
             return _forward(b"")
-        finally:
-            deps.forward_places.release()
 
 
 def _forward(body: bytes) -> Response:

@@ -14,6 +14,7 @@ from service_common.web.operations import Routes, described
 from service_common.web.versions import REVALIDATE, Version, json_version, text_version, versioned
 
 from service_api.dependencies import Dependencies, dependencies
+from service_api.places import place_at
 from service_api.usecases.client_settings import client_settings
 from service_api.usecases.hub_notices import read_notices, shown_notices
 from service_api.usecases.rendering import fees_of
@@ -50,13 +51,10 @@ def _answer(make: Callable[[], Version]) -> Response:
     deps = dependencies()
     if deps.is_described:
         return versioned(make)
-    if not deps.describe_places.acquire(timeout=1.0):
-        message = "The chain or the beacon has not described itself yet."
-        raise ServiceError("bounty_chain_state_unavailable", message, retry_after=2)
-    try:
+    message = "The chain or the beacon has not described itself yet."
+    refusal = ServiceError("bounty_chain_state_unavailable", message, retry_after=2)
+    with place_at(deps.describe_places, refusal, patience=1.0):
         return versioned(make)
-    finally:
-        deps.describe_places.release()
 
 
 def _describe(deps: Dependencies) -> Deployment:

@@ -22,6 +22,7 @@ from service_common.log import correlation_id, get_logger
 from service_common.traces import port as traces
 
 from service_api.dependencies import Dependencies
+from service_api.places import place_at
 from service_api.usecases.publish_challenge import shown_time
 
 CODE: Final = "page_check_unavailable"
@@ -54,12 +55,8 @@ def _shown(issues: list[Issue]) -> list[Issue]:
 
 def _ask(deps: Dependencies, page: bytes, hub: HubConstants, now: UnixSeconds) -> PageFindings:
     """The reviewer's findings."""
-    if not deps.check_places.acquire(blocking=False):
-        raise _busy()
-    try:
+    with place_at(deps.check_places, _busy()):
         answer = _exchange(deps, page, hub, now)
-    finally:
-        deps.check_places.release()
     if answer.status == 503:
         raise _busy()
     try:

@@ -32,6 +32,7 @@ from sqlalchemy import select
 
 from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
 from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
+from service_api.places import place_at
 from service_api.usecases.review_charges import PENDING, Charge, charge, confirm, database_time, limit_reached, refund
 
 JOB_SECONDS = 120
@@ -72,13 +73,10 @@ def _review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
     finished = ReviewReference(identifier, rubric.version, rubric.hash)
     if (known := _result(deps, identifier)) is not None:
         return _conclude(known, finished)
-    if not deps.review_places.acquire(blocking=False):
-        raise ServiceError("service_overloaded", "Too many publications are waiting for their review.", retry_after=10)
-    try:
+    refusal = ServiceError("service_overloaded", "Too many publications are waiting for their review.", retry_after=10)
+    with place_at(deps.review_places, refusal):
         charged = charge(deps, identifier, asked.poster)
         return _conclude(_review_now(deps, identifier, asked, charged), finished)
-    finally:
-        deps.review_places.release()
 
 
 def _review_now(
