@@ -20,7 +20,7 @@ GROUPS: Final = sorted(
     if path.stem not in {"__init__", "__main__", "comparison", "figures", "record"}
 )
 """A group is a module here with ``run(report)``: the part of an id before its first dot."""
-LONG: Final = {"large", "scale", "triage"}
+LONG: Final = {"large", "replay", "scale", "triage"}
 """Groups that run only where they are named."""
 
 

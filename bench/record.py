@@ -24,10 +24,10 @@ KEPT: Final = TOP / ".local/bench"
 PAGE: Final = TOP / "docs/benchmarks.md"
 HEAD: Final = f"""# Benchmarks
 
-`./noxw -s bench` measures; `-- --only GROUP` one group, and `large`, `scale` and `triage` only so: each takes up to
-a quarter of an hour. Each figure is the median of several rounds; a reference runs in turn with ours, in the same
-session on the same machine. Shared machines are noisy, so a ratio is worth more than an absolute figure, and no
-test asserts one. This page is written by that session, from the last run of each group.
+`./noxw -s bench` measures; `-- --only GROUP` one group, and `large`, `replay`, `scale` and `triage` only so: each takes
+a quarter of an hour, `replay` more. Each figure is the median of several rounds; a reference runs in turn with ours, in
+the same session on the same machine. Shared machines are noisy, so a ratio is worth more than an absolute figure, and
+no test asserts one. This page is written by that session, from the last run of each group.
 
 `-- --beside-former` runs a group in the release before and in this one, {ROUNDS} times each in turn. A figure that is
 more than {WORSE:.0%} worse has its cause in the [changelog](../CHANGELOG.md).

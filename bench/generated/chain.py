@@ -60,6 +60,9 @@ class GeneratedChain:
         header = _header(self.last)
         return Tip(header, header)
 
+    def header(self, number: BlockNumber) -> Header:
+        return self.headers(number, number)[0]
+
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
         with self._deriving():
             return [_header(BlockNumber(number)) for number in range(first, last + 1)]
