@@ -48,8 +48,6 @@ MAX_FORWARDED_READS: Final = 8
 """Public reads that one process has the delivery service answer at a time: a thread waits for each."""
 MAX_FORWARDED_OF_ADDRESS: Final = 2
 """Of one network address; more wait for a second."""
-MAX_DESCRIBING: Final = 8
-"""Reads of the deployment that wait at a time until the chain and a beacon relay have described themselves."""
 MAX_VERIFYING: Final = 8
 """Ciphertexts that one process hashes at a time while their requests wait; more go to the queue at once."""
 REVIEW_STEP_SECONDS: Final = 5.0
@@ -117,7 +115,8 @@ class Dependencies:
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
     check_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_CHECKING))
     forward_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_FORWARDED_READS))
-    describe_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_DESCRIBING))
+    describe_place: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(1))
+    """Held by the one read that has the chain and a beacon relay describe themselves: more would ask in turn."""
     verify_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_VERIFYING))
     contents: Recent[tuple[BountyId, Bytes32], SharedContent] = field(init=False)
     """Submissions read recently: what the index shows may be up to two seconds older."""

@@ -47,13 +47,13 @@ def get_client_settings() -> Response:
 
 
 def _answer(make: Callable[[], Version]) -> Response:
-    """What is asked for once may be waited for by few: everybody's threads are the same."""
+    """What is asked for once is asked by one read at a time: everybody's threads are the same."""
     deps = dependencies()
     if deps.is_described:
         return versioned(make)
     message = "The chain or the beacon has not described itself yet."
     refusal = ServiceError("bounty_chain_state_unavailable", message, retry_after=2)
-    with place_at(deps.describe_places, refusal, patience=1.0):
+    with place_at(deps.describe_place, refusal, patience=1.0):
         return versioned(make)
 
 

@@ -1,4 +1,4 @@
-"""A delivery service that accepts connections and never answers: who asks it waits, and nobody else does."""
+"""A service behind the api that accepts connections and never answers: who asks it waits, and nobody else does."""
 
 import socket
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from tests.api.conftest import Service
 from tests.api.running import Answer, RunningApi, start_api
 from tests.waiting import wait_until
 
+READERS = 12
 STATUS = "/api/bounties/1/delivery/status?submission_commitment=0x" + "1f" * 32
 
 
@@ -48,13 +49,11 @@ def silence() -> Iterator[Silence]:
     silence.end()
 
 
-@pytest.fixture
-def api(service: Service, silence: Silence) -> Iterator[RunningApi]:
-    api = start_api(
-        service.runtime,
-        dict(service.variables)
-        | {"SERVICE_DELIVERY_URL": f"http://{HOST}:{silence.port}", "SERVICE_FORWARDED_HOPS": "1"},
-    )
+@pytest.fixture(params=["SERVICE_DELIVERY_URL"])
+def api(service: Service, silence: Silence, request: pytest.FixtureRequest) -> Iterator[RunningApi]:
+    """An api for which the service of a variable is silent."""
+    silent = {request.param: f"http://{HOST}:{silence.port}", "SERVICE_FORWARDED_HOPS": "1"}
+    api = start_api(service.runtime, dict(service.variables) | silent)
     yield api
     service.runtime.family.end([api.child])
 
@@ -88,6 +87,21 @@ def test_one_address__has_two_reads_at_the_delivery_service(api: RunningApi, sil
             each.shutdown(socket.SHUT_RDWR)
         for each_held in held:
             _is_refused(each_held.result(30))
+
+
+@pytest.mark.parametrize("api", ["SERVICE_BEACON_URLS"], indirect=True)
+@pytest.mark.attack("reads of a deployment that wait for its beacon, unknown yet: one at a time in each process")
+def test_reads_of_a_deployment_whose_beacon_does_not_answer__are_refused_but_one(
+    api: RunningApi, silence: Silence
+) -> None:
+    with ThreadPoolExecutor(READERS) as pool:
+        answers = [pool.submit(api.request, "GET", "/api/deployment") for _ in range(READERS)]
+        wait_until(lambda: bool(silence.accepted))
+        for limit in range(1, 4):
+            assert api.request("GET", f"/api/bounties?limit={limit}").status == 200
+        refused = [each.result(30) for each in answers]
+    assert {(each.status, each.code) for each in refused} == {(503, "bounty_chain_state_unavailable")}
+    assert len(silence.accepted) == 1
 
 
 def ask(api: RunningApi, address: str) -> Answer:
