@@ -22,6 +22,8 @@ ROUTES = ("alive", "detail", "graphql", "delivery_status", "content", "upload_ur
 AT_ONCE = 60
 """More than the api's connections, fewer than the requests it lets in."""
 UNAVAILABLE = (503, "bounty_projection_unavailable")
+OVERLOADED = (503, "service_overloaded")
+"""Of reads that wait until one computes its answer: only so many do at a time."""
 
 
 @contextmanager
@@ -35,6 +37,7 @@ def test_connections__all_held__are_waited_for_no_longer_than_the_bound(scene: S
         began = time.monotonic()
         return scene.ask("GET", f"/api/bounties/{bounty_id}"), time.monotonic() - began
 
+    time.sleep(1.5)  # what a process remembers of public reads is older than it shows
     with superuser(scene) as connection, ThreadPoolExecutor(AT_ONCE) as pool, connection.transaction():
         connection.execute("LOCK TABLE hub_index.head IN ACCESS EXCLUSIVE MODE")
         # Each asks for another bounty: who asks for the same waits for one answer, and holds no connection.
@@ -43,7 +46,7 @@ def test_connections__all_held__are_waited_for_no_longer_than_the_bound(scene: S
             assert scene.alive() == (200, "")
             time.sleep(0.2)
         answers = [each.result() for each in asked]
-    assert {answer for answer, _ in answers} == {UNAVAILABLE}
+    assert UNAVAILABLE in {answer for answer, _ in answers} <= {UNAVAILABLE, OVERLOADED}
     assert max(seconds for _, seconds in answers) < PATIENCE_SECONDS
     eventually(lambda: scene.all_well(ROUTES))
 
