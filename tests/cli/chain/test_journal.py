@@ -6,13 +6,15 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 
 import pytest
 from bounty_protocol.types import Address, BlockNumber, ChainId
 from bounty_protocol.wire.reading import read
-from service_cli.chain.journal import JournalEntry, open_journal
+from service_cli.chain import journal as journal_module
+from service_cli.chain.journal import JournalEntry, account_lock, open_journal
 from service_cli.disk import state_directory
 from service_cli.errors import CommandFailed, CommandRefused
 
@@ -220,3 +222,27 @@ def test_relative_state_directory_is_refused(monkeypatch: pytest.MonkeyPatch, st
     with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
         pass
     assert (refused.value.code, list(state.iterdir())) == ("configuration_malformed", [])
+
+
+def test_account__that_another_command_has_for_long__is_waited_for_and_then_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    account = Address("0x" + "cd" * 20)
+    holding = f"""
+import sys
+from service_cli.chain.journal import account_lock
+with account_lock({CHAIN}, "{account}"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with monkeypatch.context() as patch:
+            patch.setattr(journal_module, "ACCOUNT_SECONDS", 0.3)
+            with pytest.raises(CommandRefused) as refused, account_lock(CHAIN, account):
+                pass
+        assert refused.value.code == "already_running"
+        threading.Timer(0.3, other.communicate).start()
+        with account_lock(CHAIN, account):
+            assert other.wait(5) == 0

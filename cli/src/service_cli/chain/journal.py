@@ -8,12 +8,13 @@ import fcntl
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Generic, Protocol, TypeVar
+from typing import IO, Final, Generic, Protocol, TypeVar
 
 from bounty_protocol.shapes import to_json_as
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
@@ -21,9 +22,12 @@ from bounty_protocol.wire.reading import read
 
 from service_cli.disk import open_private, open_regular, private_file, state_directory, sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.shell.output import Waiting
 
 R = TypeVar("R")
 T = TypeVar("T")
+ACCOUNT_SECONDS: Final = 120.0
+"""How long a command waits while another one of its account is about to sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +132,24 @@ def journal_in(folder: Path) -> Iterator[Journal]:
 def account_lock(chain_id: ChainId, account: Address) -> Iterator[None]:
     """Held while a nonce is chosen and first offered, so that two commands of one account do not choose the same."""
     with private_file(state_directory() / "accounts", f"{chain_id}-{account}") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        _wait_for(lock)
         yield
+
+
+def _wait_for(lock: IO[str]) -> None:
+    """Take the lock; the command that has it may be asking its person something."""
+    ends = time.monotonic() + ACCOUNT_SECONDS
+    with Waiting("waiting for another command of this account") as waiting:
+        while True:
+            try:
+                return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > ends:
+                    break
+            waiting.tick()
+            time.sleep(0.1)
+    message = "Another command of this account is about to sign a transaction, and may be asking whether it should."
+    raise CommandRefused("already_running", message, next_action="Answer it or stop it, then run this one again.")
 
 
 def note_done(chain_id: ChainId, hub: Address, *names: str) -> None:
