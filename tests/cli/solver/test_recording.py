@@ -1,11 +1,16 @@
 """``solver:submit`` where something is recorded already: told, continued, or replaced by the Solver's own word."""
 
+import errno
+import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from bounty_protocol.chain.json_rpc import mapping, quantity
+from bounty_protocol.crypto import archive_read
 from service_cli.chain import sender
+from service_cli.solver import sealing, submission
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -191,6 +196,53 @@ def test_submit__after_the_deadline_of_an_unfinished_replacement__tells_what_is_
     late = solver.run("solver:submit", str(number), work, code=1)
     assert late.last["code"] == "bounty_not_accepting"
     assert former in str(late.last["message"])
+
+
+def test_submit__after_the_deadline_of_a_sealing_that_ended__names_the_only_bytes_of_what_is_recorded(
+    ledger: Ledger, solver: Terminal, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise archive_read.writing_failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+
+    number, _page = ledger.fund(seconds=1_000)
+    kept = solver.run("solver:submit", "--without-api", str(number), work).event("submit.sealed_kept")
+    former = on_chain(ledger, str(number))
+    change(solver)
+    with monkeypatch.context() as patch:
+        patch.setattr(sealing, "_sealed", full)
+        solver.run("solver:submit", "--without-api", str(number), work, code=1)
+    ledger.advance_to(ledger.time() + 2_000)
+    late = solver.run("solver:submit", str(number), work, code=1)
+    assert late.last["code"] == "bounty_not_accepting"
+    assert former in str(late.last["message"])
+    folder = Path(str(kept["directory"])) / former
+    assert (folder / "ciphertext.age").exists()
+    assert f"in {folder}: run it with that folder and --put-back" in str(late.last["next_action"])
+
+
+def test_submit__a_file_that_is_left_out__changes_nothing_of_what_is_sealed(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str
+) -> None:
+    (solver.home / work / ".bountyignore").write_text("*.log\n")
+    (solver.home / work / "src").mkdir()
+    solver.run("solver:submit", bounty, work)
+    former = on_chain(ledger, bounty)
+    (solver.home / work / "src" / "run.log").write_text("ended")
+    again = solver.run("solver:submit", bounty, work)
+    assert (again.last["submission_commitment"], on_chain(ledger, bounty)) == (former, former)
+
+
+def test_submit__of_files_that_the_release_before_sealed__continues_with_its_bytes(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (solver.home / work / "src").mkdir()
+    former_fingerprint = partial(sealing.fingerprint, with_times_of_directories=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(sealing, "content_of", lambda _journal, selection: former_fingerprint(selection))
+        patch.setattr(submission, "content_of", sealing.content_of)
+        solver.run("solver:submit", bounty, work)
+    former = on_chain(ledger, bounty)
+    assert solver.run("solver:submit", bounty, work).last["submission_commitment"] == former
 
 
 def test_submit__of_what_was_replaced__needs_the_solver_s_word(

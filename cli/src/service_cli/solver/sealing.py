@@ -31,15 +31,29 @@ from service_cli.witnesses.bounties import SealingTerms
 from service_cli.witnesses.times import latest_moment
 
 
-def fingerprint(selection: Selection) -> str:
-    """Names, sizes and modification times of everything that is sealed, hashed; contents are not read."""
+def fingerprint(selection: Selection, *, with_times_of_directories: bool = False) -> str:
+    """Names, sizes and modification times of everything that is sealed, hashed; contents are not read.
+
+    Of a directory those tell of what is left out, too: only the release before this one has them in its journals.
+    """
     directory = selection.directory
     digest = hashlib.sha256(str(directory.resolve()).encode("utf-8", "surrogateescape"))
-    for path in sorted(directory / entry.path for entry in selection.entries):
-        status = path.lstat()
-        entry = f"{path.relative_to(directory)}\0{status.st_mode}\0{status.st_size}\0{status.st_mtime_ns}\0"
-        digest.update(entry.encode("utf-8", "surrogateescape"))
+    for entry in sorted(selection.entries, key=lambda one: directory / one.path):
+        status = (directory / entry.path).lstat()
+        line = f"{Path(entry.path)}\0{status.st_mode}\0"
+        if with_times_of_directories or not entry.directory:
+            line += f"{status.st_size}\0{status.st_mtime_ns}\0"
+        digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
+
+
+def content_of(journal: Journal, selection: Selection) -> str:
+    """The fingerprint; where the release before sealed the same files, its journal has it from now on."""
+    content = fingerprint(selection)
+    former = fingerprint(selection, with_times_of_directories=True)
+    if former != content and journal.get(CONTENT) == former:
+        journal.note(CONTENT, content)
+    return content
 
 
 CIPHERTEXT: Final = "ciphertext.age"
@@ -141,14 +155,19 @@ def _set_aside(journal: Journal) -> None:
     """Make room for new sealed bytes; a kill in between loses neither the former commitment nor its only bytes.
 
     The Hub may record the former one until the new one is mined, or for good, so its commitment is remembered before
-    anything is dropped. Its bytes are kept in a folder of that name unless the storage took them.
+    anything is dropped. Its bytes are kept in a folder of that name unless the service holds them.
     """
     if (kept := journal.get(SEALED)) is not None:
         former = tuple(one for one in journal.get(MADE) or () if one != kept.commitment())
         journal.note(MADE, (*former, kept.commitment()))
-        if journal.get(UPLOADED) != kept.ciphertext.sha256:
+        if not is_held(journal, kept):
             _move(journal.folder, set_aside(journal, kept.commitment()))
     journal.forget(CONTENT, SEALED)
+
+
+def is_held(journal: Journal, envelope: Envelope) -> bool:
+    """Whether the service has said that the storage holds these bytes: it prepares no other envelope."""
+    return journal.get(PREPARED) == envelope.commitment()
 
 
 def set_aside(journal: Journal, commitment: Bytes32) -> Path:

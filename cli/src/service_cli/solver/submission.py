@@ -49,8 +49,9 @@ from service_cli.solver.sealing import (
     SEALED,
     UPLOADED,
     Work,
-    fingerprint,
+    content_of,
     fits,
+    is_held,
     seal,
     sealed_before,
     set_aside,
@@ -109,7 +110,7 @@ def submit(
     suspicious = find_secrets(work, selection)
     _require_permitted(work)
     with work.journal() as journal:
-        content = fingerprint(selection)
+        content = content_of(journal, selection)
         earlier = sealed_before(journal, content)
         if earlier is not None and earlier.version != VERSION and not may_be_recorded(work, earlier, journal):
             journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed again
@@ -225,16 +226,20 @@ def _finish_late(
         envelope = journal.get(SEALED)
         recorded = active(work)
         since = f"since {moment(work.bounty.submission_deadline, work.chain.latest().time)}"
-        if envelope is None or recorded == ZERO_BYTES32:
+        if recorded == ZERO_BYTES32:
             message = f"The bounty accepts no Submissions {since}."
             raise CommandRefused(
                 "bounty_not_accepting", message, next_action="Look for bounties that accept Submissions."
             )
-        if envelope.commitment() != recorded or journal.get(CONTENT) != _content_of(directory, options):
+        is_newest = envelope is not None and envelope.commitment() == recorded
+        if envelope is None or not is_newest or _content_of(journal, directory, options) != journal.get(CONTENT):
             message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
-            folder = journal.folder if envelope.commitment() == recorded else set_aside(journal, recorded)
-            where = f" The sealed bytes of what is recorded are in {folder}." if folder.exists() else ""
-            raise CommandRefused("bounty_not_accepting", message, next_action=f"Nothing can be changed.{where}")
+            folder = journal.folder if is_newest else set_aside(journal, recorded)
+            next_action = "Nothing can be changed."
+            if folder.exists():
+                kept = f"The sealed bytes of what is recorded are in {folder}"
+                next_action += f" {kept}: run it with that folder and --put-back where the storage lacks them."
+            raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
         say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
         done = record(work, envelope, journal, replace=False)
         if api is None:
@@ -244,10 +249,10 @@ def _finish_late(
         return done
 
 
-def _content_of(directory: Path, options: SubmitOptions) -> str | None:
+def _content_of(journal: Journal, directory: Path, options: SubmitOptions) -> str | None:
     """The fingerprint of these files; None of what could not be sealed at all."""
     try:
-        return fingerprint(select(directory, use_gitignore=options.use_gitignore))
+        return content_of(journal, select(directory, use_gitignore=options.use_gitignore))
     except SealedDataError:
         return None
 
@@ -297,7 +302,7 @@ def tell_who_vouches(work: Work, terms: SealingTerms, api: ApiClient | None) -> 
 def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
     """Where the sealed bytes are: both files in one folder, as ``guardian:open --from`` takes them."""
     emit(KeptSubmission(work.bounty_id, work.solver, envelope.commitment(), str(journal.folder)))
-    if journal.get(UPLOADED) != envelope.ciphertext.sha256:
+    if not is_held(journal, envelope):
         remark("these bytes are not uploaded, and the page's terms are not compared with the chain's")
         remark("run it again without --without-api before the deadline, or pass that folder on to the Guardians")
 
