@@ -5,7 +5,9 @@ import time
 
 import pytest
 from bounty_protocol.chain import json_rpc
+from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
+from bounty_protocol.chain.json_rpc import mapping
 from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
@@ -261,13 +263,59 @@ def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_w
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 2.0)
     rpc.lose_first_transaction()
     rpc.charge(4)
-    refused = solver.run("claim", bounty, code=1, SERVICE_MAX_GAS_PRICE_GWEI="10")
-    assert refused.last["code"] == "gas_price_too_high"
+    ended = solver.run("claim", bounty, code=1, SERVICE_MAX_GAS_PRICE_GWEI="10")
+    assert ended.last["code"] == "transaction_pending"
+    assert "its fees are not raised: The transaction would offer" in ended.words
     assert (rpc.sent(), purse.received()) == (1, (0, 0))
     assert solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="10").last["event"] == "claim.claimed"
     assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
+
+
+def test_claim__mined_after_its_fees_could_not_be_raised__is_reported(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
+    held = list[tuple[object, float]]()
+
+    def before(method: str, params: Params) -> Answer:
+        """A node that takes the transaction, and has it in a block a second later."""
+        if method == "eth_sendRawTransaction":
+            held.append((params[0], time.monotonic()))
+            return {"result": "0x" + "00" * 32}
+        if held and time.monotonic() - held[-1][1] > 1:
+            ledger.node.rpc.call("eth_sendRawTransaction", held[-1][0])
+            rpc.before = lambda _method, _params: None
+        return None
+
+    rpc.charge(4)
+    rpc.before = before
+    claimed = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="10")
+    assert "its fees are not raised" in claimed.words
+    assert (claimed.last["event"], len(held), purse.received()) == ("claim.claimed", 1, (AWARD, 1))
+
+
+def test_claim__through_an_endpoint_that_is_a_block_behind__reads_no_more_than_the_newest_blocks(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it is asked for begins where it was signed, one block after all that this endpoint has."""
+    monkeypatch.setattr(sender, "_LOOK_SECONDS", 0.0)
+    read = list[int]()
+
+    def after(method: str, params: Params, found: object) -> object:
+        if method == "eth_getLogs" and rpc.sent():
+            read.append(int(str(mapping(params[0])["fromBlock"]), 16))
+        return hex(int(str(found), 16) - 1) if method == "eth_blockNumber" and rpc.sent() else found
+
+    rpc.lose_first_transaction()
+    rpc.after = after
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
+    head = int(str(ledger.node.rpc.call("eth_blockNumber")), 16)
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert min(read) >= head - 1 - TOLERATED_LAG
+    assert purse.received() == (AWARD, 1)
 
 
 @pytest.mark.parametrize("moved", [True, False], ids=["into another block", "out of the chain"])

@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeVar
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.events import Log, decode_log, parse_log
 from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, block_number, hash_of, mapping, quantity
 from bounty_protocol.domain.hub_events import HubEvent
@@ -118,11 +119,13 @@ def read_logs(
     """A contract's logs in ranges that endpoints serve; ``ChainUnavailable`` for an answer of another shape.
 
     A first block that the chain does not have was an endpoint's word, too: then the log is read from where the Hub's
-    begins, or where that is unknown from as far back as a day of work is.
+    begins, or where that is unknown from as far back as a day of work is. An endpoint that is only a little behind has
+    as much to read as it may lag.
     """
     end = block_number(chain.rpc.call("eth_blockNumber")) if last is None else last
     if first > end:
-        first = earliest_block(chain, end)
+        lags = first <= end + TOLERATED_LAG
+        first = BlockNumber(max(0, end - TOLERATED_LAG)) if lags else earliest_block(chain, end)
     start, span = first, LOG_RANGE
     while start <= end:
         until = BlockNumber(min(end, start + span - 1))

@@ -399,10 +399,20 @@ class _Sending:
             case Offered(at=at, replacements=count) as state if (
                 time.monotonic() - at > STUCK_SECONDS and count < MAX_REPLACEMENTS
             ):
-                say("no block took the transaction; raising its fees")
-                self.state = replace(state, replacements=count + 1)
-                self.state = replace(self.state, attempt=self._sign(state.attempt))
-                self._offer(self.state.attempt, count + 1)
+                self.state = replace(state, at=time.monotonic(), replacements=count + 1)
+                self._raise_fees(self.state)
+
+    def _raise_fees(self, state: Offered) -> None:
+        """Sign it anew with higher fees, and offer that; where those are refused, what is sent is still waited for."""
+        say("no block took the transaction; raising its fees")
+        simulate(self.chain, self.signer.address, self.call)
+        try:
+            raised = self._sign(state.attempt)
+        except CommandRefused as refusal:
+            say(f"its fees are not raised: {refusal.message} The transaction that is sent is waited for.")
+            return
+        self.state = replace(state, attempt=raised)
+        self._offer(raised, state.replacements)
 
     def _renew(self, state: Kept) -> None:
         """Before an earlier run's transaction is sent again: it must still make sense, and do what is meant now."""

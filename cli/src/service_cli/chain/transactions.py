@@ -399,7 +399,7 @@ def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
         return
     message = f"The transaction may cost {ether(cost.wei)} for gas; the limit is {ether(most)}."
     if chain.settings.max_cost is None:
-        agreed = cost.wei + cost.wei // 4  # prices move from block to block, and a replacement costs an eighth more
+        agreed = cost.wei + cost.wei // 2  # prices move, and each of three replacements costs an eighth more
         if typed_yes(message, f"allow up to {ether(agreed)} for each transaction of this run"):
             chain.agreed_cost = agreed
             return
