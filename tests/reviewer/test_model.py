@@ -64,6 +64,8 @@ def test_model__that_finds_issues__gives_them_as_they_are(twin: ModelTwin) -> No
     longest = not_ready("p" * 120, "m" * 1_500)
     (issue,) = judged(twin, says(longest)).issues
     assert (issue.path, issue.message) == ("p" * 120, "m" * 1_500)
+    (issue,) = judged(twin, says(not_ready("body", "Two\n\tlines."))).issues
+    assert issue.message == "Two\n\tlines."
 
 
 def test_request__of_a_page__carries_it_as_data_with_a_strict_schema_and_a_limit(twin: ModelTwin) -> None:
@@ -97,6 +99,9 @@ UNUSABLE = [
     pytest.param(says(not_ready("p" * 121)), id="path too long"),
     pytest.param(says(not_ready("body", "m" * 1_501)), id="message too long"),
     pytest.param(says(not_ready("", "m")), id="empty path"),
+    pytest.param(says(not_ready("bo\0dy", "m")), id="path with a NUL"),
+    pytest.param(says(not_ready("body", "a\0b")), id="message with a NUL, which no database takes"),
+    pytest.param(says(not_ready("body", "\x1b[2J")), id="message with an escape"),
     pytest.param(says(json.dumps({"ready": False, "issues": [{"path": "b", "message": "m"}] * 21})), id="too many"),
     pytest.param(says(None), id="no content"),
     pytest.param(says(None, refusal="I cannot help with that."), id="refusal"),
