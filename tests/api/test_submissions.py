@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import urllib3
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.artifact import SealedArtifact
 from bounty_protocol.domain.binding import Binding
@@ -430,6 +430,26 @@ def test_witness__asks_the_hub_once_and_compares_each_time(service: Service) -> 
         assert refused.value.code == "bounty_projection_unavailable"
     with pytest.raises(ChainUnavailable):
         witness.require_award(bounty, final)  # of an ending that it has not seen
+
+
+def test_witness__of_a_node_that_shows_its_newest_state_alone__keeps_nothing_of_it(service: Service) -> None:
+    world, bounty_id = service.world, open_bounty(service)
+    world.finalize()
+    with service.dependencies.facts.open() as facts:
+        bounty, final = facts.bounty(bounty_id), facts.head.finalized_number
+
+    class Pruned(Counting):
+        def call(self, method: str, *params: object) -> object:
+            found = super().call(method, *params)
+            if method == "eth_call" and params[-1] != "latest":
+                raise RpcRefused(-32000, "missing trie node")
+            return found
+
+    rpc = Pruned([world.node.url])
+    witness = HubWitness(rpc, world.chain_id, world.hub_address)
+    for asked in (2, 4):  # another branch may have become the chain's in between
+        witness.require_poster(bounty, final)
+        assert rpc.calls == asked
 
 
 @pytest.mark.spec(108, 109, 165)

@@ -103,9 +103,10 @@ def test_rules__that_get_no_processor_time__are_no_judgement(brief: None, monkey
         BoundedRules(Behaving(asleep)).judge(PAGES[0])
 
 
-def test_mistake_of_the_rules__is_raised_and_no_judgement() -> None:
-    with pytest.raises(RulesFailed, match="a mistake of the rules"):
+def test_mistake_of_the_rules__is_raised_and_no_judgement_and_says_where_but_nothing_of_the_page() -> None:
+    with pytest.raises(RulesFailed, match=r"^\w+ > .*test_bounded.py:[0-9]+ in mistaken$") as caught:
         BoundedRules(Behaving(mistaken)).judge(PAGES[0])
+    assert "a mistake of the rules" not in str(caught.value)
 
 
 def test_review__of_a_parked_page__is_recorded_once_without_its_bytes(

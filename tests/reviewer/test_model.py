@@ -64,6 +64,8 @@ def test_model__that_finds_issues__gives_them_as_they_are(twin: ModelTwin) -> No
     longest = not_ready("p" * 120, "m" * 1_500)
     (issue,) = judged(twin, says(longest)).issues
     assert (issue.path, issue.message) == ("p" * 120, "m" * 1_500)
+    (issue,) = judged(twin, says(not_ready("body", "Two\n\tlines."))).issues
+    assert issue.message == "Two\n\tlines."
 
 
 def test_request__of_a_page__carries_it_as_data_with_a_strict_schema_and_a_limit(twin: ModelTwin) -> None:
@@ -97,6 +99,9 @@ UNUSABLE = [
     pytest.param(says(not_ready("p" * 121)), id="path too long"),
     pytest.param(says(not_ready("body", "m" * 1_501)), id="message too long"),
     pytest.param(says(not_ready("", "m")), id="empty path"),
+    pytest.param(says(not_ready("bo\0dy", "m")), id="path with a NUL"),
+    pytest.param(says(not_ready("body", "a\0b")), id="message with a NUL, which no database takes"),
+    pytest.param(says(not_ready("body", "\x1b[2J")), id="message with an escape"),
     pytest.param(says(json.dumps({"ready": False, "issues": [{"path": "b", "message": "m"}] * 21})), id="too many"),
     pytest.param(says(None), id="no content"),
     pytest.param(says(None, refusal="I cannot help with that."), id="refusal"),
@@ -131,24 +136,28 @@ def test_endpoint__that_sends_no_completion__is_invalid_output(twin: ModelTwin, 
 
 
 @pytest.mark.parametrize(
-    ("reply", "wait"),
+    ("reply", "wait", "spent"),
     [
-        (Reply(429, b"{}", {"Retry-After": "42"}), 42),
-        (Reply(429, b"{}", {"Retry-After": "999999999"}), 3_600),
-        (Reply(429, b"{}", {"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}), 30),
-        (Reply(429, b"{}"), 30),
-        (Reply(500, b"boom"), 10),
-        (Reply(503, b"", {"Retry-After": "7"}), 7),
-        (Reply(400, b'{"error": {"message": "context length"}}'), 10),
-        (Reply(307, b"", {"Location": "/v1/chat/completions"}), 10),
-        (Reply(cut=True), 10),
-        (Reply(body=b"{", headers={"Content-Length": "100"}), 10),
+        (Reply(429, b"{}", {"Retry-After": "42"}), 42, False),
+        (Reply(429, b"{}", {"Retry-After": "999999999"}), 3_600, False),
+        (Reply(429, b"{}", {"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}), 30, False),
+        (Reply(429, b"{}"), 30, False),
+        (Reply(500, b"boom"), 10, True),
+        (Reply(502, b"boom"), 10, True),
+        (Reply(503, b"", {"Retry-After": "7"}), 7, False),
+        (Reply(504, b"", {"Retry-After": "7"}), 7, True),
+        (Reply(400, b'{"error": {"message": "context length"}}'), 10, False),
+        (Reply(307, b"", {"Location": "/v1/chat/completions"}), 10, False),
+        (Reply(cut=True), 10, True),
+        (Reply(body=b"{", headers={"Content-Length": "100"}), 10, True),
     ],
 )
-def test_endpoint__that_fails__is_a_provider_error_with_a_wait(twin: ModelTwin, reply: Reply, wait: int) -> None:
+def test_endpoint__that_fails__is_a_provider_error_with_a_wait_and_may_have_cost(
+    twin: ModelTwin, reply: Reply, wait: int, spent: bool
+) -> None:
     error = refused(twin, reply)
     assert (error.ending.code, error.ending.retry_after) == ("orchestrator_provider_error", wait)
-    assert error.spent is False
+    assert error.spent is spent
     assert len(twin.requests) == 1
 
 
@@ -186,7 +195,7 @@ def test_endpoint__that_refuses_the_key_or_does_not_know_the_model__is_unconfigu
 def test_endpoint__where_nobody_listens__is_a_provider_error(twin: ModelTwin) -> None:
     with pytest.raises(ProviderError) as caught:
         provider(twin, url="http://127.0.0.1:9/v1").judge(material())
-    assert caught.value.ending.code == "orchestrator_provider_error"
+    assert (caught.value.ending.code, caught.value.spent) == ("orchestrator_provider_error", False)
 
 
 def test_failures__in_log_and_exception__show_neither_key_nor_page(

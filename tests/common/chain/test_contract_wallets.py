@@ -20,6 +20,7 @@ from service_common.chain import contract_wallets
 from service_common.chain.contract_wallets import ContractWallets
 
 from tests.clocks import StandingClock
+from tests.endpoints import endpoint_before
 from tests.protocol.auth import wallets as w
 from tests.protocol.auth.signing import AUTHORITY, DOMAIN, HEAD, REQUEST, Chain, Key, block_hash, new_key, received
 from tests.providers import ProviderTwin, provider_before
@@ -311,3 +312,56 @@ def test_endpoint__answering_anything_but_a_verdict__is_an_error_and_never_an_an
     asked = ContractWallets(Lying(["http://127.0.0.1:9"]), lambda: BlockNumber(0), SystemClock())
     with pytest.raises(ChainUnavailable):
         asked.ask(OWNER.address, DIGEST, b"\x01")
+
+
+def verdict(answer: WalletAnswer) -> str:
+    """The validator's word for it."""
+    return next(word for word, each in contract_wallets._ANSWERS.items() if each is answer)
+
+
+def of_several(*urls: str) -> ContractWallets:
+    return ContractWallets(JsonRpc(urls), lambda: BlockNumber(0), SystemClock())
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_signature__that_one_of_several_endpoints_alone_accepts__is_an_error_and_no_approval(
+    node: AnvilServer, others: int
+) -> None:
+    with endpoint_before(node.url) as liar:
+        liar.change = lambda method, _params, result: verdict(WalletAnswer.ACCEPTED) if method == "eth_call" else result
+        asked = of_several(liar.url, *[node.url] * others)
+        with pytest.raises(ChainUnavailable, match="disagree"):
+            asked.ask(OWNER.address, DIGEST, b"\x01" * 65)
+        with pytest.raises(ChainUnavailable, match="disagree"):  # nor is it remembered as accepted
+            asked.ask(OWNER.address, DIGEST, b"\x01" * 65)
+    assert not asked._accepted.knows(OWNER.address)
+
+
+def test_signature__that_two_endpoints_accept__is_accepted_and_one_that_is_silent_does_not_matter(
+    node: AnvilServer,
+) -> None:
+    wallet = w.place(node, w.owner_wallet(OWNER.address))
+    head = header_at(JsonRpc([node.url]), "latest").number
+    with endpoint_before(node.url) as second, endpoint_before(node.url) as third:
+        rpc = JsonRpc([node.url, second.url, third.url])
+        asked = ContractWallets(rpc, lambda: head, SystemClock())
+        assert asked.ask(wallet, DIGEST, SIGNATURE) is WalletAnswer.ACCEPTED
+        assert (second.asked, third.asked) == (["eth_call"], ["eth_call"])
+        third.raw = (500, b"")
+        assert asked.ask(wallet, DIGEST, SIGNATURE) is WalletAnswer.ACCEPTED
+        second.raw = (500, b"")
+        with pytest.raises(ChainUnavailable, match="too few"):
+            asked.ask(wallet, DIGEST, SIGNATURE)
+        second.raw = None  # and rests now: asked all the same, since two are needed
+        third.raw = None
+        assert asked.ask(wallet, DIGEST, SIGNATURE) is WalletAnswer.ACCEPTED
+
+
+def test_signature__that_no_endpoint_accepts__costs_one_call_of_one_endpoint(node: AnvilServer) -> None:
+    wallet = w.place(node, w.owner_wallet(OWNER.address))
+    head = header_at(JsonRpc([node.url]), "latest").number
+    with endpoint_before(node.url) as first, endpoint_before(node.url) as second:
+        asked = ContractWallets(JsonRpc([first.url, second.url]), lambda: head, SystemClock())
+        assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
+        assert asked.ask(wallet, DIGEST, b"\x01") is WalletAnswer.REFUSED
+    assert (first.asked, second.asked) == (["eth_call"] * 2, [])

@@ -4,7 +4,6 @@ A few pages are judged at a time, each in a process of its own that ends (``prov
 for a moment and is then refused. No model is asked.
 """
 
-import re
 from dataclasses import dataclass
 from threading import BoundedSemaphore
 from time import time
@@ -30,7 +29,6 @@ AT_ONCE: Final = 2
 """Pages that one process judges at a time."""
 PATIENCE_SECONDS: Final = 2.0
 """For how long a page waits for its turn."""
-_FRAME: Final = re.compile(r'\s+File "[^"]*", line [0-9]+, in \w+')
 
 log = get_logger(__name__)
 
@@ -72,8 +70,7 @@ class PageJudge:
         try:
             return list(self._rules.judge(material).issues)
         except RulesFailed as failure:
-            # Its message may quote the page, which is logged nowhere: where it happened is enough to find the mistake.
-            log.error("no findings", at=_frames(str(failure)), byte_length=len(material.content))  # noqa: TRY400
+            log.error("no findings", at=str(failure), byte_length=len(material.content))  # noqa: TRY400
             raise ServiceError("service_overloaded", "This page could not be checked in time.") from None
         finally:
             self._places.release()
@@ -82,10 +79,6 @@ class PageJudge:
 def check_rules() -> None:
     """Whether pages can be judged here: raises where the rules get no process, no time, or do not work."""
     BoundedRules(RulesProvider(), JUDGE_SECONDS).judge(_SMALL)
-
-
-def _frames(failure: str) -> list[str]:
-    return [line.strip() for line in failure.splitlines() if _FRAME.fullmatch(line)]
 
 
 _PAGE: Final = b"""---

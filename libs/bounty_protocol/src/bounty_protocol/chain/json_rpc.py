@@ -197,12 +197,12 @@ class JsonRpc:
         """The same, without a wait where requests are limited: the caller has another way."""
         return self._first_answer(calls, ())
 
-    def of_each(self, calls: Sequence[Call]) -> list[list[object]]:
+    def of_each(self, calls: Sequence[Call], *, least: int = 1) -> list[list[object]]:
         """What each endpoint answers to these calls, as ``batch`` has it, asked side by side. One that gives no usable
-        answer is left out, and rests."""
+        answer is left out, and rests; those that rest are asked only to have ``least``."""
         from concurrent.futures import ThreadPoolExecutor  # a command of the client starts without it
 
-        endpoints = self.endpoints.awake(1)
+        endpoints = self.endpoints.awake(least)
         with ThreadPoolExecutor(len(endpoints)) as pool:
             # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.
             asked = [pool.submit(copy_context().run, self._attempt_of, each, calls) for each in endpoints]

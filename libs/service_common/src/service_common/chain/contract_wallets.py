@@ -5,10 +5,11 @@ without code counts only through ERC-6492, and its inner signature is always che
 our own ``SignatureValidator`` without deploying it, at the cached head, under limits of gas, time and answer size;
 anything that a hostile wallet or factory does ends as "not accepted". Calls are limited per process, in concurrent
 number and per second, and for each network address and account. A call over a limit is 503 ``service_overloaded``, and
-a chain that does not answer is ``ChainUnavailable``: neither is ever "unauthorized". Nobody can lock out a wallet by
-naming it, or lock out others: a wallet whose signature was accepted recently has places, from the address where it was
-accepted, that nobody else can take, and needs no share of its address's budget. A plain account whose bare signature is
-wrong is checked about once per block.
+a chain that does not answer is ``ChainUnavailable``: neither is ever "unauthorized". Of several RPC endpoints one alone
+never has a signature accepted: all are asked, two have to say so, and none that answers may contradict them. Nobody can
+lock out a wallet by naming it, or lock out others: a wallet whose signature was accepted recently has places, from the
+address where it was accepted, that nobody else can take, and needs no share of its address's budget. A plain account
+whose bare signature is wrong is checked about once per block.
 """
 
 from collections import OrderedDict
@@ -21,12 +22,13 @@ from threading import Lock, Semaphore
 from typing import Final
 
 from bounty_protocol.auth.verify import WalletAnswer, WalletView
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, to_bytes
 
 from service_common.budgets import Budget, Budgets
+from service_common.log import get_logger
 
 FACTORY_GAS: Final = 6_000_000
 ACCOUNT_GAS: Final = 3_000_000
@@ -43,6 +45,8 @@ OF_ACCOUNT: Final = Budget("wallet-checks", 60, 60)
 OF_KNOWN: Final = Budget("wallet-checks-of-known", 600, 60)
 MAX_REMEMBERED: Final = 4096
 LATELY_SECONDS: Final = 86_400.0
+WITNESSES: Final = 2
+"""Of several endpoints: how many have to say that a signature is accepted."""
 _ANYWHERE: Final = "anywhere"
 
 _WORD: Final = 32
@@ -51,6 +55,8 @@ _ANSWERS: Final = {
     "0x" + number.to_bytes(_WORD, "big").hex(): answer
     for number, answer in enumerate((WalletAnswer.REFUSED, WalletAnswer.ACCEPTED, WalletAnswer.NO_CODE))
 }
+
+log = get_logger(__name__)
 
 
 class ContractWallets:
@@ -75,7 +81,10 @@ class ContractWallets:
         if not signature.endswith(_WRAPPED) and self._without_code.knows(account, head):
             return WalletAnswer.NO_CODE
         with self._turn(account, client):
-            answer = self._call(validator_call(account, digest, signature), head)
+            call = {"data": "0x" + validator_call(account, digest, signature).hex(), "gas": hex(CALL_GAS)}
+            answer = self._first_answer(call, head)
+            if answer is WalletAnswer.ACCEPTED and len(self._rpc.endpoints.all) > 1:
+                self._require_witnesses(account, ("eth_call", [call, "latest"]))
         if answer is WalletAnswer.ACCEPTED:
             self._accepted.note(account, client)
         elif answer is WalletAnswer.NO_CODE:
@@ -101,15 +110,32 @@ class ContractWallets:
         if not self._budgets.take(budget, holder).granted:
             raise _overloaded()
 
-    def _call(self, data: bytes, head: BlockNumber) -> WalletAnswer:
-        call = {"data": "0x" + data.hex(), "gas": hex(CALL_GAS)}
+    def _first_answer(self, call: dict[str, str], head: BlockNumber) -> WalletAnswer:
         try:
             answer = self._rpc.call("eth_call", call, hex(head))
         except RpcRefused as error:  # the validator itself never reverts: the endpoint could not run it
             raise ChainUnavailable("an RPC endpoint could not check a contract wallet") from error
-        if not isinstance(answer, str) or answer not in _ANSWERS:
+        if (verdict := _verdict(answer)) is None:
             raise ChainUnavailable("an RPC endpoint answered no verdict on a contract wallet")
-        return _ANSWERS[answer]
+        return verdict
+
+    def _require_witnesses(self, account: Address, call: Call) -> None:
+        """Raise ``ChainUnavailable`` unless several endpoints accept and none says something else, each at its own
+        newest block: which one that is was no endpoint's word to another."""
+        answers = self._rpc.of_each([call], least=WITNESSES)
+        verdicts = [verdict for (answer,) in answers if (verdict := _verdict(answer)) is not None]
+        accepting = verdicts.count(WalletAnswer.ACCEPTED)
+        if accepting < len(verdicts):
+            log.error(
+                "RPC endpoints disagree about a contract wallet's signature",
+                account=account,
+                accepting=accepting,
+                answering=len(verdicts),
+            )
+            raise ChainUnavailable("RPC endpoints disagree about a contract wallet's signature")
+        if accepting < WITNESSES:
+            log.warning("too few RPC endpoints answer about a contract wallet", account=account, answering=accepting)
+            raise ChainUnavailable("too few RPC endpoints answer about a contract wallet")
 
 
 def validator_call(account: Address, digest: bytes, signature: bytes) -> bytes:
@@ -213,6 +239,10 @@ class _Share:
 def _validator() -> bytes:
     text = (files(__package__) / "SignatureValidator.hex").read_text(encoding="ascii")
     return bytes.fromhex(text.strip().removeprefix("0x"))
+
+
+def _verdict(answer: object) -> WalletAnswer | None:
+    return _ANSWERS.get(answer) if isinstance(answer, str) else None
 
 
 def _number(value: int) -> bytes:

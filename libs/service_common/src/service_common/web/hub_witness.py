@@ -1,8 +1,8 @@
 """Who may read sealed work, as the Hub itself says: what rows of the index say of it is held against ``getBounty``.
 
 The index is a copy in a database, and whoever can write there could put an account of theirs in a Poster's place. So a
-process asks the Hub once about each bounty, keeps the answer, which never changes, and compares the rows with it each
-time. Rows that differ open nothing.
+process asks the Hub once about each bounty, keeps the answer of a final block, which never changes, and compares the
+rows with it each time. Rows that differ open nothing.
 """
 
 from collections import OrderedDict
@@ -63,23 +63,27 @@ class HubWitness:
             kept = self._seen.get(bounty_id)
         if kept is not None and (kept.outcome is not None or not ended):
             return kept
-        view = self._read(bounty_id, final)
+        try:
+            view, is_final = self._hub.bounty(bounty_id, final), True
+        except RpcRefused:  # of a node that keeps the state of its newest blocks alone: what is final is in them, too
+            view, is_final = self._newest(bounty_id), False
         if view is None:
             raise _contradicted(bounty_id, "existence")
+        if is_final:
+            self._keep(bounty_id, view)
+        return view
+
+    def _newest(self, bounty_id: BountyId) -> BountyView | None:
+        try:
+            return self._hub.bounty(bounty_id)
+        except RpcRefused as refusal:
+            raise ChainUnavailable("an RPC endpoint refused to show a bounty") from refusal
+
+    def _keep(self, bounty_id: BountyId, view: BountyView) -> None:
         with self._lock:
             self._seen[bounty_id] = view
             if len(self._seen) > MOST_KEPT:
                 self._seen.popitem(last=False)
-        return view
-
-    def _read(self, bounty_id: BountyId, final: BlockNumber) -> BountyView | None:
-        try:
-            return self._hub.bounty(bounty_id, final)
-        except RpcRefused:  # of a node that keeps the state of its newest blocks alone: what is final is in them, too
-            try:
-                return self._hub.bounty(bounty_id)
-            except RpcRefused as refusal:
-                raise ChainUnavailable("an RPC endpoint refused to show a bounty") from refusal
 
 
 def _contradicted(bounty_id: BountyId, what: str) -> ServiceError:

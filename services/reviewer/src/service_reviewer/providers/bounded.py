@@ -42,7 +42,8 @@ log = get_logger(__name__)
 
 
 class RulesFailed(Exception):
-    """A fault of ours: what the other process wrote about it, or that it got too little time."""
+    """A fault of ours: of which kind and where, or that the rules got too little time. The mistake's own message, which
+    may quote the page, is not in it: this goes to the log, and with a failed job to Redis."""
 
 
 class _Forking:
@@ -100,8 +101,8 @@ class BoundedRules:
                 code, said = _JUDGED, json.dumps([issues, judgement.withhold])
             except (MemoryError, RecursionError):
                 code, said = _TOO_MUCH, ""
-            except Exception:  # noqa: BLE001  # sent to the parent, which raises it
-                said = traceback.format_exc()
+            except Exception as error:  # noqa: BLE001  # sent to the parent, which raises it
+                said = _whereabouts(error)
             _write(writing, bytes([code]) + said.encode())
         finally:
             os._exit(code)
@@ -115,6 +116,12 @@ class BoundedRules:
                 return self._rules.judgement([Issue(*each) for each in issues], withhold=withhold)
         log.warning("a page was parked", status=status, byte_length=len(material.content))
         return self._rules.judgement([_PARKED], withhold=True)
+
+
+def _whereabouts(error: Exception) -> str:
+    """Its kind and its frames, the innermost last: enough to find the mistake."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return " > ".join([type(error).__name__, *(f"{each.filename}:{each.lineno} in {each.name}" for each in frames)])
 
 
 def _read(descriptor: int, ends: float) -> tuple[bytes, bool]:

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from service_reviewer.providers.model.prompt import MAX_ISSUES
 
 _MAX_NAMED: Final = 5
+_TEXT: Final = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
+"""No control characters but lines and tabs: the record's database refuses some of them."""
 
 
 class UnusableAnswer(Exception):
@@ -28,8 +30,8 @@ class _Strict(BaseModel):
 
 
 class _Issue(_Strict):
-    path: Annotated[str, Field(min_length=1, max_length=MAX_ISSUE_PATH)]
-    message: Annotated[str, Field(min_length=1, max_length=MAX_ISSUE_MESSAGE)]
+    path: Annotated[str, Field(min_length=1, max_length=MAX_ISSUE_PATH, pattern=_TEXT)]
+    message: Annotated[str, Field(min_length=1, max_length=MAX_ISSUE_MESSAGE, pattern=_TEXT)]
 
 
 class _Review(_Strict):

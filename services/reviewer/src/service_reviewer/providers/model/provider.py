@@ -7,6 +7,9 @@ no text of the endpoint or its library reaches a message or a log.
 Endings: an answer that stays unusable is ``invalid_orchestrator_output``; an endpoint that refuses the key or does not
 know the model is ``orchestrator_unconfigured``; everything else that keeps it from answering is
 ``orchestrator_provider_error``, with the wait that it requests.
+
+A request that went out may have cost money, whatever came back: an answer that is cut, or a proxy that gave up while
+the model worked, is billed. Free is only one that was not sent, or that was refused: a status below 500, and 503.
 """
 
 from typing import Final
@@ -91,12 +94,13 @@ class ModelProvider:
             raise ProviderError("orchestrator_unconfigured", spent=spent) from None
         except openai.APIStatusError as error:
             log.warning("the model's endpoint failed", status=error.status_code)
-            wait = _asked_wait(error, _WAIT_SECONDS)
-            raise _failed("the model's endpoint failed", wait, spent=spent) from None
+            wait, is_refusal = _asked_wait(error, _WAIT_SECONDS), error.status_code < 500 or error.status_code == 503
+            raise _failed("the model's endpoint failed", wait, spent=spent or not is_refusal) from None
         except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError):
             raise _failed("the model did not answer in time", _WAIT_SECONDS, spent=True) from None
-        except (openai.OpenAIError, httpx2.HTTPError):
-            raise _failed("the model's endpoint cannot be reached", _WAIT_SECONDS, spent=spent) from None
+        except (openai.OpenAIError, httpx2.HTTPError) as error:
+            was_sent = not isinstance(error.__cause__, httpx2.ConnectError)
+            raise _failed("the model's endpoint cannot be reached", _WAIT_SECONDS, spent=spent or was_sent) from None
         completion = read_completion(body)
         if completion is None:
             log.warning("the model's endpoint did not send a completion")
