@@ -1,20 +1,22 @@
 """What becomes of uploaded ciphertext: verified at length, never served altered, never removed wrongly, swept."""
 
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import urllib3
-from bounty_protocol.domain.locator import storage_locator
+from bounty_protocol.domain.locator import parse_locator, storage_locator
 from bounty_protocol.types import Address, BountyId, Bytes32
+from service_api import jobs
 from service_api.jobs import PERIODIC
 from service_api.storage.port import ObjectInfo
 from service_api.usecases import ciphertexts
 from service_api.usecases.orphans import DAY_SECONDS, ENVELOPE_DAYS, _recorded, delete_orphans
 from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
-from service_common.jobs.queues import QueueName, open_queue
+from service_common.jobs.queues import QueueName, message, open_queue
 from sqlalchemy import delete, update
 
 from tests.api.conftest import Service, error_of
@@ -91,6 +93,27 @@ def test_verification__while_the_process_hashes_as_much_as_it_may__goes_to_the_q
         places.release()
     forget_jobs(service)
     assert sealed.prepare().status_code == 201
+
+
+@pytest.mark.attack
+def test_verification__that_a_forged_message_asks_for__removes_nothing_that_is_what_it_is_called(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_dependencies", lambda: nullcontext(service.dependencies))
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
+    assert sealed.upload() == 200
+    before, locator = stored(sealed), sealed.envelope.ciphertext.storage_locator
+    said = message(storage_locator=locator, sha256="0x" + "00" * 32, byte_length=1)
+    assert jobs.verify_artifact(said) == "matches"
+    assert stored(sealed) == before is not None
+    assert sealed.prepare().status_code == 201
+    elsewhere = replace(parse_locator(locator), hub_address=Address("0x" + "ee" * 20))
+    put(service, str(elsewhere), b"of a Hub that shares the bucket")
+    with pytest.raises(ValueError, match="another deployment"):
+        jobs.verify_artifact(message(**{**said, "storage_locator": str(elsewhere)}))
+    found = service.dependencies.store.stat(str(elsewhere))
+    assert found is not None
+    service.dependencies.store.delete(str(elsewhere), generation=found.generation)
 
 
 def test_recorded_ciphertext__replaced_by_other_bytes__is_removed_and_never_served(

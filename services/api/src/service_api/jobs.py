@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from bounty_protocol.domain.envelope import CiphertextReference
-from bounty_protocol.types import parse_bytes32
+from bounty_protocol.domain.locator import parse_locator
 from service_common.jobs.periodic import Periodic, left_to_the_next
 from service_common.jobs.queues import QueueName, check_message
 
@@ -29,16 +29,21 @@ PERIODIC: Final = (
 
 
 def verify_artifact(received: Mapping[str, object]) -> str:
-    """Hash one uploaded ciphertext to its end; idempotent per object generation."""
+    """Hash one uploaded ciphertext to its end; idempotent per object generation.
+
+    An object is held against its own name, which has the digest. A message says only which one: whoever writes to the
+    queue has nothing removed that is what it is called, and nothing of another deployment.
+    """
     check_message(received)
-    locator, length = str(received["storage_locator"]), received["byte_length"]
-    if not isinstance(length, int):
-        raise ValueError("byte_length is not a number")
-    wanted = CiphertextReference(parse_bytes32(str(received["sha256"])), length, locator)
+    place = parse_locator(str(received["storage_locator"]))
     with _dependencies() as deps:
-        info = deps.store.stat(locator)
+        chain = deps.config.chain
+        if (place.chain_id, place.hub_address) != (chain.chain_id, chain.hub_address):
+            raise ValueError("an object of another deployment")
+        info = deps.store.stat(str(place))
         if info is None or known_good(deps, info) is not None:
             return "nothing to do"
+        wanted = CiphertextReference(place.ciphertext_sha256, info.byte_length, info.locator)
         return verify(deps, info, wanted, lambda: True).value
 
 
