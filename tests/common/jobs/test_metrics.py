@@ -2,10 +2,13 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+from service_common.bounded import BoundedCollector
 from service_common.jobs.metrics import Tally
 
 
@@ -119,3 +122,14 @@ def test_counters__of_jobs_whose_worker_was_away__are_taken_in_together(counted:
         counted.run(lambda: counted.bytes.inc(1))
     counted.tally.add_reported()
     assert counted.figures() == (None, 3)
+
+
+def test_figures__that_cannot_be_read__leave_the_others_where_they_are() -> None:
+    class Failing(Collector):
+        def collect(self) -> Iterator[Metric]:
+            raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "what a key holds")
+
+    registry = CollectorRegistry()
+    registry.register(BoundedCollector(Failing()))
+    Counter("kept_total", "Kept", registry=registry).inc()
+    assert registry.get_sample_value("kept_total") == 1

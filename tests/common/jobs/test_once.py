@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from threading import Barrier
+from threading import Barrier, Semaphore
 from typing import Any
 
 import pytest
@@ -14,7 +14,16 @@ from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
-from service_common.jobs.once import SIGN_SECONDS, enqueue_once, find_pending, give_sign, remove_ended
+from service_common.jobs import periodic
+from service_common.jobs.once import (
+    SIGN_SECONDS,
+    count_heard,
+    enqueue_once,
+    find_pending,
+    give_sign,
+    keep_heard,
+    remove_ended,
+)
 from service_common.jobs.periodic import Periodic, enqueue_due, left_to_the_next
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.jobs.worker import _CorrelatedWorker
@@ -224,3 +233,28 @@ def test_result__that_cannot_be_read__keeps_no_failed_job(redis: Redis) -> None:
     job_of(redis).set_status(JobStatus.FAILED)
     redis.xadd(f"rq:results:{ID}", {"exc_string": "no zlib"})
     assert enqueue(redis)
+
+
+@pytest.mark.attack
+def test_started_jobs__with_an_entry_that_is_no_text__are_still_counted(redis: Redis) -> None:
+    started = open_queue(QueueName.ARTIFACTS, redis).started_job_registry
+    redis.zadd(started.key, {b"\xff\xfe:1": 1, b"mine:1": 2})
+    give_sign(redis, "mine")
+    keep_heard(started)
+    assert count_heard(started) == 1
+
+
+def test_periodic_jobs__that_cannot_be_enqueued_once__are_looked_at_again(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = Semaphore(0)
+
+    def fails(_jobs: object, _redis: object) -> list[str]:
+        looked.release()
+        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "what a key holds")
+
+    monkeypatch.setattr(periodic, "enqueue_due", fails)
+    monkeypatch.setattr(periodic, "_LOOK_SECONDS", 0.01)
+    periodic.start_periodic((), redis)
+    assert all(looked.acquire(timeout=5) for _ in range(3))
+    monkeypatch.setattr(periodic, "_LOOK_SECONDS", 3_600.0)

@@ -12,8 +12,10 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from service_common.forking import no_fork_during
+from service_common.log import get_logger
 
 T = TypeVar("T")
+log = get_logger(__name__)
 
 
 class BoundedCall(Generic[T]):
@@ -42,15 +44,19 @@ class BoundedCall(Generic[T]):
 
 
 class BoundedCollector(Collector):
-    """Figures of another collector; none where they take longer than ``seconds``, so that the others are reported."""
+    """Figures of another collector; none where it fails or takes longer than ``seconds``: the others are reported."""
 
     def __init__(self, inner: Collector, seconds: float = 2.0) -> None:
         self._figures = BoundedCall(lambda: list(inner.collect()))
         self._seconds = seconds
 
     def collect(self) -> Iterator[Metric]:
-        """The bytes that can be read in time."""
+        """The figures that can be read in time."""
         try:
-            yield from self._figures.begin().result(self._seconds)
+            figures = self._figures.begin().result(self._seconds)
         except TimeoutError:
             return
+        except Exception:
+            log.exception("figures could not be read")
+            return
+        yield from figures

@@ -130,16 +130,21 @@ def give_sign(redis: Redis, job_id: str) -> None:
 def keep_heard(started: StartedJobRegistry) -> None:
     """Before this machine looks for abandoned jobs by its own clock: those that give a sign of life are not."""
     redis = started.connection
-    for entry in cast("list[bytes]", redis.zrange(started.key, 0, -1)):
-        if _is_heard(redis, started.parse_job_id(entry.decode())):
+    for entry, job_id in _entries(started):
+        if _is_heard(redis, job_id):
             redis.zadd(started.key, {entry: time.time() + SIGN_SECONDS}, xx=True)
 
 
 def count_heard(started: StartedJobRegistry) -> int:
     """How many started jobs have a worker that gives signs of life."""
-    entries = cast("list[bytes]", started.connection.zrange(started.key, 0, -1))
-    signs = {_sign(started.parse_job_id(entry.decode())) for entry in entries}
+    signs = {_sign(job_id) for _, job_id in _entries(started)}
     return started.connection.exists(*signs) if signs else 0
+
+
+def _entries(started: StartedJobRegistry) -> list[tuple[bytes, str]]:
+    """What is in it, each with the job's id; whoever can write to Redis can put anything there."""
+    entries = cast("list[bytes]", started.connection.zrange(started.key, 0, -1))
+    return [(entry, started.parse_job_id(entry.decode(errors="replace"))) for entry in entries]
 
 
 def is_alive(job: Job, dead_after: timedelta) -> bool:

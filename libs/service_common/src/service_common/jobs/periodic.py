@@ -94,4 +94,6 @@ def _keep_enqueuing(jobs: Sequence[Periodic], redis: Redis) -> None:
                 enqueue_due(jobs, redis)
         except RedisError as error:
             log.warning("cannot enqueue", reason=type(error).__name__)
+        except Exception:  # what one job's key holds, perhaps: the next look comes
+            log.exception("cannot enqueue")
         pause.wait(_LOOK_SECONDS)
