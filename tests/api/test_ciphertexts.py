@@ -16,6 +16,7 @@ from service_api.usecases import ciphertexts
 from service_api.usecases.orphans import DAY_SECONDS, ENVELOPE_DAYS, _recorded, delete_orphans
 from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
+from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, message, open_queue
 from sqlalchemy import delete, update
 
@@ -84,13 +85,16 @@ def test_verification__while_the_process_hashes_as_much_as_it_may__goes_to_the_q
 ) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     sealed.upload()
-    places = service.dependencies.verify_places
+    places, redis = service.dependencies.verify_places, service.dependencies.redis
+    assert enqueue_once(redis, QueueName.ARTIFACTS, PERIODIC[0].function, message(), "cleaning", seconds=60)
     taken = 0
     while places.acquire(blocking=False):
         taken += 1
     assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
     for _ in range(taken):
         places.release()
+    before, after = open_queue(QueueName.ARTIFACTS, redis).job_ids
+    assert (before.startswith("verify-"), after) == (True, "cleaning")
     forget_jobs(service)
     assert sealed.prepare().status_code == 201
 

@@ -44,8 +44,11 @@ def enqueue_once(
     *,
     seconds: int,
     dead_after: timedelta = DEAD_AFTER,
+    first: bool = False,
 ) -> bool:
-    """Whether the job was enqueued now; ``seconds`` bounds its run, ``dead_after`` how long a worker may be silent."""
+    """Whether the job was enqueued now; ``seconds`` bounds its run, ``dead_after`` how long a worker may be silent.
+    ``first``: somebody waits for it, so that it comes before all that waits already.
+    """
     if find_pending(redis, job_id, dead_after) is not None:
         return False
     with one_at_a_time(redis, job_id):
@@ -55,7 +58,8 @@ def enqueue_once(
         queue = open_queue(name, redis)
         redis.zrem(queue.failed_job_registry.key, job_id)  # of a run that outlived what the server knew of it
         try:
-            enqueue(queue, function, argument, job_id=job_id, unique=True, job_timeout=seconds, result_ttl=0)
+            options = {"job_id": job_id, "unique": True, "job_timeout": seconds, "result_ttl": 0, "at_front": first}
+            enqueue(queue, function, argument, **options)
         except DuplicateJobError:  # by an earlier release, which takes no turn
             return False
     return True

@@ -167,6 +167,7 @@ def _continue_in_queue(deps: Dependencies, info: ObjectInfo, wanted: CiphertextR
             message(storage_locator=info.locator, sha256=wanted.sha256, byte_length=wanted.byte_length),
             _job_id(info, wanted),
             seconds=JOB_SECONDS,
+            first=True,
         )
     except RedisError as error:  # the next request tries again
         log.warning("verification not queued", reason=type(error).__name__)
