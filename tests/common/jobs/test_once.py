@@ -14,7 +14,6 @@ from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
-from service_common.jobs import periodic
 from service_common.jobs.once import (
     SIGN_SECONDS,
     count_heard,
@@ -24,7 +23,7 @@ from service_common.jobs.once import (
     keep_heard,
     remove_ended,
 )
-from service_common.jobs.periodic import Periodic, enqueue_due, left_to_the_next
+from service_common.jobs.periodic import Periodic, enqueue_due, keep_enqueuing, left_to_the_next
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.jobs.worker import _CorrelatedWorker
 
@@ -244,17 +243,12 @@ def test_started_jobs__with_an_entry_that_is_no_text__are_still_counted(redis: R
     assert count_heard(started) == 1
 
 
-def test_periodic_jobs__that_cannot_be_enqueued_once__are_looked_at_again(
-    redis: Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked = Semaphore(0)
+def test_jobs__that_cannot_be_enqueued_once__are_looked_at_again() -> None:
+    looked, keys = Semaphore(0), iter([b"\xff", b"\xfe"])
 
-    def fails(_jobs: object, _redis: object) -> list[str]:
+    def enqueue() -> None:
+        next(keys, b"text").decode()
         looked.release()
-        raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "what a key holds")
 
-    monkeypatch.setattr(periodic, "enqueue_due", fails)
-    monkeypatch.setattr(periodic, "_LOOK_SECONDS", 0.01)
-    periodic.start_periodic((), redis)
-    assert all(looked.acquire(timeout=5) for _ in range(3))
-    monkeypatch.setattr(periodic, "_LOOK_SECONDS", 3_600.0)
+    keep_enqueuing(enqueue, 0.05)
+    assert looked.acquire(timeout=5)

@@ -67,8 +67,26 @@ def left_to_the_next(job: Run) -> Run:
 
 
 def start_periodic(jobs: Sequence[Periodic], redis: Redis) -> None:
-    """Enqueue what is due from now on, in a thread that ends with the process; ``redis`` is no worker's connection."""
-    Thread(target=_keep_enqueuing, args=(jobs, redis), daemon=True, name="periodic").start()
+    """Enqueue what is due from now on; ``redis`` is no worker's connection."""
+    keep_enqueuing(lambda: enqueue_due(jobs, redis), _LOOK_SECONDS)
+
+
+def keep_enqueuing(enqueue: Callable[[], object], every_seconds: float) -> None:
+    """Look again and again, in a thread that ends with the process, whatever a key of Redis holds."""
+
+    def keep() -> None:
+        pause = Event()
+        while True:
+            try:
+                with no_fork_during():
+                    enqueue()
+            except RedisError as error:
+                log.warning("cannot enqueue", reason=type(error).__name__)
+            except Exception:
+                log.exception("cannot enqueue")
+            pause.wait(every_seconds)
+
+    Thread(target=keep, daemon=True, name="enqueuing").start()
 
 
 def enqueue_due(jobs: Sequence[Periodic], redis: Redis) -> list[str]:
@@ -84,16 +102,3 @@ def _enqueue(job: Periodic, redis: Redis) -> bool:
             return False
         redis.set(lease, 1, ex=job.every_seconds)  # of nobody's: with a later end, or none
     return enqueue_once(redis, job.queue, job.function, message(), job.job_id, seconds=job.run_seconds)
-
-
-def _keep_enqueuing(jobs: Sequence[Periodic], redis: Redis) -> None:
-    pause = Event()
-    while True:
-        try:
-            with no_fork_during():
-                enqueue_due(jobs, redis)
-        except RedisError as error:
-            log.warning("cannot enqueue", reason=type(error).__name__)
-        except Exception:  # what one job's key holds, perhaps: the next look comes
-            log.exception("cannot enqueue")
-        pause.wait(_LOOK_SECONDS)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from threading import Event, Thread
 from typing import Final
 
 from bounty_protocol.types import ChainId
@@ -21,8 +20,8 @@ from service_common.db.engine import make_engine
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.locks import try_chain_lock
 from service_common.db.notifications import Channel, Listener
-from service_common.forking import no_fork_during
 from service_common.jobs.once import enqueue_once
+from service_common.jobs.periodic import keep_enqueuing
 from service_common.jobs.queues import QueueName, check_message, connect, message
 from service_common.jobs.worker import must_stop
 from service_common.log import get_logger
@@ -54,18 +53,8 @@ log = get_logger(__name__)
 
 
 def start_enqueuing(redis: Redis) -> None:
-    """Have one job waiting or running from now on, in a thread that ends with the process."""
-
-    def keep_enqueuing() -> None:
-        pause = Event()
-        while not pause.wait(ENQUEUE_SECONDS):
-            try:
-                with no_fork_during():
-                    ensure_sending(redis)
-            except RedisError as error:
-                log.warning("cannot enqueue", reason=type(error).__name__)
-
-    Thread(target=keep_enqueuing, daemon=True, name="enqueuing").start()
+    """Have one job waiting or running from now on."""
+    keep_enqueuing(lambda: ensure_sending(redis), ENQUEUE_SECONDS)
 
 
 def ensure_sending(redis: Redis) -> bool:
