@@ -49,9 +49,8 @@ def fingerprint(selection: Selection, *, with_times_of_directories: bool = False
 
 def content_of(journal: Journal, selection: Selection) -> str:
     """The fingerprint; where the release before sealed the same files, its journal has it from now on."""
-    content = fingerprint(selection)
-    former = fingerprint(selection, with_times_of_directories=True)
-    if former != content and journal.get(CONTENT) == former:
+    content, kept = fingerprint(selection), journal.get(CONTENT)
+    if kept not in {None, content} and kept == fingerprint(selection, with_times_of_directories=True):
         journal.note(CONTENT, content)
     return content
 
@@ -171,7 +170,7 @@ def is_held(journal: Journal, envelope: Envelope) -> bool:
 
 
 def set_aside(journal: Journal, commitment: Bytes32) -> Path:
-    """Where the bytes of a former Submission are, if they were never uploaded."""
+    """Where the bytes of a former Submission are, unless the service holds them."""
     return journal.folder / commitment
 
 
