@@ -2,21 +2,26 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import LiteralString
 
+import psycopg
 import pytest
 from bounty_protocol.chain.endpoints import Endpoints
+from local_stack import postgres
 from local_stack.valkey import ValkeyServer
 from prometheus_client import CollectorRegistry
 from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
+from service_common.db.engine import make_engine, reading
 from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.once import give_sign
 from service_common.jobs.queues import QueueName, connect, open_queue
 from service_common.newest_block import newest_key
 from service_indexer.conduct import conduct_key, conduct_of, note_contradictions, take_over
-from service_indexer.metrics import IndexCollector
+from service_indexer.metrics import IndexCollector, archived_seconds
 
+from tests.waiting import wait_until
 from tests.world import ChainClock, World
 
 
@@ -188,3 +193,36 @@ def test_scrape__of_a_machine_whose_clock_is_ahead__ends_no_job_that_is_at_work(
     redis.flushall()
     redis.zadd(started.key, {f"{job.id}:execution": time.time() + 60})  # whose worker was killed: no sign of life
     assert (count("started"), count("failed")) == (0, 0)
+
+
+def test_metrics__of_a_log_that_nobody_archives_in_time__show_none(world: World, redis: Redis) -> None:
+    assert scraped(world, redis).get_sample_value("service_wal_archived_seconds") is None
+
+
+def test_archived__of_a_log_whose_archive_refuses__grows_until_it_takes_it() -> None:
+    with postgres.start() as server:
+        _set(server, "ALTER SYSTEM SET archive_mode = on")
+        _set(server, "ALTER SYSTEM SET archive_command = 'false'")
+        server.stop()
+        server.restart()
+        engine = make_engine(server.url(), application="archived", pool_size=1)
+
+        def archived() -> float | None:
+            with reading(engine) as connection:
+                return archived_seconds(connection)
+
+        assert archived() is None  # only what fills a file
+        _set(server, "ALTER SYSTEM SET archive_timeout = 1")
+        _set(server, "SELECT pg_reload_conf()")
+        _set(server, "CREATE TABLE written ()")
+        wait_until(lambda: (archived() or 0) > 3)
+        _set(server, "ALTER SYSTEM SET archive_command = 'true'")
+        _set(server, "SELECT pg_reload_conf()")
+        _set(server, "SELECT pg_switch_wal()")
+        wait_until(lambda: (archived() or 3) < 3)
+        engine.dispose()
+
+
+def _set(server: postgres.PostgresServer, statement: LiteralString) -> None:
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute(statement)

@@ -3,16 +3,19 @@
 import secrets
 import signal
 import ssl
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
+from typing import Final
 
 import psutil
 import urllib3
 from eth_utils.address import to_checksum_address
 from local_stack.contract import Contract
+from service_api.jobs import PERIODIC
 from service_common.jobs.queues import QueueName, connect, open_queue
 
 from tests.api.webhooks.receiving import certificate_for
@@ -22,6 +25,8 @@ from tools.runbooks.data_faults import DATA_FAULTS
 from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, nothing, standing
 from tools.runbooks.watchtower_faults import WATCHTOWER_FAULTS
 from tools.runbooks.work_faults import WORK_FAULTS
+
+INSPECTION: Final = next(job for job in PERIODIC if job.function.endswith(".inspect"))
 
 
 def _signal_database(place: FaultScene, number: signal.Signals) -> None:
@@ -79,6 +84,18 @@ def _park_a_job(place: FaultScene) -> None:
 
 def _mend_the_job(place: FaultScene) -> None:
     Path(place.kept["missing"]).mkdir()
+
+
+def _let_a_job_be_late(place: FaultScene) -> None:
+    redis = connect(place.stack.valkey.url())
+    redis.set(f"ended-well:{INSPECTION.job_id}", int(time.time()) - 25 * INSPECTION.every_seconds)
+    redis.close()
+
+
+def _let_it_run(place: FaultScene) -> None:
+    redis = connect(place.stack.valkey.url())
+    redis.delete(f"lease:{INSPECTION.job_id}")
+    redis.close()
 
 
 def _change_the_fees(place: FaultScene) -> None:
@@ -203,6 +220,13 @@ FAULTS: tuple[Fault, ...] = (
         _park_a_job,
         _mend_the_job,
         (ExpectedAlert("JobsParked", "FileNotFoundError", 'max(service_jobs{state="failed"}) == 0'),),
+        inside="api-worker",
+    ),
+    Fault(
+        "no inspection ends well for a day",
+        _let_a_job_be_late,
+        _let_it_run,
+        (ExpectedAlert("JobsOverdue", r"artifacts +\| 0 wait, 0 failed", "max(service_periodic_intervals) < 24"),),
         inside="api-worker",
     ),
     Fault(

@@ -14,7 +14,7 @@ from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import Head, of_no_bounty, read_head, read_totals
 from service_common.newest_block import read_newest
-from sqlalchemy import Column, Connection, Engine, Select, Table, func, select
+from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, text
 
 from service_indexer.conduct import EndpointConduct, read_conduct
 from service_indexer.due import read_due
@@ -45,8 +45,15 @@ class IndexCollector(Collector):
                 head = read_head(connection, self._chain_id)
                 states = _bounties(connection, head) if head is not None else {}
                 acts = _acts_of_the_owner(connection)
+                archived = archived_seconds(connection)
         except DatabaseUnavailable:
             return
+        if archived is not None:
+            yield GaugeMetricFamily(
+                "service_walarchived_seconds",
+                "Since the database's log was last archived, where it is within a time",
+                archived,
+            )
         if head is None:
             return
         bounties = GaugeMetricFamily(
@@ -114,6 +121,19 @@ class IndexCollector(Collector):
             for each in reported:
                 family.add_metric([str(each.place)], value(each))
             yield family
+
+
+def archived_seconds(connection: Connection) -> float | None:
+    """Seconds; ``None`` where nothing is archived, or only what fills a file. Of a database that nothing writes to it
+    grows, as there is nothing to archive."""
+    age = connection.execute(
+        text(
+            "SELECT extract(epoch FROM clock_timestamp() - coalesce(last_archived_time, stats_reset)) "
+            "FROM pg_stat_archiver "
+            "WHERE current_setting('archive_mode') <> 'off' AND current_setting('archive_timeout') <> '0'"
+        )
+    ).scalar_one_or_none()
+    return None if age is None else max(0.0, float(age))
 
 
 def _acts_of_the_owner(connection: Connection) -> dict[str, int]:

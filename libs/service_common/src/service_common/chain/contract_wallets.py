@@ -26,6 +26,7 @@ from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcR
 from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, to_bytes
+from prometheus_client import Counter
 
 from service_common.budgets import Budget, Budgets
 from service_common.log import get_logger
@@ -47,6 +48,9 @@ MAX_REMEMBERED: Final = 4096
 LATELY_SECONDS: Final = 86_400.0
 WITNESSES: Final = 2
 """Of several endpoints: how many have to say that a signature is accepted."""
+DISPUTED: Final = Counter(
+    "service_contract_wallets_disputed_total", "Signatures of contract wallets about which RPC endpoints disagreed"
+)
 _ANYWHERE: Final = "anywhere"
 
 _WORD: Final = 32
@@ -126,6 +130,7 @@ class ContractWallets:
         verdicts = [verdict for (answer,) in answers if (verdict := _verdict(answer)) is not None]
         accepting = verdicts.count(WalletAnswer.ACCEPTED)
         if accepting < len(verdicts):
+            DISPUTED.inc()
             log.error(
                 "RPC endpoints disagree about a contract wallet's signature",
                 account=account,

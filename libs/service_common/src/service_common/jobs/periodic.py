@@ -2,19 +2,24 @@
 
 However many workers run, a job is enqueued once in its interval and never beside itself. Losing Redis, the worker or a
 run costs one interval and no fact, since such a job looks at what is there. A run that finds no index yet, or no
-database, is no failure of the job: it is left to the next one.
+database, is no failure of the job: it is left to the next one. A run that fails, or reaches its time, is replaced by
+the next one and is not parked for long: how many intervals ago one ended well is what shows that none does.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from threading import Event, Thread
 from typing import Final
 
 from bounty_protocol.errors import ServiceError
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import REGISTRY, Collector
 from redis import Redis
 from redis.exceptions import RedisError
 
+from service_common.bounded import BoundedCollector
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.forking import no_fork_during
@@ -23,6 +28,7 @@ from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
 
 _LOOK_SECONDS: Final = 5.0
+_PREFIX: Final = "periodic-"
 _NO_END: Final = -1
 """What Redis answers for the time that is left to a key without end."""
 
@@ -41,7 +47,7 @@ class Periodic:
     @property
     def job_id(self) -> str:
         """The same for every run, so that two never run side by side."""
-        return "periodic-" + self.function.replace(".", "-").replace("_", "-")
+        return _PREFIX + self.function.replace(".", "-").replace("_", "-")
 
 
 Run = Callable[[Mapping[str, object]], int]
@@ -67,7 +73,8 @@ def left_to_the_next(job: Run) -> Run:
 
 
 def start_periodic(jobs: Sequence[Periodic], redis: Redis) -> None:
-    """Enqueue what is due from now on; ``redis`` is no worker's connection."""
+    """Enqueue what is due from now on, and show how they fare; ``redis`` is no worker's connection."""
+    REGISTRY.register(BoundedCollector(PeriodicCollector(jobs, redis)))
     keep_enqueuing(lambda: enqueue_due(jobs, redis), _LOOK_SECONDS)
 
 
@@ -101,4 +108,33 @@ def _enqueue(job: Periodic, redis: Redis) -> bool:
         if left != _NO_END and left <= job.every_seconds:
             return False
         redis.set(lease, 1, ex=job.every_seconds)  # of nobody's: with a later end, or none
+    redis.set(_ended_well(job.job_id), int(time.time()), nx=True)  # counted from here where no run is known
     return enqueue_once(redis, job.queue, job.function, message(), job.job_id, seconds=job.run_seconds)
+
+
+def note_ended_well(redis: Redis, job_id: str) -> None:
+    """A worker reports that a run has ended well; of a job that is not periodic, nothing."""
+    if job_id.startswith(_PREFIX):
+        redis.set(_ended_well(job_id), int(time.time()))
+
+
+class PeriodicCollector(Collector):
+    """How long none of a job's runs has ended well, in its intervals; nothing where Redis has no time of one."""
+
+    def __init__(self, jobs: Sequence[Periodic], redis: Redis) -> None:
+        self._jobs, self._redis = jobs, redis
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The figures of this moment."""
+        family = GaugeMetricFamily(
+            "service_periodic_intervals", "Intervals since a run of a periodic job ended well", labels=["function"]
+        )
+        for job in self._jobs:
+            ended = self._redis.get(_ended_well(job.job_id))
+            if isinstance(ended, bytes) and ended.isdigit():
+                family.add_metric([job.function], max(0.0, time.time() - int(ended)) / job.every_seconds)
+        yield family
+
+
+def _ended_well(job_id: str) -> str:
+    return f"ended-well:{job_id}"

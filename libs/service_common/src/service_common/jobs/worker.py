@@ -12,7 +12,7 @@ call whatever function of Python a job names. It calls the functions of one modu
 import gc
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from inspect import isfunction
 from typing import ClassVar, Final
@@ -32,6 +32,7 @@ from rq.utils import now
 from service_common.bounded import BoundedCollector
 from service_common.jobs.metrics import QueueCollector, Tally
 from service_common.jobs.once import forget_lost_failures, give_sign, keep_heard
+from service_common.jobs.periodic import note_ended_well
 from service_common.jobs.queues import QueueName, open_queue
 from service_common.jobs.stored import StoredJob
 from service_common.log import correlation_id, get_logger
@@ -122,6 +123,9 @@ class _CorrelatedWorker(Worker):
         with self.tally.reported(meanwhile=goes_on), job_span(job, queue.name, self.in_steps) as ended:
             done = super().perform_job(job, queue)
             ended(done)
+        if done:
+            with suppress(RedisError):  # the job is done; the next run notes it again
+                note_ended_well(self.connection, job.id)
         return done
 
     def execute_job(self, job, queue):  # type: ignore[no-untyped-def]
