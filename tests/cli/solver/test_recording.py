@@ -232,11 +232,24 @@ def test_submit__a_file_that_is_left_out__changes_nothing_of_what_is_sealed(
     assert (again.last["submission_commitment"], on_chain(ledger, bounty)) == (former, former)
 
 
+def test_submit__of_other_bytes_with_the_size_and_time_of_those_before__seals_them(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    former, file = on_chain(ledger, bounty), solver.home / work / "main.py"
+    status = file.stat()
+    file.with_suffix(".new").write_bytes(bytes(reversed(file.read_bytes())))  # as a tool that builds it again does
+    os.utime(file.with_suffix(".new"), ns=(status.st_atime_ns, status.st_mtime_ns))
+    file.with_suffix(".new").replace(file)
+    again = solver.run("solver:submit", bounty, work)
+    assert again.last["submission_commitment"] == on_chain(ledger, bounty) != former
+
+
 def test_submit__of_files_that_the_release_before_sealed__continues_with_its_bytes(
     ledger: Ledger, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (solver.home / work / "src").mkdir()
-    former_fingerprint = partial(sealing.fingerprint, with_times_of_directories=True)
+    former_fingerprint = partial(sealing.fingerprint, of_former_release=True)
     with monkeypatch.context() as patch:
         patch.setattr(sealing, "content_of", lambda _journal, selection: former_fingerprint(selection))
         patch.setattr(submission, "content_of", sealing.content_of)

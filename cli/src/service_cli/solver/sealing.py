@@ -31,18 +31,22 @@ from service_cli.witnesses.bounties import SealingTerms
 from service_cli.witnesses.times import latest_moment
 
 
-def fingerprint(selection: Selection, *, with_times_of_directories: bool = False) -> str:
-    """Names, sizes and modification times of everything that is sealed, hashed; contents are not read.
+def fingerprint(selection: Selection, *, of_former_release: bool = False) -> str:
+    """Names, sizes and times of everything that is sealed, hashed; contents are not read.
 
-    Of a directory those tell of what is left out, too: only the release before this one has them in its journals.
+    A file's modification time is anyone's to set, and tools that build the same again set the same: the system's own
+    time of its last change is not. A directory's times tell of what is left out, too. The release before this one had
+    the modification times of both in its journals, and no others.
     """
     directory = selection.directory
     digest = hashlib.sha256(str(directory.resolve()).encode("utf-8", "surrogateescape"))
     for entry in sorted(selection.entries, key=lambda one: directory / one.path):
         status = (directory / entry.path).lstat()
         line = f"{Path(entry.path)}\0{status.st_mode}\0"
-        if with_times_of_directories or not entry.directory:
+        if of_former_release or not entry.directory:
             line += f"{status.st_size}\0{status.st_mtime_ns}\0"
+        if not of_former_release and not entry.directory:
+            line += f"{status.st_ctime_ns}\0"
         digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
@@ -50,7 +54,7 @@ def fingerprint(selection: Selection, *, with_times_of_directories: bool = False
 def content_of(journal: Journal, selection: Selection) -> str:
     """The fingerprint; where the release before sealed the same files, its journal has it from now on."""
     content, kept = fingerprint(selection), journal.get(CONTENT)
-    if kept not in {None, content} and kept == fingerprint(selection, with_times_of_directories=True):
+    if kept not in {None, content} and kept == fingerprint(selection, of_former_release=True):
         journal.note(CONTENT, content)
     return content
 
