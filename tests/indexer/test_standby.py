@@ -9,7 +9,7 @@ from local_stack.stack import DATABASE, Stack, StackSettings, running_stack
 from redis import Redis
 from service_common.jobs.queues import QueueName, open_queue
 from service_indexer.config import IndexerConfig
-from service_indexer.scheduler import STANDBY_LOOKS, Standby, ensure_following, lease_key
+from service_indexer.scheduler import LEASE_SECONDS, SETTLE_SECONDS, STANDBY_LOOKS, Standby, ensure_following, lease_key
 
 from tests.world import World
 
@@ -45,7 +45,7 @@ def test_worker__while_a_follower_holds_its_lease__starts_none_and_counts_anew(
     for _ in range(2):
         for _ in range(STANDBY_LOOKS - 1):
             assert not worker.look(redis)
-        redis.set(lease_key(config), "1")
+        redis.set(lease_key(config), "1", ex=LEASE_SECONDS)
         assert not worker.look(redis)
         redis.delete(lease_key(config))
     assert queued(redis, QueueName.INDEX) == 0
@@ -56,6 +56,22 @@ def test_workers__of_the_settler__enqueue_one_look_in_its_interval(config: Index
     assert [worker.look(redis) for worker in workers] == [True, False]
     assert queued(redis, QueueName.SETTLE) == 1
     assert queued(redis, QueueName.INDEX) == 0
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("ends", [None, 10**6])
+@pytest.mark.parametrize("queue", [QueueName.INDEX, QueueName.SETTLE])
+def test_worker__while_a_lease_is_there_that_nobody_took__does_its_work(
+    config: IndexerConfig, redis: Redis, queue: QueueName, ends: int | None
+) -> None:
+    for key in (lease_key(config), f"lease:settle:{config.chain.chain_id}"):
+        redis.set(key, 1, ex=ends)
+    worker = Standby(config, queue, lambda: True)
+    looks = STANDBY_LOOKS if queue is QueueName.INDEX else 1
+    assert [worker.look(redis) for _ in range(looks)] == [False] * (looks - 1) + [True]
+    assert queued(redis, queue) == 1
+    if queue is QueueName.SETTLE:
+        assert 0 < redis.ttl(f"lease:settle:{config.chain.chain_id}") <= SETTLE_SECONDS
 
 
 def test_worker__of_the_settler__without_work__enqueues_nothing(config: IndexerConfig, redis: Redis) -> None:

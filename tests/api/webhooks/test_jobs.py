@@ -100,6 +100,7 @@ def test_worker__that_is_killed_or_stopped__is_followed_by_one_that_goes_on(
 def test_job__while_one_waits_or_gives_signs_of_life__is_not_enqueued_again(service: Service) -> None:
     redis = service.dependencies.redis
     redis.flushall()  # what the worker of the test before left
+    redis.set(LEASE, 1)  # nobody's: it has no end
     assert ensure_sending(redis)
     assert not ensure_sending(redis)  # one was enqueued a moment ago
     redis.delete(LEASE)

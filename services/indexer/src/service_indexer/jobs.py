@@ -36,12 +36,11 @@ from service_indexer.checking import Checking
 from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, note_contradictions, take_over
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import MIN_PAUSE_SECONDS, Halted, Rest, advance, pause_after_block, pause_between_looks
-from service_indexer.scheduler import LEASE_JOB_SECONDS, lease_key
+from service_indexer.scheduler import LEASE_JOB_SECONDS, LEASE_SECONDS, lease_key
 from service_indexer.source import RpcSource, source_of
 from service_indexer.stretch import BLOCKS_PER_STEP, read_stretch
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, only_writer
 
-LEASE_SECONDS: Final = 5
 RENEW_SECONDS: Final = 1.0
 ANSWERED_SECONDS: Final = 30.0
 """For how long the newest block is reported after an endpoint answered: one that is away is no chain that rests."""

@@ -50,7 +50,7 @@ class IndexCollector(Collector):
             return
         if archived is not None:
             yield GaugeMetricFamily(
-                "service_walarchived_seconds",
+                "service_wal_archived_seconds",
                 "Since the database's log was last archived, where it is within a time",
                 archived,
             )

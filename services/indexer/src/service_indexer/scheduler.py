@@ -16,6 +16,7 @@ from typing import Final
 from redis import Redis
 from redis.exceptions import RedisError
 from service_common.forking import no_fork_during
+from service_common.jobs.leases import is_leased, take_lease
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, connect, message
 from service_common.log import get_logger
@@ -31,6 +32,8 @@ has its lease by then."""
 FOLLOW: Final = "service_indexer.jobs.follow"
 LEASE_JOB_SECONDS: Final = 300
 """How long one follower works until the next takes over."""
+LEASE_SECONDS: Final = 5
+"""How long it shows that it runs, unless it shows it again."""
 
 log = get_logger(__name__)
 
@@ -38,6 +41,11 @@ log = get_logger(__name__)
 def lease_key(config: IndexerConfig) -> str:
     """The Redis key that shows that a follower runs."""
     return f"lease:follow:{config.chain.chain_id}"
+
+
+def is_followed(config: IndexerConfig, redis: Redis) -> bool:
+    """Whether a follower runs."""
+    return is_leased(redis, lease_key(config), LEASE_SECONDS)
 
 
 def run_scheduler(config: IndexerConfig) -> None:
@@ -56,7 +64,7 @@ def run_scheduler(config: IndexerConfig) -> None:
 
 def ensure_following(config: IndexerConfig, redis: Redis) -> bool:
     """Enqueue a follower unless one is queued or holds the lease; whether one was enqueued."""
-    if redis.exists(lease_key(config)):
+    if is_followed(config, redis):
         return False
     return enqueue_once(
         redis,
@@ -72,7 +80,7 @@ def ensure_following(config: IndexerConfig, redis: Redis) -> bool:
 def ensure_settling(config: IndexerConfig, redis: Redis, has_work: Callable[[], bool]) -> bool:
     """Look once every ``SETTLE_SECONDS`` whether something is to be settled, and enqueue the job then."""
     chain_id = config.chain.chain_id
-    if not redis.set(f"lease:settle:{chain_id}", 1, ex=SETTLE_SECONDS, nx=True) or not has_work():
+    if not take_lease(redis, f"lease:settle:{chain_id}", SETTLE_SECONDS) or not has_work():
         return False
     job_id, argument = f"settle-{chain_id}", message(chain_id=chain_id)
     return enqueue_once(redis, QueueName.SETTLE, "service_indexer.settling.settle", argument, job_id, seconds=60)
@@ -89,7 +97,7 @@ class Standby:
         """Enqueue what is missing; whether something was."""
         if self._queue is QueueName.SETTLE:
             return ensure_settling(self._config, redis, self._has_work)
-        self._missed = 0 if redis.exists(lease_key(self._config)) else self._missed + 1
+        self._missed = 0 if is_followed(self._config, redis) else self._missed + 1
         return self._missed >= STANDBY_LOOKS and ensure_following(self._config, redis)
 
 

@@ -23,14 +23,13 @@ from service_common.bounded import BoundedCollector
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.forking import no_fork_during
+from service_common.jobs.leases import take_lease
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
 
 _LOOK_SECONDS: Final = 5.0
 _PREFIX: Final = "periodic-"
-_NO_END: Final = -1
-"""What Redis answers for the time that is left to a key without end."""
 
 log = get_logger(__name__)
 
@@ -102,12 +101,8 @@ def enqueue_due(jobs: Sequence[Periodic], redis: Redis) -> list[str]:
 
 
 def _enqueue(job: Periodic, redis: Redis) -> bool:
-    lease = f"lease:{job.job_id}"
-    if not redis.set(lease, 1, ex=job.every_seconds, nx=True):
-        left = redis.ttl(lease)
-        if left != _NO_END and left <= job.every_seconds:
-            return False
-        redis.set(lease, 1, ex=job.every_seconds)  # of nobody's: with a later end, or none
+    if not take_lease(redis, f"lease:{job.job_id}", job.every_seconds):
+        return False
     redis.set(_ended_well(job.job_id), int(time.time()), nx=True)  # counted from here where no run is known
     return enqueue_once(redis, job.queue, job.function, message(), job.job_id, seconds=job.run_seconds)
 

@@ -20,6 +20,7 @@ from service_common.db.engine import make_engine
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.locks import try_chain_lock
 from service_common.db.notifications import Channel, Listener
+from service_common.jobs.leases import take_lease
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.periodic import keep_enqueuing
 from service_common.jobs.queues import QueueName, check_message, connect, message
@@ -59,7 +60,7 @@ def start_enqueuing(redis: Redis) -> None:
 
 def ensure_sending(redis: Redis) -> bool:
     """Enqueue a job unless one waits, or one that runs has given a sign of life; whether one was enqueued."""
-    if not redis.set(LEASE, 1, ex=LEASE_SECONDS, nx=True):
+    if not take_lease(redis, LEASE, LEASE_SECONDS):
         return False
     seconds = JOB_SECONDS + 2 * DRAIN_SECONDS
     nobody = timedelta(0)  # without a lease the worker is gone
