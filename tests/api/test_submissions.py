@@ -420,6 +420,9 @@ def test_witness__asks_the_hub_once_and_compares_each_time(service: Service) -> 
     assert rpc.calls == 1
     rpc.away = True
     witness.require_readers(bounty, roster, final)
+    with pytest.raises(ChainUnavailable):
+        witness.require_award(bounty, final)  # of an ending that it has not seen
+    rpc.away = False
     for terms in (
         replace(bounty.terms, poster=parse_address(world.solver(STRANGER).address)),
         replace(bounty.terms, guardian_roster_hash=Bytes32("0x" + "77" * 32)),
@@ -428,8 +431,28 @@ def test_witness__asks_the_hub_once_and_compares_each_time(service: Service) -> 
         with pytest.raises(ServiceError) as refused:
             witness.require_poster(altered, final)
         assert refused.value.code == "bounty_projection_unavailable"
-    with pytest.raises(ChainUnavailable):
-        witness.require_award(bounty, final)  # of an ending that it has not seen
+    rpc.away = True
+    witness.require_readers(bounty, roster, final)
+
+
+def test_witness__of_an_endpoint_that_lied_once__opens_the_work_once_it_tells_the_truth(service: Service) -> None:
+    world, bounty_id = service.world, open_bounty(service)
+    with service.dependencies.facts.open() as facts:
+        bounty, final = facts.bounty(bounty_id), facts.head.finalized_number
+    stranger = world.solver(STRANGER).address
+
+    class Lying(Counting):
+        def call(self, method: str, *params: object) -> object:
+            found = str(super().call(method, *params))
+            return found.replace(bounty.terms.poster[2:], stranger[2:].lower()) if self.calls == 1 else found
+
+    rpc = Lying([world.node.url])
+    witness = HubWitness(rpc, world.chain_id, world.hub_address)
+    with pytest.raises(ServiceError):
+        witness.require_poster(bounty, final)
+    for _ in range(2):
+        witness.require_poster(bounty, final)
+    assert rpc.calls == 2
 
 
 def test_witness__of_a_node_that_shows_its_newest_state_alone__keeps_nothing_of_it(service: Service) -> None:

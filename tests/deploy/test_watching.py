@@ -39,10 +39,11 @@ OF_THE_CLUSTER = {
     "kubelet_volume_stats_available_bytes": {"persistentvolumeclaim"},
     "kubelet_volume_stats_capacity_bytes": {"persistentvolumeclaim"},
     "certmanager_certificate_expiration_timestamp_seconds": {"name"},
+    "up": {"job", "instance"},
     **{name: set(labels) for name, labels in SERIES.items()},
 }
-"""Series of the kubelet, of kube-state-metrics, of cert-manager and of the checker."""
-OURS_OR_THEIRS = re.compile(r"\b(?:service|container|kube|kubelet|certmanager|checker)_\w+")
+"""Series of the kubelet, of kube-state-metrics, of cert-manager, of Prometheus itself and of the checker."""
+OURS_OR_THEIRS = re.compile(r"\b(?:(?:service|container|kube|kubelet|certmanager|checker)_\w+|up\b)")
 
 OF_OBJECTS = {"cronjob", "deployment"}
 """Labels of the cluster's series that name an object of ours."""

@@ -7,16 +7,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Final
 
 import psutil
 import urllib3
+from bounty_protocol.domain.locator import StorageLocation
+from bounty_protocol.types import ChainId, parse_address, parse_bounty_id, parse_bytes32
 from eth_utils.address import to_checksum_address
 from local_stack.contract import Contract
 from service_api.jobs import PERIODIC
-from service_common.jobs.queues import QueueName, connect, open_queue
+from service_common.jobs.queues import QueueName, connect, enqueue, message, open_queue
 
 from tests.api.webhooks.receiving import certificate_for
 from tests.serving import serving
@@ -76,14 +77,19 @@ def _refuse_signatures(place: FaultScene) -> None:
 
 
 def _park_a_job(place: FaultScene) -> None:
-    place.kept["missing"] = str(place.folder / f"missing-{secrets.token_hex(4)}")
-    redis = connect(place.stack.valkey.url())
-    open_queue(QueueName.ARTIFACTS, redis).enqueue("os.listdir", place.kept["missing"])
+    stack = place.stack
+    stack.gcs.kill()
+    wanted = StorageLocation(
+        ChainId(stack.anvil.chain_id),
+        parse_address(stack.hub.hub.address),
+        parse_bounty_id(place.bounty.bounty_id),
+        parse_address(stack.people.solvers[0].address),
+        parse_bytes32("0x" + secrets.token_hex(32)),
+    )
+    redis = connect(stack.valkey.url())
+    queue = open_queue(QueueName.ARTIFACTS, redis)
+    enqueue(queue, "service_api.jobs.verify_artifact", message(storage_locator=str(wanted)))
     redis.close()
-
-
-def _mend_the_job(place: FaultScene) -> None:
-    Path(place.kept["missing"]).mkdir()
 
 
 def _let_a_job_be_late(place: FaultScene) -> None:
@@ -218,8 +224,12 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "a job cannot be done",
         _park_a_job,
-        _mend_the_job,
-        (ExpectedAlert("JobsParked", "FileNotFoundError", 'max(service_jobs{state="failed"}) == 0'),),
+        lambda place: place.stack.gcs.restart(),
+        (
+            ExpectedAlert(
+                "JobsParked", r"service_api\.jobs\.verify_artifact\nTraceback", 'max(service_jobs{state="failed"}) == 0'
+            ),
+        ),
         inside="api-worker",
     ),
     Fault(

@@ -1,11 +1,13 @@
 """Who may read sealed work, as the Hub itself says: what rows of the index say of it is held against ``getBounty``.
 
 The index is a copy in a database, and whoever can write there could put an account of theirs in a Poster's place. So a
-process asks the Hub once about each bounty, keeps the answer of a final block, which never changes, and compares the
-rows with it each time. Rows that differ open nothing.
+process asks the Hub about each bounty, and compares the rows with its answer each time. An answer of a final block
+never changes: it is kept once the rows have agreed with it, since until then it is one endpoint's word. Rows that
+differ open nothing, and the Hub is asked again each time.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from threading import Lock
 from typing import Final
 
@@ -46,32 +48,41 @@ class HubWitness:
 
     def require_poster(self, bounty: Bounty, final: BlockNumber) -> None:
         """Raise 503 unless the Hub has this Poster, and this roster's hash."""
-        seen, terms = self._view(bounty.bounty_id, final), bounty.terms
+        terms = bounty.terms
         pinned = (terms.poster, terms.guardian_roster_hash, terms.roster_version)
-        if pinned != (seen.poster, seen.guardian_roster_hash, seen.roster_version):
-            raise _contradicted(bounty.bounty_id, "terms")
+
+        def agrees(seen: BountyView) -> bool:
+            return pinned == (seen.poster, seen.guardian_roster_hash, seen.roster_version)
+
+        self._require(bounty.bounty_id, final, "terms", agrees)
 
     def require_award(self, bounty: Bounty, final: BlockNumber) -> None:
         """Raise 503 unless the Hub has awarded the bounty to the winner of its final ending."""
-        seen, ending = self._view(bounty.bounty_id, final, ended=True), bounty.ending
+        ending = bounty.ending
         named = None if ending is None else (ending.outcome, ending.winner, ending.submission_commitment)
-        if named != (Outcome.AWARDED, seen.winner, seen.winning_submission) or seen.outcome is not Outcome.AWARDED:
-            raise _contradicted(bounty.bounty_id, "ending")
 
-    def _view(self, bounty_id: BountyId, final: BlockNumber, *, ended: bool = False) -> BountyView:
+        def agrees(seen: BountyView) -> bool:
+            return named == (seen.outcome, seen.winner, seen.winning_submission) and seen.outcome is Outcome.AWARDED
+
+        self._require(bounty.bounty_id, final, "ending", agrees)
+
+    def _require(
+        self, bounty_id: BountyId, final: BlockNumber, what: str, agrees: Callable[[BountyView], bool]
+    ) -> None:
         with self._lock:
             kept = self._seen.get(bounty_id)
-        if kept is not None and (kept.outcome is not None or not ended):
-            return kept
+        if kept is not None and agrees(kept):
+            return
         try:
             view, is_final = self._hub.bounty(bounty_id, final), True
         except RpcRefused:  # of a node that keeps the state of its newest blocks alone: what is final is in them, too
             view, is_final = self._newest(bounty_id), False
         if view is None:
             raise _contradicted(bounty_id, "existence")
+        if not agrees(view):
+            raise _contradicted(bounty_id, what)
         if is_final:
             self._keep(bounty_id, view)
-        return view
 
     def _newest(self, bounty_id: BountyId) -> BountyView | None:
         try:
