@@ -20,7 +20,7 @@ from service_common.chain import contract_wallets
 from service_common.chain.contract_wallets import ContractWallets
 
 from tests.clocks import StandingClock
-from tests.endpoints import endpoint_before
+from tests.endpoints import Change, endpoint_before
 from tests.protocol.auth import wallets as w
 from tests.protocol.auth.signing import AUTHORITY, DOMAIN, HEAD, REQUEST, Chain, Key, block_hash, new_key, received
 from tests.providers import ProviderTwin, provider_before
@@ -327,6 +327,7 @@ def of_several(*urls: str) -> ContractWallets:
 def test_signature__that_one_of_several_endpoints_alone_accepts__is_an_error_and_no_approval(
     node: AnvilServer, others: int
 ) -> None:
+    before = contract_wallets.DISPUTED._value.get()
     with endpoint_before(node.url) as liar:
         liar.change = lambda method, _params, result: verdict(WalletAnswer.ACCEPTED) if method == "eth_call" else result
         asked = of_several(liar.url, *[node.url] * others)
@@ -334,6 +335,29 @@ def test_signature__that_one_of_several_endpoints_alone_accepts__is_an_error_and
             asked.ask(OWNER.address, DIGEST, b"\x01" * 65)
         with pytest.raises(ChainUnavailable, match="disagree"):  # nor is it remembered as accepted
             asked.ask(OWNER.address, DIGEST, b"\x01" * 65)
+    assert contract_wallets.DISPUTED._value.get() == before + 2
+    assert not asked._accepted.knows(OWNER.address)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("ahead", [1, 2])
+def test_signature__that_a_wallet_accepts_at_some_blocks_alone__has_no_endpoint_blamed(
+    node: AnvilServer, ahead: int
+) -> None:
+    def answer(newest: WalletAnswer) -> Change:
+        return lambda _method, params, _result: verdict(newest if params[1] == "latest" else WalletAnswer.ACCEPTED)
+
+    before = contract_wallets.DISPUTED._value.get()
+    with endpoint_before(node.url) as first, endpoint_before(node.url) as second:
+        first.change = answer(WalletAnswer.REFUSED)
+        second.change = answer(WalletAnswer.REFUSED if ahead == 2 else WalletAnswer.ACCEPTED)
+        asked = of_several(first.url, second.url)
+        if ahead == 2:  # both are past the block at which it was accepted
+            assert asked.ask(OWNER.address, DIGEST, b"\x01" * 65) is WalletAnswer.REFUSED
+        else:
+            with pytest.raises(ChainUnavailable, match="disagree"):
+                asked.ask(OWNER.address, DIGEST, b"\x01" * 65)
+    assert contract_wallets.DISPUTED._value.get() == before
     assert not asked._accepted.knows(OWNER.address)
 
 

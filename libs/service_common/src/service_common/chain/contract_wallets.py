@@ -22,7 +22,7 @@ from threading import Lock, Semaphore
 from typing import Final
 
 from bounty_protocol.auth.verify import WalletAnswer, WalletView
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, to_bytes
@@ -88,7 +88,7 @@ class ContractWallets:
             call = {"data": "0x" + validator_call(account, digest, signature).hex(), "gas": hex(CALL_GAS)}
             answer = self._first_answer(call, head)
             if answer is WalletAnswer.ACCEPTED and len(self._rpc.endpoints.all) > 1:
-                self._require_witnesses(account, ("eth_call", [call, "latest"]))
+                answer = self._agreed_answer(account, call, head)
         if answer is WalletAnswer.ACCEPTED:
             self._accepted.note(account, client)
         elif answer is WalletAnswer.NO_CODE:
@@ -123,24 +123,34 @@ class ContractWallets:
             raise ChainUnavailable("an RPC endpoint answered no verdict on a contract wallet")
         return verdict
 
-    def _require_witnesses(self, account: Address, call: Call) -> None:
-        """Raise ``ChainUnavailable`` unless several endpoints accept and none says something else, each at its own
-        newest block: which one that is was no endpoint's word to another."""
-        answers = self._rpc.of_each([call], least=WITNESSES)
-        verdicts = [verdict for (answer,) in answers if (verdict := _verdict(answer)) is not None]
-        accepting = verdicts.count(WalletAnswer.ACCEPTED)
-        if accepting < len(verdicts):
+    def _agreed_answer(self, account: Address, call: dict[str, str], head: BlockNumber) -> WalletAnswer:
+        """What several endpoints answer, each at its own newest block: which one that is was no endpoint's word to
+        another. ``ChainUnavailable`` where they differ, or too few answer.
+
+        A wallet may accept at one block and refuse at the next, and whoever made it can have it do so: endpoints are
+        said to disagree only where they do at the same block, too.
+        """
+        verdicts = self._verdicts(call, "latest")
+        if len(verdicts) < WITNESSES:
+            log.warning("too few RPC endpoints answer about a contract wallet", account=account)
+            raise ChainUnavailable("too few RPC endpoints answer about a contract wallet")
+        if len(set(verdicts)) == 1:
+            return verdicts[0]
+        at_head = self._verdicts(call, hex(head))
+        if len(set(at_head)) > 1:
             DISPUTED.inc()
+            accepting = at_head.count(WalletAnswer.ACCEPTED)
             log.error(
                 "RPC endpoints disagree about a contract wallet's signature",
                 account=account,
                 accepting=accepting,
-                answering=len(verdicts),
+                answering=len(at_head),
             )
-            raise ChainUnavailable("RPC endpoints disagree about a contract wallet's signature")
-        if accepting < WITNESSES:
-            log.warning("too few RPC endpoints answer about a contract wallet", account=account, answering=accepting)
-            raise ChainUnavailable("too few RPC endpoints answer about a contract wallet")
+        raise ChainUnavailable("RPC endpoints disagree about a contract wallet's signature")
+
+    def _verdicts(self, call: dict[str, str], block: str) -> list[WalletAnswer]:
+        answers = self._rpc.of_each([("eth_call", [call, block])], least=WITNESSES)
+        return [verdict for (answer,) in answers if (verdict := _verdict(answer)) is not None]
 
 
 def validator_call(account: Address, digest: bytes, signature: bytes) -> bytes:
