@@ -153,6 +153,7 @@ def documents() -> dict[str, object]:
         ("carriage returns", PAGE.replace(b"\n", b"\r\n")),
         ("not UTF-8", PAGE + b"\xff"),
         ("a control character", PAGE + b"\x00"),
+        ("a control character as an escape", PAGE.replace(b"title: ", b'title: "\\0" #')),
         ("no frontmatter", b"# A page\n"),
         ("frontmatter without an end", PAGE.replace(b"---\n# The", b"# The")),
         ("a key twice", PAGE.replace(b"version: 1\n", b"version: 1\nversion: 1\n")),

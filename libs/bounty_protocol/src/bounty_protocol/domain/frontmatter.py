@@ -134,7 +134,7 @@ class _Reader:
         if isinstance(event, yaml.AliasEvent):
             return ""
         if isinstance(event, yaml.ScalarEvent):
-            return event.value
+            return self._text(event, path)
         if depth > MAX_DEPTH:
             raise _refusal(path, f"must not be nested deeper than {MAX_DEPTH} levels")
         if isinstance(event, yaml.SequenceStartEvent):
@@ -153,11 +153,19 @@ class _Reader:
             self._refuse_cleverness(event, path)
             if not isinstance(event, yaml.ScalarEvent):
                 raise _refusal(path, "every key must be a plain string")
-            name = event.value
+            name = self._text(event, path)
             if name in values:
                 self._collect(name, "is there twice; keep one")
             values[name] = self._value(next(self._events), name, depth + 1)
         return values
+
+    def _text(self, event: yaml.ScalarEvent, path: str) -> str:
+        """What it says; a character that a page must not hold can be written as an escape, too."""
+        text = str(event.value)
+        if (found := _CONTROL.search(text)) is None:
+            return text
+        self._collect(path, f"must not hold control characters, nor as an escape; it holds U+{ord(found.group()):04X}")
+        return _CONTROL.sub("", text)
 
     def _refuse_cleverness(self, event: yaml.Event, path: str) -> None:
         if getattr(event, "anchor", None) is not None:  # an alias carries its anchor's name too
