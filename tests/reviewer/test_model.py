@@ -2,7 +2,9 @@
 
 import json
 import logging
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from bounty_protocol.clock import SystemClock
@@ -190,6 +192,18 @@ def test_endpoint__that_refuses_the_key_or_does_not_know_the_model__is_unconfigu
     assert refused(twin, key="another").ending.code == "orchestrator_unconfigured"
     assert refused(twin, Reply(404, b"{}")).ending.code == "orchestrator_unconfigured"
     assert refused(twin, Reply(403, b"{}")).ending.code == "orchestrator_unconfigured"
+
+
+def test_endpoint__that_takes_no_connection__has_cost_nothing(twin: ModelTwin) -> None:
+    with ExitStack() as opened:
+        full = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):  # as many as wait for a server that never takes one, and more
+            waiting = opened.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        with pytest.raises(ProviderError) as caught:
+            provider(twin, url=f"http://127.0.0.1:{full.getsockname()[1]}/v1", timeout=1).judge(material())
+    assert (caught.value.ending.code, caught.value.spent) == ("orchestrator_provider_error", False)
 
 
 def test_endpoint__where_nobody_listens__is_a_provider_error(twin: ModelTwin) -> None:

@@ -30,6 +30,8 @@ from service_reviewer.providers.port import Judgement, ProviderError
 
 MAX_ANSWER_BYTES: Final = 1024 * 1024
 _WAIT_SECONDS: Final = 10
+_UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+"""What ends a request before any of it went out: it costs nothing."""
 _BUSY_SECONDS: Final = 30
 _MAX_WAIT_SECONDS: Final = 3_600
 
@@ -96,11 +98,10 @@ class ModelProvider:
             log.warning("the model's endpoint failed", status=error.status_code)
             wait, is_refusal = _asked_wait(error, _WAIT_SECONDS), error.status_code < 500 or error.status_code == 503
             raise _failed("the model's endpoint failed", wait, spent=spent or not is_refusal) from None
-        except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError):
-            raise _failed("the model did not answer in time", _WAIT_SECONDS, spent=True) from None
-        except (openai.OpenAIError, httpx2.HTTPError) as error:
-            was_sent = not isinstance(error.__cause__, httpx2.ConnectError)
-            raise _failed("the model's endpoint cannot be reached", _WAIT_SECONDS, spent=spent or was_sent) from None
+        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
+            was_sent = not isinstance(error.__cause__, _UNSENT)
+            words = "the model's endpoint gave no answer" if was_sent else "the model's endpoint cannot be reached"
+            raise _failed(words, _WAIT_SECONDS, spent=spent or was_sent) from None
         completion = read_completion(body)
         if completion is None:
             log.warning("the model's endpoint did not send a completion")
