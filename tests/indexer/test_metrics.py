@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import LiteralString
 
 import psycopg
@@ -77,6 +78,22 @@ def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: W
     assert (figure("preferred", "1"), figure("preferred", "2")) == (0, 1)
     assert (figure("failures", "1"), figure("failures", "2")) == (1, 0)
     assert (figure("lag_blocks", "1"), figure("contradictions", "1")) == (9, 3)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "kept", ["x", "1", "[[1]]", '[["1",true,0,0,0]]', "[[0,true,7,0,0]]", "[[1,true,-1,0,0]]", "[" * 10_000, "\xff"]
+)
+def test_report__that_no_follower_wrote__keeps_none_from_its_start_and_no_figure(
+    world: World, redis: Redis, kept: str
+) -> None:
+    redis.set(conduct_key(world.chain_id), kept.encode("latin-1"))
+    redis.set(newest_key(world.chain_id), kept.encode("latin-1"))
+    redis.hset(f"contradictions:by-endpoint:{world.chain_id}", sha256(ONE.encode()).hexdigest()[:16], "many")
+    endpoints = Endpoints([ONE, TWO])
+    take_over(redis, world.chain_id, endpoints)
+    assert [each.failures for each in endpoints.all] == [0, 0]
+    assert scraped(world, redis, [ONE, TWO]).get_sample_value("service_index_block") is not None
 
 
 def test_failures__in_a_row__go_on_in_the_follower_that_comes_next(world: World, redis: Redis) -> None:

@@ -11,6 +11,8 @@ from redis.exceptions import RedisError
 
 KEPT_SECONDS: Final = 60
 """For how long it is shown of a follower that gives no more sign of life."""
+_DIGITS: Final = 12
+"""As many as a time has at most; what is longer is nobody's time."""
 
 
 def newest_key(chain_id: ChainId) -> str:
@@ -29,4 +31,6 @@ def read_newest(redis: Redis, chain_id: ChainId) -> UnixSeconds | None:
         kept = redis.get(newest_key(chain_id))
     except RedisError:
         return None
-    return UnixSeconds(int(kept)) if isinstance(kept, bytes | str) else None
+    if not isinstance(kept, bytes) or not kept.isdigit() or len(kept) > _DIGITS:
+        return None
+    return UnixSeconds(int(kept))

@@ -7,16 +7,19 @@ jobs count for longer than they run is kept by the endpoint itself: its place be
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields, replace
 from hashlib import sha256
 from typing import Final, cast
 
 from bounty_protocol.chain.endpoints import Endpoints
 from bounty_protocol.types import ChainId
+from bounty_protocol.wire.reading import read
 from redis import Redis
 from redis.exceptions import RedisError
 
 CONDUCT_SECONDS: Final = 60
+_MOST: Final = 2**53
+"""No count, nor a number of blocks, is more than a figure can show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +54,28 @@ def read_conduct(redis: Redis, chain_id: ChainId, urls: Sequence[str] = ()) -> l
     try:
         kept = redis.get(conduct_key(chain_id))
         counted = cast("dict[bytes, bytes]", redis.hgetall(_noted_key(chain_id)))
-        noted = {place: int(counted.get(_fingerprint(url).encode(), 0)) for place, url in enumerate(urls, 1)}
     except RedisError:
         return []
-    if not isinstance(kept, bytes | str):
-        return []
+    noted = {place: counted.get(_fingerprint(url).encode(), b"") for place, url in enumerate(urls, 1)}
     return [
-        EndpointConduct(place, preferred, failures, lag, contradictions + noted.get(place, 0))
-        for place, preferred, failures, lag, contradictions in json.loads(kept)
+        replace(each, contradictions=each.contradictions + _number(noted.get(each.place, b"")))
+        for each in _parsed(kept)
     ]
+
+
+def _parsed(kept: object) -> list[EndpointConduct]:
+    """What was kept; nothing where it is no report: whoever can write to Redis keeps no follower from its start."""
+    names = [each.name for each in fields(EndpointConduct)]
+    try:
+        rows = [dict(zip(names, each, strict=True)) for each in json.loads(cast("bytes", kept))]
+        found = read(tuple[EndpointConduct, ...], rows)
+    except (TypeError, ValueError, RecursionError):
+        return []
+    return [each for each in found if each.place > 0 and all(0 <= number <= _MOST for number in astuple(each))]
+
+
+def _number(kept: bytes) -> int:
+    return int(kept) if kept.isdigit() and len(kept) <= len(str(_MOST)) else 0
 
 
 def take_over(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:
