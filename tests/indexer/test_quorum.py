@@ -211,6 +211,32 @@ def test_logs__left_out_by_the_only_endpoint_asked__are_noticed_where_they_are_p
         assert (contents(engine) == contents(world.engine("service_indexer"))) is proven
 
 
+def log_without_data(method: str, _params: list[Any], result: Any) -> Any:
+    if method == "eth_getLogs" and result:
+        return [*result[:-1], {**result[-1], "data": "0x01"}]
+    return result
+
+
+def log_twice(method: str, _params: list[Any], result: Any) -> Any:
+    """The last log, again under another index."""
+    if method == "eth_getLogs" and result:
+        return [*result, {**result[-1], "logIndex": hex(int(result[-1]["logIndex"], 16) + 1)}]
+    return result
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("change", [log_without_data, log_twice])
+def test_logs__that_the_hub_cannot_emit__have_the_next_endpoint_asked(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer, change: Change
+) -> None:
+    world.create()
+    world.finalize()
+    endpoints[0].change = change
+    with fresh_copy(world, database_server) as (writer, engine):
+        run(source_of(world, endpoints[:2], 1, proven=False), writer)
+        assert contents(engine) == contents(world.engine("service_indexer"))
+
+
 def refusing_above(blocks: int) -> Change:
     """Lists the logs of at most so many blocks at once."""
 

@@ -13,6 +13,7 @@ from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import UnknownLog
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber, Bytes32
+from psycopg import DataError, IntegrityError
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
 from service_common.traces import port as traces
@@ -183,6 +184,9 @@ def _move(
         if unknown.block <= final:  # below that an endpoint may still show another chain
             writer.halt(reason)
         raise Halted(reason) from unknown
+    except (ValueError, DataError, IntegrityError) as error:  # one that no receipt decides is an endpoint's word
+        why = type(error).__name__
+        raise ChainUnavailable(f"an RPC endpoint listed a log that the Hub cannot emit ({why})") from error
     if ancestor.number < head.block_number:
         log.warning("reorg repaired", ancestor=ancestor.number, depth=head.block_number - ancestor.number)
     return latest
