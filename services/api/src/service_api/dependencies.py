@@ -13,7 +13,7 @@ import urllib3
 from bounty_protocol.auth.typed_data import SigningDomain
 from bounty_protocol.auth.verify import Authority
 from bounty_protocol.chain.beacons import beacon_info
-from bounty_protocol.chain.hub_constants import HubConstants, read_hub_constants
+from bounty_protocol.chain.hub_constants import HubConstants, read_agreed_constants
 from bounty_protocol.chain.json_rpc import JsonRpc
 from bounty_protocol.clock import Clock, SystemClock
 from bounty_protocol.crypto.beacon_http import Urllib3Get
@@ -187,7 +187,7 @@ class Dependencies:
     @cached_property
     def hub(self) -> HubConstants:
         """The Hub's immutables."""
-        return read_hub_constants(self.rpc, self.config.chain.hub_address, self.config.chain.chain_id)
+        return read_agreed_constants(self.rpc, self.config.chain.hub_address, self.config.chain.chain_id)
 
     @cached_property
     def beacon(self) -> BeaconInfo:

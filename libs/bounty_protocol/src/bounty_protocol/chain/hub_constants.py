@@ -31,6 +31,7 @@ _CONSTANTS: Final = (
     "maxSubmissionWindow",
     "publicationDelay",
 )
+_ANSWER_SECONDS: Final = 3.0
 MAX_DECIMALS: Final = 36
 """Twice those of ether, and more than any token in use has; with the 255 that a contract can return, any amount is
 nothing."""
@@ -95,6 +96,26 @@ def read_hub_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) ->
         max_submission_window=hub.limit("maxSubmissionWindow"),
         publication_delay=read_publication_delay(hub),
     )
+
+
+def read_agreed_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) -> HubConstants:
+    """What all endpoints that answer say: one alone could have all amounts shown with other decimals, for as long as
+    they are kept. Raises ``ChainUnavailable`` where they differ, or none answers."""
+    if len(rpc.endpoints.all) == 1:
+        return read_hub_constants(rpc, hub_address, chain_id)
+    found = list[HubConstants]()
+    failure: Exception | None = None
+    for endpoint in rpc.endpoints.in_order():
+        alone = JsonRpc([endpoint.url]).bounded(seconds=_ANSWER_SECONDS)
+        try:
+            found.append(read_hub_constants(alone, hub_address, chain_id))
+        except (ChainUnavailable, RpcRefused) as error:
+            failure = error
+    if not found:
+        raise ChainUnavailable("no RPC endpoint shows the Hub's constants") from failure
+    if any(each != found[0] for each in found):
+        raise ChainUnavailable("RPC endpoints disagree about the Hub's constants or its token")
+    return found[0]
 
 
 def constant_calls(hub: Hub, token: Address) -> list[Call]:

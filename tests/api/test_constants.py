@@ -1,0 +1,30 @@
+"""What an api shows of the Hub and its token for as long as it runs: no single endpoint's word."""
+
+import pytest
+from bounty_protocol.chain.hub_constants import read_agreed_constants
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+
+from tests.api.conftest import Service
+from tests.endpoints import endpoint_before
+
+DECIMALS = "0x313ce567"
+
+
+@pytest.mark.attack
+def test_constants__that_one_of_several_endpoints_alone_states__are_refused_and_one_that_is_silent_does_not_matter(
+    service: Service,
+) -> None:
+    world = service.world
+    honest = read_agreed_constants(world.rpc, world.hub_address, world.chain_id)
+    with endpoint_before(world.node.url) as other:
+        rpc = JsonRpc([other.url, world.node.url])
+        assert read_agreed_constants(rpc, world.hub_address, world.chain_id) == honest
+        other.change = lambda method, params, result: (
+            f"0x{18:064x}" if method == "eth_call" and params[0]["data"] == DECIMALS else result
+        )
+        with pytest.raises(ChainUnavailable, match="disagree"):
+            read_agreed_constants(rpc, world.hub_address, world.chain_id)
+        other.raw = (500, b"")
+        assert read_agreed_constants(rpc, world.hub_address, world.chain_id) == honest
+        with pytest.raises(ChainUnavailable):
+            read_agreed_constants(JsonRpc([other.url, other.url]), world.hub_address, world.chain_id)
