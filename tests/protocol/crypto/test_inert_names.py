@@ -33,7 +33,8 @@ OBEYED_NAMES = [
     .mise.toml mise.local.toml .mise .python-version .ruby-version .nvmrc .node-version .sdkmanrc
     rust-toolchain rust-toolchain.toml .cargo bunfig.toml .bazelrc .mvn .gradle .npmrc .yarnrc .yarnrc.yml
     .pnpmfile.cjs .pypirc .bundle .m2 pyvenv.cfg sitecustomize.py usercustomize.py evil.pth conftest.py
-    pytest.ini .coveragerc __pycache__ .pdbrc .pylintrc pylintrc mypy.ini .mypy.ini .flake8 ipython_config.py
+    sitecustomize.so sitecustomize.cpython-312-x86_64-linux-gnu.so usercustomize.pyd sitecustomize encodings encodings.py
+    pytest.toml pytest.ini .coveragerc __pycache__ .pdbrc .pylintrc pylintrc mypy.ini .mypy.ini .flake8 ipython_config.py
     jupyter_notebook_config.py jupyter_server_config.json profile_default .Rprofile .RData .Renviron .ghci
     .ocamlinit .irbrc .pryrc .rspec .rubocop.yml .iex.exs .octaverc .eslintrc.js eslint.config.js
     eslint.config.mjs .prettierrc.js prettier.config.cjs .latexmkrc latexmkrc startup.m .gdbinit .lldbinit
@@ -188,16 +189,20 @@ def test_git_status__in_opened_work__no_longer_runs_the_program_that_the_work_na
 def test_python__beside_opened_work__no_longer_runs_what_it_reads_at_start(tmp_path: Path) -> None:
     trace = tmp_path / "ran"
     program = f"open({str(trace)!r}, 'w').close()\n".encode()
-    for former in (True, False):
-        folder = tmp_path / str(former)
-        folder.mkdir()
-        out = laid_out({"sitecustomize.py": program, "lib/x.pth": b"import os; " + program}, folder, former=former)
-        subprocess.run(
-            [sys.executable, "-c", f"import site; site.addsitedir({str(out / 'lib')!r})"],
-            env={"PYTHONPATH": str(out), "PATH": os.environ["PATH"]}, check=True, capture_output=True, timeout=60,
-        )  # fmt: skip
-        assert trace.exists() is former
-        trace.unlink(missing_ok=True)
+    work = {"sitecustomize.py": program, "lib/x.pth": b"import os; " + program}
+    early = f"import posix\nposix.close(posix.open({str(trace)!r}, posix.O_CREAT))\n".encode()  # before there is open()
+    for place, files in (("site", work), ("encodings", {"encodings/__init__.py": early})):
+        for former in (True, False):
+            folder = tmp_path / f"{place}-{former}"
+            folder.mkdir()
+            out = laid_out(files, folder, former=former)
+            ran = subprocess.run(
+                [sys.executable, "-c", f"import site; site.addsitedir({str(out / 'lib')!r})"],
+                env={"PYTHONPATH": str(out), "PATH": os.environ["PATH"]}, check=False, capture_output=True, timeout=60,
+            )  # fmt: skip
+            assert trace.exists() is former
+            assert former or ran.returncode == 0
+            trace.unlink(missing_ok=True)
 
 
 def test_unpack__of_names_that_tools_obey__reports_each_that_it_changed_once(tmp_path: Path) -> None:

@@ -52,8 +52,11 @@ OBEYED: Final = (
     Obeyed(r"mise|mise(\..*)?\.toml", "mise sets variables and runs hooks when a shell enters the directory"),
     Obeyed(r"rust-toolchain(\.toml)?|bunfig\.toml", "names programs that run in the place of cargo, rustc or bun"),
     Obeyed(r"pyvenv\.cfg", "makes the directory an environment of Python, whose interpreter editors run"),
-    Obeyed(r"(site|user)customize(\.pyc?)?|.*\.pth", "run by Python when it starts"),
-    Obeyed(r"conftest\.py|pytest\.ini", "run or obeyed by pytest for every test below or beside it"),
+    Obeyed(
+        r"(site|user)customize(\..*)?|encodings(\..*)?|.*\.pth",
+        "run by Python when it starts, compiled (.pyc, .so, .pyd), too",
+    ),
+    Obeyed(r"conftest\.py|pytest\.(ini|toml)", "run or obeyed by pytest for every test below or beside it"),
     Obeyed("__pycache__", "Python runs what is compiled in it in the place of the source that is read"),
     Obeyed(
         r"ipython_config\.py|jupyter_.*config\.(py|json)|profile_default",
