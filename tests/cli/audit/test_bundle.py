@@ -223,6 +223,17 @@ def test_bundle__altered_with_a_manifest_that_agrees__is_contradicted_by_the_log
         assert "bundle" not in results(ran, "differs")
 
 
+def test_bundle__without_the_guardians_signs_of_life__does_not_say_that_they_hold(
+    bundle: Path, offline: Terminal
+) -> None:
+    truth = entries_of(bundle)
+    manifest = json.loads(truth["manifest.json"])
+    altered = truth | {"manifest.json": json.dumps({**manifest, "active_until": []}).encode()}
+    ran = offline.audit("--from", pack(offline.home / "altered.zip", altered, honest=True), code=0)
+    assert "bounty.last_active_at" in results(ran, "not_checked")
+    assert "bounty.last_active_at" not in results(ran, "holds")
+
+
 def test_bundle__a_log_left_out_or_altered__is_contradicted_by_the_rest(bundle: Path, offline: Terminal) -> None:
     truth = entries_of(bundle)
     chain = json.loads(truth["chain.json"])
@@ -301,6 +312,15 @@ def test_bundle__of_anybody_s_making__is_refused_and_nothing_is_written(shell: T
     ran = shell.audit("--from", "hostile.zip", code=1)
     assert (ran.last["event"], ran.last["code"]) == ("service_audit.refused", "bundle_refused")
     assert [path.name for path in shell.home.iterdir()] == ["hostile.zip"]
+
+
+@pytest.mark.attack
+def test_bundle__of_a_million_entries__is_refused_before_anything_is_made_of_them(
+    shell: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shell.home / "large.zip").write_bytes((b"PK\x01\x02" + bytes(24) + b"\1\0" + bytes(16) + b"a") * 1_000_000)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    assert shell.audit("--from", "large.zip", code=1).last["code"] == "bundle_refused"
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

@@ -392,3 +392,15 @@ def test_key__once_read__is_named_by_no_variable_of_child_processes(
         monkeypatch.setenv(name, value)
     local_signer(settings(dict(os.environ)), POSTER)
     assert KEYSTORE not in os.environ
+
+
+def test_config__of_addresses_whose_path_may_be_a_key__shows_their_hosts(shell: Terminal) -> None:
+    hosted = {
+        "SERVICE_SUBGRAPH_ENDPOINT": "https://gateway.example/api/the-key/subgraphs/id/1",
+        "SERVICE_BEACON_URLS": "https://relay.example/the-key,https://other.example",
+    }
+    ran = Terminal(shell.home, hosted).run("config", "--network", "staging")
+    found = {event["name"]: event["value"] for event in ran.events}
+    assert found["SERVICE_SUBGRAPH_ENDPOINT"] == "https://gateway.example/…"
+    assert found["SERVICE_BEACON_URLS"] == "https://relay.example/…,https://other.example"
+    assert "the-key" not in ran.words + ran.stdout

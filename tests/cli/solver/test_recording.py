@@ -1,6 +1,7 @@
 """``solver:submit`` where something is recorded already: told, continued, or replaced by the Solver's own word."""
 
 import errno
+import json
 import os
 from dataclasses import replace
 from functools import partial
@@ -218,6 +219,22 @@ def test_submit__after_the_deadline_of_a_sealing_that_ended__names_the_only_byte
     folder = Path(str(kept["directory"])) / former
     assert (folder / "ciphertext.age").exists()
     assert f"in {folder}: run it with that folder and --put-back" in str(late.last["next_action"])
+
+
+def test_submit__after_the_deadline_of_what_cannot_be_sealed__is_none_of_what_was(
+    ledger: Ledger, solver: Terminal, work: str
+) -> None:
+    number, _page = ledger.fund(seconds=1_000)
+    solver.run("solver:submit", "--without-api", str(number), work)
+    (journal,) = solver.home.rglob("journal.json")
+    kept = json.loads(journal.read_text())
+    del kept["content"]  # as a run leaves it that ended before it sealed the files again
+    journal.write_text(json.dumps(kept))
+    (solver.home / work / "elsewhere").symlink_to("/")
+    ledger.advance_to(ledger.time() + 2_000)
+    late = solver.run("solver:submit", "--without-api", str(number), work, code=1)
+    assert late.last["code"] == "bounty_not_accepting"
+    assert "other files" in str(late.last["message"])
 
 
 def test_submit__a_file_that_is_left_out__changes_nothing_of_what_is_sealed(

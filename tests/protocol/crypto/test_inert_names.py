@@ -33,8 +33,9 @@ OBEYED_NAMES = [
     .mise.toml mise.local.toml .mise .python-version .ruby-version .nvmrc .node-version .sdkmanrc
     rust-toolchain rust-toolchain.toml .cargo bunfig.toml .bazelrc .mvn .gradle .npmrc .yarnrc .yarnrc.yml
     .pnpmfile.cjs .pypirc .bundle .m2 pyvenv.cfg sitecustomize.py usercustomize.py evil.pth conftest.py
-    sitecustomize.so sitecustomize.cpython-312-x86_64-linux-gnu.so usercustomize.pyd sitecustomize encodings encodings.py
-    pytest.toml pytest.ini .coveragerc __pycache__ .pdbrc .pylintrc pylintrc mypy.ini .mypy.ini .flake8 ipython_config.py
+    sitecustomize.so sitecustomize.cpython-312-x86_64-linux-gnu.so usercustomize.pyd sitecustomize encodings
+    encodings.py pytest.toml
+    pytest.ini .coveragerc __pycache__ .pdbrc .pylintrc pylintrc mypy.ini .mypy.ini .flake8 ipython_config.py
     jupyter_notebook_config.py jupyter_server_config.json profile_default .Rprofile .RData .Renviron .ghci
     .ocamlinit .irbrc .pryrc .rspec .rubocop.yml .iex.exs .octaverc .eslintrc.js eslint.config.js
     eslint.config.mjs .prettierrc.js prettier.config.cjs .latexmkrc latexmkrc startup.m .gdbinit .lldbinit

@@ -108,6 +108,8 @@ MAX_TOTAL_BYTES: Final = 64 * 2**20
 MAX_FILE_BYTES: Final = MAX_TOTAL_BYTES + 2**20
 """Random bytes are not packed smaller, and what a service answers may be random."""
 MAX_ENTRIES: Final = 2_000
+_HEADER: Final = b"PK\x01\x02"
+"""How each entry of a zip file's directory begins."""
 MANIFEST: Final = "manifest.json"
 CHAIN: Final = "chain.json"
 DETAIL: Final = "service/bounty.json"
@@ -248,7 +250,10 @@ def judge_manifest(bundle: Bundle, wanted: BountyId | None, report: Report) -> N
 def _entries(path: Path) -> dict[str, bytes]:
     """Every entry's bytes, bounded in number and in size no matter what its headers state."""
     try:
-        with zipfile.ZipFile(io.BytesIO(_content(path))) as archive:
+        content = _content(path)
+        if content.count(_HEADER) > 2 * MAX_ENTRIES:  # before the library makes an object of each
+            raise _refused("it has too many entries")
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             infos = archive.infolist()
             if len(infos) > MAX_ENTRIES:
                 raise _refused(f"it has {len(infos)} entries")
@@ -258,11 +263,11 @@ def _entries(path: Path) -> dict[str, bytes]:
                 _check_entry(info, entries)
                 limit = min(left, LIMITS.get(info.filename, MAX_DOCUMENT_BYTES))
                 with archive.open(info) as entry:
-                    content = entry.read(limit + 1)
-                if len(content) > limit:
+                    read = entry.read(limit + 1)
+                if len(read) > limit:
                     raise _refused(f"its entry {info.filename} is too large")
-                entries[info.filename] = content
-                left -= len(content)
+                entries[info.filename] = read
+                left -= len(read)
             return entries
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or 'it failed'}."

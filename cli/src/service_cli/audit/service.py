@@ -196,9 +196,11 @@ def _check_activity(
     least = known.get("last_active_at")
     roster = detail.get("guardian_roster")
     members = roster.get("members") if isinstance(roster, dict) else None
+    if not isinstance(least, tuple) or len(least) != len(service.active_until):
+        report.not_checked("bounty.last_active_at", "the Hub's answers name other numbers of Guardians")
+        return
     found: list[Difference] = []
-    bounds = zip(least if isinstance(least, tuple) else (), service.active_until, strict=False)
-    for index, (first, last) in enumerate(bounds):
+    for index, (first, last) in enumerate(zip(least, service.active_until, strict=True)):
         member = members[index] if isinstance(members, list) and index < len(members) else None
         stated = member.get("last_active_at", "nothing") if isinstance(member, dict) else "nothing"
         at = 0 if stated is None else stated

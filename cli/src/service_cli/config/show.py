@@ -1,8 +1,10 @@
 """``config``: each setting as a run would see it, and where it came from.
 
-Secrets are never shown, only that they are set; of an RPC address only the host is, since its path may hold a key. A
-key that is set in two forms is shown as refused.
+Secrets are never shown, only that they are set; of an address whose path may hold a key only the host is. A key that is
+set in two forms is shown as refused.
 """
+
+from typing import Final
 
 from service_cli.config.environment import (
     FURTHER_VARIABLE,
@@ -16,6 +18,9 @@ from service_cli.config.settings import FORCED, LOCAL_VARIABLES, Settings
 from service_cli.shell.command import chosen_output, command
 from service_cli.shell.output import emit, remark
 from service_cli.shell.preferences import OUTPUT_VARIABLE
+
+_WITH_KEYS: Final = frozenset({"SERVICE_RPC_URL", FURTHER_VARIABLE, "SERVICE_SUBGRAPH_ENDPOINT", "SERVICE_BEACON_URLS"})
+"""Addresses whose path holds the key at those who host them for others."""
 
 
 def show_configuration(settings: Settings) -> None:
@@ -47,7 +52,7 @@ def _secret(settings: Settings, name: str) -> tuple[str | None, str]:
 
 def _plain(name: str, value: str | None) -> str | None:
     """Addresses without what may be a credential in them."""
-    if not value or (name not in {"SERVICE_RPC_URL", FURTHER_VARIABLE} and "@" not in value):
+    if not value or (name not in _WITH_KEYS and "@" not in value):
         return value
     return ",".join(without_credentials(url) for url in value.split(","))
 

@@ -232,7 +232,7 @@ def _finish_late(
                 "bounty_not_accepting", message, next_action="Look for bounties that accept Submissions."
             )
         is_newest = envelope is not None and envelope.commitment() == recorded
-        if envelope is None or not is_newest or _content_of(journal, directory, options) != journal.get(CONTENT):
+        if envelope is None or not is_newest or not _are_those_sealed(journal, directory, options):
             message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
             folder = journal.folder if is_newest else set_aside(journal, recorded)
             next_action = "Nothing can be changed."
@@ -249,12 +249,13 @@ def _finish_late(
         return done
 
 
-def _content_of(journal: Journal, directory: Path, options: SubmitOptions) -> str | None:
-    """The fingerprint of these files; None of what could not be sealed at all."""
+def _are_those_sealed(journal: Journal, directory: Path, options: SubmitOptions) -> bool:
+    """Whether these files are those of the journal; what could not be sealed at all is none of them."""
     try:
-        return content_of(journal, select(directory, use_gitignore=options.use_gitignore))
+        content = content_of(journal, select(directory, use_gitignore=options.use_gitignore))
     except SealedDataError:
-        return None
+        return False
+    return content == journal.get(CONTENT)
 
 
 def _require_permitted(work: Work) -> None:
