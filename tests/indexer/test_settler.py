@@ -19,6 +19,7 @@ from local_stack.runtime import running
 from local_stack.valkey import ValkeyServer
 from redis import Redis
 from service_common.jobs.queues import QueueName, message, open_queue
+from service_indexer import settler as settler_module
 from service_indexer.due import has_work, read_due
 from service_indexer.scheduler import SETTLE_SECONDS
 from service_indexer.settler import (
@@ -435,6 +436,24 @@ def test_settlement__that_one_endpoint_does_not_have_yet__is_neither_overtaken_n
     after = events()
     assert signed(world) == kept
     assert (after["overtaken"], after["not_accepted"]) == (before["overtaken"], before["not_accepted"])
+
+
+@pytest.mark.attack
+def test_settlement__that_was_mined_and_failed__is_sent_anew_once_it_would_not(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty_id, settler, before = due(world), settler_of(world), events()["failed"]
+    with monkeypatch.context() as patch:
+        patch.setattr(settler_module, "SETTLE_GAS", 24_000)  # too little
+        assert settler.settle_due() == 1
+    assert outcome(world, bounty_id) == (0, 0)
+    assert (settler.settle_due(), rows(world)) == (0, [bounty_id])  # not each few seconds
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(text("UPDATE settler.settlements SET sent_at = now() - interval '1 hour'"))
+    world.finalize()
+    assert (settler.settle_due(), rows(world), events()["failed"]) == (0, [], before + 1)
+    assert settler.settle_due() == 1
+    assert outcome(world, bounty_id) == (2, 2)
 
 
 @pytest.mark.attack

@@ -53,14 +53,17 @@ SETTLE_GAS: Final = GAS_NEEDS["settle"].most()
 _FIRST_TIP_WEI: Final = MAX_TIP_WEI // 4
 """The most that is offered as a tip at first: raised with each of ``MAX_ATTEMPTS`` it stays within its bound."""
 _RECENT_BLOCKS: Final = 20
+_FAILED: Final = "0x0"
+"""The status of a transaction that was mined and did nothing."""
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 10
 SETTLEMENTS: Final = counter_by(
     "event",
-    ("sent", "sent_again", "replaced", "confirmed", "refused", "not_accepted", "overtaken"),
+    ("sent", "sent_again", "replaced", "confirmed", "refused", "not_accepted", "overtaken", "failed"),
     "service_settlements_total",
     "Settlements of this deployment's settler: `replaced` with a higher fee, `confirmed` by the index, `refused` by "
-    "the Hub in simulation, `not_accepted` by a node, `overtaken` by another transaction of its nonce",
+    "the Hub in simulation, `not_accepted` by a node, `overtaken` by another transaction of its nonce, `failed` in a "
+    "block",
 )
 
 log = get_logger(__name__)
@@ -162,9 +165,14 @@ class Settler:
                     settlements.c.bounty_id == bounty_id
                 )
             ).one()
-            mined = [isinstance(each, dict) for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash]))]
-            if 2 * sum(mined) > len(mined):
-                return False  # the index will show it final
+            receipts = [each for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash]))]
+            mined = [isinstance(each, dict) for each in receipts]
+            if 2 * sum(mined) > len(mined):  # the index will show it final, unless it failed
+                failed = sum(isinstance(each, dict) and each.get("status") == _FAILED for each in receipts)
+                if 2 * failed > len(mined) and row.stuck and self._would_succeed(bounty_id, by_most=True):
+                    connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
+                    SETTLEMENTS.labels("failed").inc()
+                return False
             is_unmined = 2 * sum(mined) < len(mined)
             if is_unmined and self._used(at) > row.nonce:
                 # Its nonce was used otherwise (another settlement of this key): it can never be mined.
@@ -228,13 +236,14 @@ class Settler:
             SETTLEMENTS.labels("not_accepted").inc()
         return is_sent
 
-    def _would_succeed(self, bounty_id: BountyId) -> bool:
-        """By any endpoint: one that is wrong about it costs a transaction that fails, or nothing."""
+    def _would_succeed(self, bounty_id: BountyId, *, by_most: bool = False) -> bool:
+        """By any endpoint: one that is wrong about it costs a transaction that fails, or nothing. Once that has cost
+        one, most have to say so."""
         data = self.hub.encode_abi("settle", [bounty_id])
         call = {"from": self.account.address, "to": self.hub.address, "data": data}
         answers = [answer for (answer,) in self._answers(("eth_call", [call, "latest"]))]
         refusals = [each for each in answers if isinstance(each, RpcRefused)]
-        if len(refusals) < len(answers):
+        if len(refusals) < (len(answers) / 2 if by_most else len(answers)):
             return True
         SETTLEMENTS.labels("refused").inc()
         log.info("settlement not possible", bounty_id=bounty_id, reason=explain(refusals[0]).code)
