@@ -573,8 +573,8 @@ def test_provider__that_limits_requests_by_an_error__is_waited_for_and_never_tak
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited = list[float]()
-    monkeypatch.setattr(time, "sleep", waited.append)
     wallet, bounty_id = world.people.settler.wallet, due(world)
+    monkeypatch.setattr(time, "sleep", waited.append)
     with provider_before(world.node.url) as twin:
         twin.refuse_each(1, by_status=False)
         before = events()
