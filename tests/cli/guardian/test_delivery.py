@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import to_bytes
+from service_cli.witnesses import vouching
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -12,6 +13,7 @@ from tests.cli.lies import lie_at
 from tests.cli.servers import RpcProxy
 from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Terminal
+from tests.cli.witnesses.liar import view_with
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,19 @@ def test_deliver_key__an_api_that_lies__gets_no_signature(
     assert guardian.run("guardian:deliver-key", *won.names, code=1).last["code"] == code
     assert not api.approvals()
     assert not api.wraps
+
+
+@pytest.mark.attack
+def test_deliver_key__to_a_key_that_the_api_and_one_endpoint_name__is_not_sent_while_another_names_the_hubs(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vouching, "LAG_SECONDS", 0.01)
+    load(api, won)
+    rpc.after = view_with("deliveryKey", word0=0xBAD)
+    api.lies["delivery_key"] = lie_at("delivery_public_key", value=f"0x{0xBAD:064x}")
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1, SERVICE_RPC_URLS=ledger.node.url)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.refused", "sources_disagree")
+    assert not api.approvals()
 
 
 @pytest.mark.spec(234)

@@ -20,7 +20,8 @@ from service_cli.guardian.opening import keyring_of, open_as_guardian
 from service_cli.shell.output import emit
 from service_cli.shell.text import moment
 from service_cli.witnesses.bounties import Pair, final_winner
-from service_cli.witnesses.vouching import Vouched
+from service_cli.witnesses.table import Fact, Witness
+from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
 
 
 def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, Bytes32] | None) -> DeliveredKey:
@@ -44,7 +45,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, B
 
 def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vouched[Pair]) -> DeliveredKey:
     solver, commitment = winner.value
-    delivery_key = _delivery_key(api, chain)
+    delivery_key = _delivery_key(api, chain).value
     session = ApiSession(chain, local_signer(chain.settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     submission, identity = open_as_guardian(session, keyring_of(chain.settings), bounty_id, winner.value)
     wrapped = sealed_box.wrap(identity, delivery_key)
@@ -61,10 +62,10 @@ def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vo
     return emit(DeliveredKey(*submission.names(), answer.status == 201))
 
 
-def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
-    """The key in effect on chain, which the API must serve, too."""
+def _delivery_key(api: ApiClient, chain: ChainClient) -> Vouched[Bytes32]:
+    """The key in effect on chain, by every endpoint, which the API must serve, too."""
     with chain_errors():
-        published = chain.hub.delivery_key()
+        published = agreed(chain, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
         announced = chain.hub.announced_delivery_key() if published == ZERO_BYTES32 else None
     if announced is not None:
         begins = moment(announced[1], chain.latest().time)
@@ -75,7 +76,7 @@ def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
         raise CommandRefused("delivery_key_missing", message, next_action="Ask the operator to publish one on chain.")
     served = api.get("/api/deployment/delivery-key").read(DeliveryKey).delivery_public_key
     if served == published:
-        return published
+        return vouch(Fact.DELIVERY_KEY, published, ENDPOINTS | {Witness.API})
     finalized = chain.finalized().number
     with chain_errors():
         former = chain.hub.delivery_key(finalized)

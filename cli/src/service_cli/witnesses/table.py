@@ -40,6 +40,7 @@ class Fact(StrEnum):
     ROSTER = "roster"
     NUMBER = "number"
     WINNER = "winner"
+    DELIVERY_KEY = "delivery_key"
     DONE = "done"
 
 
@@ -148,6 +149,13 @@ TABLE: Final = (
         _CHAIN | {Witness.API},
         "refused",
         differs="read_model_mismatch",
+    ),
+    WitnessRule(
+        Fact.DELIVERY_KEY,
+        "the key to which a winning key is sealed",
+        (_DELIVER,),
+        _CHAIN | {Witness.API},
+        "refused",
     ),
     WitnessRule(
         Fact.DONE,

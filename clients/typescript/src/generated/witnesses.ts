@@ -11,6 +11,7 @@ export const FACTS = {
   roster: ["the Guardians whose keys open sealed work", "read_model_mismatch"],
   number: ["which Submission is meant", "sources_disagree"],
   winner: ["the outcome of a bounty and its winner", "read_model_mismatch"],
+  delivery_key: ["the key to which a winning key is sealed", "sources_disagree"],
   done: ["what an earlier run reported as done", "sources_disagree"],
 } as const;
 
