@@ -11,6 +11,7 @@ from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import bytes32, parse_address, parse_bytes32
+from service_cli.bounty import facts
 from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
@@ -165,6 +166,50 @@ def test_refusal_of_work_never_opened_here__without_a_terminal__takes_an_option(
     assert (refused["code"], rpc.sent()) == ("work_not_opened", 0)
     assert "--unopened" in str(refused["next_action"])
     assert home.run(*words, "--unopened").last["event"] == "guardian_verdict.recorded"
+
+
+@pytest.mark.parametrize("is_hinted", [True, False], ids=["by the index", "nowhere"])
+def test_no_winner__at_a_hub_whose_first_block_no_release_names__is_recorded_once_all_is_opened(
+    ledger: Ledger,
+    api: ApiTwin,
+    rpc: RpcProxy,
+    tmp_path: Path,
+    judged: Submitted,
+    monkeypatch: pytest.MonkeyPatch,
+    is_hinted: bool,
+) -> None:
+    """It was refused, whatever was opened: nothing but the API's index says where the log begins."""
+    load(api, judged)
+    home = person(ledger, api, rpc, tmp_path / "third", "guardian-3")
+    home.run("guardian:open", *judged.names)
+    monkeypatch.setattr(facts, "first_block", lambda _chain: None)
+    if is_hinted:
+        api.subgraph = {"bounties": [{"block_number": 0}]}
+    api.scripts["verdict_write"] = away  # nothing is recorded: other tests judge this one
+    words, opened = ("guardian:verdict", judged.bounty, "no_valid_submission", verdict_body(home)), api.approvals()
+    ran = home.run(*words, code=1)
+    if is_hinted:
+        assert ran.last["code"] == "api_unreachable"
+        return
+    assert (ran.last["code"], rpc.sent(), api.approvals()) == ("work_not_opened", 0, opened)
+    assert "is not known" in str(ran.last["message"])
+    assert "add --unopened" in str(ran.last["next_action"])
+    assert home.run(*words, "--unopened", code=1).last["code"] == "api_unreachable"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "instead", [{"error": {"code": -32005, "message": "limit exceeded"}}, {"result": []}], ids=["none", "an empty one"]
+)
+def test_no_winner__where_the_endpoint_answers_no_log__is_recorded_only_with_consent(
+    rpc: RpcProxy, judging: tuple[Terminal, str], instead: dict[str, object]
+) -> None:
+    """It was recorded without the question."""
+    home, bounty = judging
+    rpc.before = lambda method, _params: instead if method == "eth_getLogs" else None
+    ran = home.run("guardian:verdict", bounty, "no_valid_submission", verdict_body(home), code=1)
+    assert (ran.last["code"], rpc.sent()) == ("work_not_opened", 0)
+    assert "is not known" in str(ran.last["message"])
 
 
 def test_reasons__that_look_like_a_mistake__are_recorded_only_as_written(

@@ -301,7 +301,7 @@ def _recorded_or_published(
         simulate(chain, session.account, verdict.call())
         if isinstance(session.signer, LocalSigner):
             require_affordable(chain, session.account, verdict.call())
-    confirm_opened(chain, bounty_id, verdict.named, options)
+    confirm_opened(session, bounty_id, verdict.named, options)
     confirm_reasons(body.decode(), options)
     _hand_out(session, journal, verdict, document, options, is_signed=False)
     return None
