@@ -16,7 +16,7 @@ from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
-from tests.cli.kill import ran
+from tests.cli.kill import ran, run_killed
 from tests.cli.ledger import Ledger
 from tests.cli.screen import Seen, at_terminal
 from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy
@@ -295,9 +295,50 @@ def test_verdict__while_another_waits_with_a_later_nonce__is_signed_only_after_i
         assert guardian.run(*words, verdict_body(guardian), code=1).last["code"] == "transaction_pending"
     rpc.honest()
     sent = rpc.sent()
-    refused = guardian.run(*words, verdict_body(guardian, "On second thoughts.\n"), code=1).last
+    other = verdict_body(guardian, "On second thoughts.\n")
+    refused = guardian.run(*words, other, code=1).last
+    assert (refused["code"], rpc.sent()) == ("verdict_already_recorded", sent)
+    refused = guardian.run(*words, "--replace", other, code=1).last
     assert (refused["code"], rpc.sent()) == ("nonce_ahead", sent)
     assert guardian.run(*words, verdict_body(guardian)).last["event"] == "guardian_verdict.recorded"
+
+
+OTHER = "On second thoughts.\n"
+
+
+def test_verdict__beside_another_that_waits_for_its_block__is_signed_only_with_replace(
+    rpc: RpcProxy, judging: tuple[Terminal, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both were signed, and the Hub took them in turn."""
+    home, bounty = judging
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")
+    rpc.lose_first_transaction()
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        assert home.run(*words, verdict_body(home), code=1).last["code"] == "transaction_pending"
+    refused = home.run(*words, verdict_body(home, OTHER), code=1).last
+    assert (refused["code"], rpc.sent()) == ("verdict_already_recorded", 1)
+    assert "--replace" in str(refused["next_action"])
+    other = home.run(*words, "--replace", verdict_body(home, OTHER)).last
+    assert other["event"] == "guardian_verdict.recorded"
+    again = home.run(*words, verdict_body(home), code=1).last
+    assert (again["code"], rpc.sent()) == ("verdict_already_recorded", 2)
+
+
+def test_verdict__that_was_lost_while_another_was_recorded__is_signed_anew_only_with_replace(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, judging: tuple[Terminal, str], tmp_path: Path
+) -> None:
+    """The command that was run again put it in the place of the later one."""
+    home, bounty = judging
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")
+    run_killed(home, rpc, *words, verdict_body(home), method="eth_sendRawTransaction", forward=False)
+    elsewhere = person(ledger, api, rpc, tmp_path / "elsewhere", "guardian-3")
+    other = elsewhere.run(*words, verdict_body(elsewhere, OTHER)).last
+    sent = rpc.sent()
+    refused = home.run(*words, verdict_body(home), code=1).last
+    assert (refused["code"], rpc.sent()) == ("verdict_already_recorded", sent)
+    assert elsewhere.run(*words, verdict_body(elsewhere, OTHER)).last == other
+    assert home.run(*words, "--replace", verdict_body(home)).last["event"] == "guardian_verdict.recorded"
 
 
 def editor(code: str) -> str:
