@@ -126,7 +126,7 @@ def _relays_asked() -> Iterator[None]:
 
 
 _NOT_SERVED: Final = "submission_not_found"
-_MALFORMED = "The Submission itself is malformed; say so in the Verdict."
+_MALFORMED: Final = "The Submission itself is malformed: a Guardian says so in the Verdict."
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,10 @@ def checked_submission(
 def check_envelope(
     chain: ChainClient, submission: Submission, bounty: BountyView, roster: Roster, info: BeaconInfo
 ) -> None:
-    """Refuse an envelope that does not belong to this bounty, Solver, pinned roster and reveal point."""
+    """Refuse an envelope that does not belong to this bounty, Solver, pinned roster and reveal point.
+
+    What the bounty is, and which beacon, somebody has said: that comes before the Solver's fault.
+    """
     expected = ExpectedEnvelope(
         chain_id=chain.chain_id,
         hub_address=chain.hub.address,
@@ -244,8 +247,12 @@ def check_envelope(
         reveal_policy=info.reveal_policy(bounty.reveal_at),
     )
     if issues := envelope_differences(submission.envelope, expected):
-        message = "The envelope does not fit the bounty it was submitted to."
-        raise CommandRefused("envelope_refused", message, issues=issues, next_action=_MALFORMED)
+        message = f"The envelope does not fit the bounty it was submitted to, as {chain.named} has that."
+        next_action = (
+            "Compare the bounty with another RPC endpoint, and SERVICE_BEACON_CHAIN_HASH where it is set with another "
+            f"Guardian. If both are right: {_MALFORMED}"
+        )
+        raise CommandRefused("envelope_refused", message, issues=issues, next_action=next_action)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from bounty_protocol.crypto import age
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, ChainId, UnixSeconds, bytes32, parse_bytes32
 from service_cli import submissions
@@ -23,13 +24,14 @@ from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.guardian.opening import SubmissionChoice
+from service_cli.witnesses import vouching
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.kill import spawn
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
-from tests.cli.servers import Lost, Reply, Request, RpcProxy, as_json
+from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy, as_json
 from tests.cli.submitted import Submitted, files_below, load
 from tests.cli.terminal import Terminal
 from tests.unpacking import unpack
@@ -397,6 +399,51 @@ def test_beacon__whose_round_is_missing_by_a_fast_clock__is_explained_by_that_cl
     assert refused.value.code == "reveal_point_not_reached"
     assert "is not out, though by this machine's clock it was due 2" in refused.value.message
     assert named in refused.value.message + refused.value.next_action
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("words", [(), ("--look",), ("--submission", "1")], ids=["all", "a look", "one"])
+@pytest.mark.parametrize("witness", ["the API", "a further endpoint"])
+def test_open__where_an_endpoint_has_another_bounty_than_its_witnesses__blames_no_solver(
+    api: ApiTwin,
+    ledger: Ledger,
+    rpc: RpcProxy,
+    guardian: Terminal,
+    judged: Submitted,
+    monkeypatch: pytest.MonkeyPatch,
+    witness: str,
+    words: tuple[str, ...],
+) -> None:
+    """The work was called malformed, to be said so in the Verdict."""
+    load(api, judged)
+    page = spec_commitment(judged.page)[2:]
+
+    def after(_method: str, _params: Params, found: object) -> object:
+        return found.replace(page, "ee" * 32) if isinstance(found, str) else found
+
+    rpc.after = after
+    monkeypatch.setattr(vouching, "LAG_SECONDS", 0.0)
+    further = ledger.node.url if witness == "a further endpoint" else ""
+    ran = guardian.run("guardian:open", judged.bounty, *words, code=1, SERVICE_RPC_URLS=further)
+    assert ran.last["code"] == ("sources_disagree" if further else "read_model_mismatch")
+    assert "guardian_open.submission_not_opened" not in ran.names
+    assert "malformed" not in ran.words + ran.stdout
+
+
+def lost(_: Request) -> Reply:
+    raise Lost
+
+
+def test_envelope__that_does_not_fit_by_one_endpoint_alone__is_to_be_compared_first(
+    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
+) -> None:
+    bundle(guardian.home / "got", judged)
+    page = spec_commitment(judged.page)[2:]
+    rpc.after = lambda _method, _params, found: found.replace(page, "ee" * 32) if isinstance(found, str) else found
+    api.scripts["detail"] = lost
+    ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
+    assert ran.last["code"] == "envelope_refused"
+    assert "another RPC endpoint" in str(ran.last["next_action"])
 
 
 def archive(*members: tuple[str, bytes, bytes]) -> tarfile.TarFile:

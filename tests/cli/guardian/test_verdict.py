@@ -11,11 +11,12 @@ from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import bytes32, parse_address, parse_bytes32
+from service_cli.bounty import facts
 from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
-from tests.cli.kill import ran
+from tests.cli.kill import ran, run_killed
 from tests.cli.ledger import Ledger
 from tests.cli.screen import Seen, at_terminal
 from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy
@@ -167,6 +168,50 @@ def test_refusal_of_work_never_opened_here__without_a_terminal__takes_an_option(
     assert home.run(*words, "--unopened").last["event"] == "guardian_verdict.recorded"
 
 
+@pytest.mark.parametrize("is_hinted", [True, False], ids=["by the index", "nowhere"])
+def test_no_winner__at_a_hub_whose_first_block_no_release_names__is_recorded_once_all_is_opened(
+    ledger: Ledger,
+    api: ApiTwin,
+    rpc: RpcProxy,
+    tmp_path: Path,
+    judged: Submitted,
+    monkeypatch: pytest.MonkeyPatch,
+    is_hinted: bool,
+) -> None:
+    """It was refused, whatever was opened: nothing but the API's index says where the log begins."""
+    load(api, judged)
+    home = person(ledger, api, rpc, tmp_path / "third", "guardian-3")
+    home.run("guardian:open", *judged.names)
+    monkeypatch.setattr(facts, "first_block", lambda _chain: None)
+    if is_hinted:
+        api.subgraph = {"bounties": [{"block_number": 0}]}
+    api.scripts["verdict_write"] = away  # nothing is recorded: other tests judge this one
+    words, opened = ("guardian:verdict", judged.bounty, "no_valid_submission", verdict_body(home)), api.approvals()
+    ran = home.run(*words, code=1)
+    if is_hinted:
+        assert ran.last["code"] == "api_unreachable"
+        return
+    assert (ran.last["code"], rpc.sent(), api.approvals()) == ("work_not_opened", 0, opened)
+    assert "is not known" in str(ran.last["message"])
+    assert "add --unopened" in str(ran.last["next_action"])
+    assert home.run(*words, "--unopened", code=1).last["code"] == "api_unreachable"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "instead", [{"error": {"code": -32005, "message": "limit exceeded"}}, {"result": []}], ids=["none", "an empty one"]
+)
+def test_no_winner__where_the_endpoint_answers_no_log__is_recorded_only_with_consent(
+    rpc: RpcProxy, judging: tuple[Terminal, str], instead: dict[str, object]
+) -> None:
+    """It was recorded without the question."""
+    home, bounty = judging
+    rpc.before = lambda method, _params: instead if method == "eth_getLogs" else None
+    ran = home.run("guardian:verdict", bounty, "no_valid_submission", verdict_body(home), code=1)
+    assert (ran.last["code"], rpc.sent()) == ("work_not_opened", 0)
+    assert "is not known" in str(ran.last["message"])
+
+
 def test_reasons__that_look_like_a_mistake__are_recorded_only_as_written(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, judging: tuple[Terminal, str]
 ) -> None:
@@ -250,9 +295,50 @@ def test_verdict__while_another_waits_with_a_later_nonce__is_signed_only_after_i
         assert guardian.run(*words, verdict_body(guardian), code=1).last["code"] == "transaction_pending"
     rpc.honest()
     sent = rpc.sent()
-    refused = guardian.run(*words, verdict_body(guardian, "On second thoughts.\n"), code=1).last
+    other = verdict_body(guardian, "On second thoughts.\n")
+    refused = guardian.run(*words, other, code=1).last
+    assert (refused["code"], rpc.sent()) == ("verdict_already_recorded", sent)
+    refused = guardian.run(*words, "--replace", other, code=1).last
     assert (refused["code"], rpc.sent()) == ("nonce_ahead", sent)
     assert guardian.run(*words, verdict_body(guardian)).last["event"] == "guardian_verdict.recorded"
+
+
+OTHER = "On second thoughts.\n"
+
+
+def test_verdict__beside_another_that_waits_for_its_block__is_signed_only_with_replace(
+    rpc: RpcProxy, judging: tuple[Terminal, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both were signed, and the Hub took them in turn."""
+    home, bounty = judging
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")
+    rpc.lose_first_transaction()
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        assert home.run(*words, verdict_body(home), code=1).last["code"] == "transaction_pending"
+    refused = home.run(*words, verdict_body(home, OTHER), code=1).last
+    assert (refused["code"], rpc.sent()) == ("verdict_already_recorded", 1)
+    assert "--replace" in str(refused["next_action"])
+    other = home.run(*words, "--replace", verdict_body(home, OTHER)).last
+    assert other["event"] == "guardian_verdict.recorded"
+    again = home.run(*words, verdict_body(home), code=1).last
+    assert (again["code"], rpc.sent()) == ("verdict_already_recorded", 2)
+
+
+def test_verdict__that_was_lost_while_another_was_recorded__is_signed_anew_only_with_replace(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, judging: tuple[Terminal, str], tmp_path: Path
+) -> None:
+    """The command that was run again put it in the place of the later one."""
+    home, bounty = judging
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")
+    run_killed(home, rpc, *words, verdict_body(home), method="eth_sendRawTransaction", forward=False)
+    elsewhere = person(ledger, api, rpc, tmp_path / "elsewhere", "guardian-3")
+    other = elsewhere.run(*words, verdict_body(elsewhere, OTHER)).last
+    sent = rpc.sent()
+    refused = home.run(*words, verdict_body(home), code=1).last
+    assert (refused["code"], rpc.sent()) == ("verdict_already_recorded", sent)
+    assert elsewhere.run(*words, verdict_body(elsewhere, OTHER)).last == other
+    assert home.run(*words, "--replace", verdict_body(home)).last["event"] == "guardian_verdict.recorded"
 
 
 def editor(code: str) -> str:

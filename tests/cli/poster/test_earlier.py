@@ -1,16 +1,19 @@
 """``poster:publish-fund`` beside an open bounty of the same file or title: a corrected typo is another escrow."""
 
 import io
+import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from bounty_protocol.domain.commitments import spec_commitment
+from service_cli.chain import sender
 from service_cli.shell.consent import typed_yes
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
+from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
@@ -35,7 +38,7 @@ def spent(ledger: Ledger, first: str) -> Corrected:
 
 def correct(ledger: Ledger, path: Path, *, title: str | None = None) -> bytes:
     """The same page with another deadline and, if given, another title."""
-    page = ledger.page(seconds=1_000) + b"The typo is corrected.\n"
+    page = ledger.page(seconds=1_000) + f"The typo is corrected, in copy {secrets.token_hex(4)}.\n".encode()
     if title is not None:
         lines = [f"title: {title}" if line.startswith("title:") else line for line in page.decode().split("\n")]
         page = "\n".join(lines).encode()
@@ -126,6 +129,87 @@ def test_killed_run__past_the_question__goes_on_without_it(
     rpc.honest()
     ran = poster.run("poster:publish-fund", "page.md").last
     assert (ran["event"], ran["spec_commitment"], spent()) == (CREATED, spec_commitment(page), ESCROW)
+
+
+@pytest.fixture
+def page(ledger: Ledger, poster: Terminal) -> Path:
+    path = poster.home / "page.md"
+    path.write_bytes(ledger.page(seconds=20_000) + f"This is text {secrets.token_hex(4)}.\n".encode())
+    return path
+
+
+def paid(ledger: Ledger) -> int:
+    return int(ledger.token.call("balanceOf", ledger.contract.address))
+
+
+def test_corrected_page__while_the_first_text_waits_for_its_block__is_funded_only_with_consent(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both were mined: two escrows."""
+    first, held = page.read_bytes(), paid(ledger)
+    rpc.lose_first_transaction()
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        assert poster.run("poster:publish-fund", "page.md", code=1).last["code"] == "transaction_pending"
+    correct(ledger, page, title="Another title")
+    ran = poster.run("poster:publish-fund", "page.md", code=1)
+    assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_pending", False)
+    assert spec_commitment(first) in str(ran.last["message"])
+    assert "--again" in str(ran.last["next_action"])
+    page.write_bytes(first)
+    assert poster.run("poster:publish-fund", "page.md").last["spec_commitment"] == spec_commitment(first)
+    assert paid(ledger) - held == ESCROW
+
+
+def test_corrected_page__whose_first_text_was_mined_after_a_kill__names_its_bounty(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    run_killed(poster, rpc, "poster:publish-fund", "page.md", method="eth_sendRawTransaction", forward=True)
+    held = paid(ledger)
+    correct(ledger, page, title="Another title")
+    for _ in range(2):
+        ran = poster.run("poster:publish-fund", "page.md", code=1)
+        assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_open", False)
+        assert f"Bounty {ledger.bounty_count()} " in str(ran.last["message"])
+    assert poster.run("poster:publish-fund", "--again", "page.md").last["event"] == CREATED
+    assert paid(ledger) - held == ESCROW
+
+
+def test_corrected_page__whose_first_text_was_handed_over__is_funded_once_that_is_over(
+    ledger: Ledger, poster: Terminal, page: Path
+) -> None:
+    poster.run("poster:publish-fund", "--hand-over", "funding.json", "page.md")
+    correct(ledger, page, title="Another title")
+    for words in (("page.md",), ("--hand-over", "other.json", "page.md")):
+        ran = poster.run("poster:publish-fund", *words, code=1)
+        assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_pending", False)
+    ledger.advance_to(ledger.time() + 3_601)
+    page.write_bytes(ledger.page(seconds=30_000).replace(b"title: ", b"title: No other "))
+    assert poster.run("poster:publish-fund", "page.md").last["event"] == CREATED
+
+
+def test_page__put_back_once_what_it_was_signed_with_is_over__is_asked_for_beside_the_corrected_one(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    first = page.read_bytes()
+    run_killed(poster, rpc, "poster:publish-fund", "page.md", method="eth_sendRawTransaction", forward=False)
+    ledger.advance_to(ledger.time() + 3_601)
+    correct(ledger, page, title="Another title")
+    assert poster.run("poster:publish-fund", "page.md").last["event"] == CREATED
+    page.write_bytes(first)
+    assert poster.run("poster:publish-fund", "page.md", code=1).last["code"] == "earlier_bounty_open"
+
+
+def test_corrected_page__whose_first_text_a_sponsor_funded__names_its_bounty(
+    ledger: Ledger, poster: Terminal, page: Path
+) -> None:
+    poster.run("poster:publish-fund", "--hand-over", "funding.json", "page.md")
+    sponsor = ledger.people.by_name()["solver-1"].wallet.private_key
+    funded = poster.run("sponsor:fund", "funding.json", SERVICE_SPONSOR_PRIVATE_KEY=sponsor).last
+    correct(ledger, page, title="Another title")
+    ran = poster.run("poster:publish-fund", "page.md", code=1)
+    assert ran.last["code"] == "earlier_bounty_open"
+    assert f"Bounty {funded['bounty_id']} " in str(ran.last["message"])
 
 
 class Typed(io.StringIO):

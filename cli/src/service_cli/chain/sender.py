@@ -151,6 +151,7 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
         sending = _Sending(session, transaction, journal, step)
         if (receipt := sending.run()) is not None:
             return receipt
+        transaction.check_anew()
         say("another transaction of this account was faster; signing this one again to follow it")
     message = "Other transactions of this account keep getting ahead of this one."
     raise CommandFailed(
@@ -441,6 +442,7 @@ class _Sending:
         signed = state.attempt.nonce
         if not self.call.is_repeatable and signed <= nonce + _NEAR:
             raise _ahead("this", signed, nonce, "Signed again it could be mined twice")
+        self.transaction.check_anew()
         say(f"an earlier run signed this with nonce {signed}, the next one is {nonce}: signing anew")
         self.journal.note(self.step.ahead, max(signed, self.journal.get(self.step.ahead) or 0))
         self.step.give_up(self.journal, state.attempt)

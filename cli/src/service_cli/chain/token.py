@@ -103,11 +103,16 @@ def _any_state(owner: Address) -> str:
 
 def authorization_state(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> AuthorizationState:
     """The state of the authorization, by the token's own state and its log of cancellations: this endpoint's word."""
+    if is_unused(chain, owner, nonce):
+        return AuthorizationState.UNUSED
     with chain_errors():
-        state = _ask(chain, _AUTHORIZATION_STATE + _word(owner) + nonce[2:])
-        if int.from_bytes(state, "big") == 0:
-            return AuthorizationState.UNUSED
         return AuthorizationState.CANCELLED if _cancelled(chain, owner, nonce, since) else AuthorizationState.USED
+
+
+def is_unused(chain: ChainClient, owner: Address, nonce: Bytes32) -> bool:
+    """Whether the token has the authorization neither as used nor as cancelled."""
+    with chain_errors():
+        return int.from_bytes(_ask(chain, _AUTHORIZATION_STATE + _word(owner) + nonce[2:]), "big") == 0
 
 
 def _cancelled(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> bool:

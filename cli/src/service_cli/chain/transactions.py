@@ -9,7 +9,7 @@ measured to take, the price of gas by a limit, its tip by recent blocks, and all
 agreed to.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Final, Protocol
@@ -165,6 +165,8 @@ class Transaction:
     expects: DoneEvidence | None
     last_nonce: int | None = None
     """Signed with no later nonce, where one is named: it is to be mined before what has that nonce, or never."""
+    check_anew: Callable[[], None] = lambda: None
+    """Refuses what was right when it was signed first, and may not be any more when it is signed with another nonce."""
 
 
 @dataclass(frozen=True, slots=True)

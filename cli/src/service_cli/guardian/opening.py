@@ -37,9 +37,9 @@ from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 
-from service_cli.api import ApiClient, api_of
+from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.api_session import ApiSession
-from service_cli.bounty.facts import RecordedSubmission
+from service_cli.bounty.facts import RecordedSubmission, check_detail
 from service_cli.chain.journal import note_done, opened_name, was_opened
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
@@ -72,6 +72,7 @@ from service_cli.submissions import (
     sealed_data_errors,
     write_artifact,
 )
+from service_cli.witnesses.bounties import agreed_bounty
 from service_cli.witnesses.numbers import listing, note_opened_as
 from service_cli.witnesses.table import Fact
 from service_cli.witnesses.vouching import disagreement
@@ -241,7 +242,7 @@ def open_as_guardian(
     session: ApiSession[LocalSigner], keyring: tuple[Identity, ...], bounty_id: BountyId, pair: tuple[Address, Bytes32]
 ) -> tuple[Submission, Identity]:
     """The checked Submission and its content key, by this Guardian's encryption keys."""
-    sealed = SealedBounty.read(session.chain, bounty_id)
+    sealed = SealedBounty.read(session.chain, bounty_id, session.api)
     sealed.require_recorded(*pair)
     submission = fetch_submission(session.api, session.signer, bounty_id, pair)
     sealed.check(submission)
@@ -262,7 +263,7 @@ def open_from_folder(
         warn(
             "identity.txt is not read any more: ask for the key with --pass-to, sealed to you, and name it identity.age"
         )
-    sealed = SealedBounty.read(ChainClient.checked(settings), bounty_id)
+    sealed = SealedBounty.read(ChainClient.checked(settings), bounty_id, _api(settings, is_needed=False))
     sealed.require_recorded(*pair)
     submission = folder.submission(bounty_id, pair, fetch)
     sealed.check(submission)
@@ -291,13 +292,17 @@ class SealedBounty:
     bounty: BountyView
     roster: Roster
     info: BeaconInfo
+    api: ApiClient | None
     _signatures: dict[int, Beacon] = field(default_factory=dict)
     """The beacon's signatures that were read, by round: those of one bounty are sealed for the same."""
+    _agreeing: set[ApiClient] = field(default_factory=set)
+    """The API once it has shown the same bounty: of many envelopes that do not fit, one request is enough."""
 
     @staticmethod
-    def read(chain: ChainClient, bounty_id: BountyId) -> "SealedBounty":
-        bounty = chain.bounty(bounty_id)
-        return SealedBounty(chain, bounty_id, bounty, chain.pinned_roster(bounty), beacon_of(chain.settings))
+    def read(chain: ChainClient, bounty_id: BountyId, api: ApiClient | None) -> "SealedBounty":
+        """By every endpoint; ``sources_disagree`` where they have different bounties."""
+        bounty = agreed_bounty(chain, bounty_id)
+        return SealedBounty(chain, bounty_id, bounty, chain.pinned_roster(bounty), beacon_of(chain.settings), api)
 
     def require_recorded(self, solver: Address, commitment: Bytes32) -> None:
         """Refuse what the contract does not record as the Solver's current Submission."""
@@ -310,8 +315,23 @@ class SealedBounty:
             )
 
     def check(self, submission: Submission) -> None:
-        """Refuse an envelope that does not fit the bounty."""
-        check_envelope(self.chain, submission, self.bounty, self.roster, self.info)
+        """Refuse an envelope that does not fit the bounty; ``read_model_mismatch`` where the API has another one."""
+        try:
+            check_envelope(self.chain, submission, self.bounty, self.roster, self.info)
+        except CommandRefused:
+            self._hold_against_api()
+            raise
+
+    def _hold_against_api(self) -> None:
+        """Refuse what an endpoint alone says of the bounty; an API that does not answer contradicts nothing."""
+        if self.api is None or self.api in self._agreeing:
+            return
+        try:
+            detail = bounty_detail(self.api, self.bounty_id).json()
+        except ServiceError:
+            return
+        check_detail(self.chain, self.bounty_id, self.bounty, detail)
+        self._agreeing.add(self.api)
 
     def unlock(self, submission: Submission, keyring: tuple[Identity, ...]) -> Identity:
         """The content key, from both locks of the capsule."""
@@ -444,10 +464,14 @@ def open_submissions(
     return done
 
 
+OF_ALL: Final = frozenset({"reveal_point_not_reached", "read_model_mismatch", "sources_disagree"})
+"""Refusals that are no Solver's fault: a round that is the same for all, and witnesses that contradict each other."""
+
+
 def _is_of_one(error: ServiceError, source: Path | None) -> bool:
     """Whether it says nothing of the other Submissions: beside kept ones, also that the API is gone with the rest. The
     beacon's round is the same for all: an envelope with another was refused before it was asked for."""
-    is_of_all = isinstance(error, CommandFailed) or error.code == "reveal_point_not_reached"
+    is_of_all = isinstance(error, CommandFailed) or error.code in OF_ALL
     return not is_of_all or (source is not None and error.code == "api_unreachable")
 
 

@@ -6,13 +6,14 @@ The Hub would refuse the most of it, too. Here it is said before the reasons are
 from dataclasses import dataclass
 from pathlib import Path
 
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 
 from service_cli.api_session import ApiSession
 from service_cli.chain.journal import was_opened
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import Signer
-from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.errors import CommandRefused
 from service_cli.guardian.reasons import doubt_of
 from service_cli.shell.consent import require_consent
 from service_cli.shell.text import moment
@@ -20,7 +21,7 @@ from service_cli.witnesses.bounties import Pair
 from service_cli.witnesses.numbers import listing
 from service_cli.witnesses.table import Fact
 from service_cli.witnesses.times import warn_of_late_chain
-from service_cli.witnesses.vouching import agreed
+from service_cli.witnesses.vouching import agreed, disagreement
 
 Named = Pair | None
 """The Solver and Submission that an awarded Verdict names."""
@@ -62,10 +63,11 @@ def require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
     warn_of_late_chain(chain, bounty.judging_deadline, "Your Verdict")
 
 
-def confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, options: VerdictOptions) -> None:
+def confirm_opened(session: ApiSession[Signer], bounty_id: BountyId, named: Named, options: VerdictOptions) -> None:
     """A Guardian may have opened it elsewhere; by mistake it should award nothing that it never saw."""
+    chain = session.chain
     if named is None:
-        _confirm_none_is_valid(chain, bounty_id, options)
+        _confirm_none_is_valid(session, bounty_id, options)
         return
     if was_opened(chain.chain_id, chain.hub.address, bounty_id, *named):
         return
@@ -78,13 +80,24 @@ def confirm_opened(chain: ChainClient, bounty_id: BountyId, named: Named, option
     require_consent(message, "award it unopened", refusal, is_given=options.unopened)
 
 
-def _confirm_none_is_valid(chain: ChainClient, bounty_id: BountyId, options: VerdictOptions) -> None:
+def _confirm_none_is_valid(session: ApiSession[Signer], bounty_id: BountyId, options: VerdictOptions) -> None:
     """Nobody's work is found valid by accident: what was not opened may be fine, or one that nobody can open."""
     if options.unopened:
         return
+    chain, api = session.chain, None if options.unpublished is not None else session.api
     try:
-        recorded = listing(chain, None, bounty_id).submissions
-    except CommandFailed:  # a list that is missing keeps nobody from judging
+        found = listing(chain, api, bounty_id)
+        if api is not None and found.api_agrees is False:
+            raise disagreement(Fact.NUMBER, chain.named, api.peer.named)
+        recorded = found.submissions
+    except ServiceError as error:  # a list that is missing keeps nobody from judging, and is no list without any
+        message = (
+            f"Which Submissions bounty {bounty_id} has, and whether each was opened on this machine, is not known: "
+            f"{error.message}"
+        )
+        next_action = "Run the command again once it is; to record that none is valid without knowing, add --unopened."
+        refusal = CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
+        require_consent(message, "record it without knowing", refusal, is_given=False)
         return
     unopened = [
         one.number

@@ -26,7 +26,7 @@ from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import OF_ONE, CommandFailed, CommandRefused
 from service_cli.guardian.events import LookedAtBounty, SeenSubmission
-from service_cli.guardian.opening import ACCOUNT_KEY, ListedSubmissions, SealedBounty, keyring_of
+from service_cli.guardian.opening import ACCOUNT_KEY, OF_ALL, ListedSubmissions, SealedBounty, keyring_of
 from service_cli.shell.output import emit
 from service_cli.storage import first_bytes
 from service_cli.submissions import Submission, fetch_contents, fetch_submission, submission_of
@@ -43,7 +43,7 @@ def look_at_submissions(settings: Settings, bounty_id: BountyId) -> LookedAtBoun
     """One event for each Submission of the bounty, then how many would open."""
     session = ApiSession.open(settings, local_signer(settings, ACCOUNT_KEY))
     listed = ListedSubmissions.read(settings, bounty_id, with_api=True)
-    look = _Look(session, keyring_of(settings), SealedBounty.read(session.chain, bounty_id))
+    look = _Look(session, keyring_of(settings), SealedBounty.read(session.chain, bounty_id, session.api))
     seen = list(look.at_all(listed.submissions))
     openable = [each for each in seen if each.code is None]
     sizes = [each.byte_length or 0 for each in openable]
@@ -79,7 +79,7 @@ class _Look:
             envelope = submission.envelope
             self._try_to_open(submission)
         except ServiceError as error:
-            if isinstance(error, CommandFailed) and error.code not in _OF_ONE:
+            if error.code in OF_ALL or (isinstance(error, CommandFailed) and error.code not in _OF_ONE):
                 raise
             code, message = error.code, error.message
         record = self._record(one.solver)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -205,7 +206,10 @@ def record(
     verdict, document = _meant_document(session, bounty_id, kind, meant, body)
     with _journal(session, verdict) as journal:
         if (done := _recorded_or_published(session, journal, verdict, document, body, options)) is None:
-            receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
+            transaction = Transaction(
+                verdict.call(), verdict.expected(), check_anew=partial(_require_alone, session, verdict, options)
+            )
+            receipt = send(session, transaction, journal, _STEP)
             done = verdict.anchored(receipt)
         journal.note(RECORDED, done)
     return _finish(session.chain, verdict, done)
@@ -290,21 +294,28 @@ def _recorded_or_published(
         require_judging(chain, bounty_id)
         _leave(chain, journal, verdict, reported, replace=options.replace)
     if _STEP.was_attempted(journal):
+        if not options.replace:
+            _refuse_beside_another(session, verdict)
         _hand_out(session, journal, verdict, document, options, is_signed=True)
         return None
-    require_judging(chain, bounty_id)
-    if not options.replace:
-        refuse_second(chain, bounty_id, session.account)
-        _refuse_beside_given(session, verdict)
-    require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
+    _require_alone(session, verdict, options)
     with chain.prefetched(*calls_before_sending(chain, session.account, verdict.call())):
         simulate(chain, session.account, verdict.call())
         if isinstance(session.signer, LocalSigner):
             require_affordable(chain, session.account, verdict.call())
-    confirm_opened(chain, bounty_id, verdict.named, options)
+    confirm_opened(session, bounty_id, verdict.named, options)
     confirm_reasons(body.decode(), options)
     _hand_out(session, journal, verdict, document, options, is_signed=False)
     return None
+
+
+def _require_alone(session: ApiSession[Signer], verdict: Verdict, options: VerdictOptions) -> None:
+    """Refuse to sign what counts no more, or would take the place of another Verdict without that being wanted."""
+    require_judging(session.chain, verdict.bounty_id)
+    if not options.replace:
+        refuse_second(session.chain, verdict.bounty_id, session.account)
+        _refuse_beside_another(session, verdict)
+    require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
 
 
 def _hand_out(
@@ -357,17 +368,24 @@ def _earlier_nonces(session: ApiSession[Signer], verdict: Verdict) -> Iterator[i
                 yield _STEP.last_nonce(journal)
 
 
-def _refuse_beside_given(session: ApiSession[Signer], verdict: Verdict) -> None:
-    """Refuse another Verdict while one that was given to another program may still be recorded: the last one counts."""
+def _refuse_beside_another(session: ApiSession[Signer], verdict: Verdict) -> None:
+    """Refuse another Verdict while one that was signed or given out may still be recorded: the last one counts."""
     chain, names = session.chain, ("verdict", str(verdict.bounty_id), session.account)
     for *_, report in journals_below(chain.chain_id, chain.hub.address, *names):
         if report == verdict.report_commitment:
             continue
         with session.journal(*names, report) as journal:
-            is_outstanding = journal.get(GIVEN) is not None and journal.get(RECORDED) is None
-        if is_outstanding:
-            message = "The call of another Verdict of yours was given out before, and may still be sent."
-            next_action = "Wait until it is recorded, or replace it on purpose: of two, the last one counts."
+            if journal.get(RECORDED) is not None:
+                continue
+            is_given, is_signed = journal.get(GIVEN) is not None, _STEP.was_attempted(journal)
+        if is_given or is_signed:
+            done = "signed" if is_signed else "given out"
+            message = (
+                f"Another Verdict of yours, with the reasons {report}, was {done} before and may still be recorded."
+            )
+            next_action = (
+                "Wait until it is recorded, or replace it on purpose with --replace: of two, the last one counts."
+            )
             raise CommandRefused("verdict_already_recorded", message, next_action=next_action)
 
 

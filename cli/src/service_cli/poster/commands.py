@@ -223,8 +223,8 @@ def poster_publish_fund(
     authorizations, or an account with code, is funded by an allowance of exactly the escrow instead. Run it again
     after an interruption: it continues, and once the page is funded it shows the bounty. A page that was funded on
     another machine is refused unless --again is given; so is another page while a bounty that was funded from the same
-    file, or that has the same title, is open: a typo cannot be corrected in a funded page. At a terminal you are asked
-    instead. A page that the rules of poster:check have issues with is refused before it is sent.
+    file, or that has the same title, is open or may still come: a typo cannot be corrected in a funded page. At a
+    terminal you are asked instead. A page that the rules of poster:check have issues with is refused before it is sent.
     BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
 
     With --hand-over nothing is sent, and no ether is needed: the page, its terms and your signature are written into

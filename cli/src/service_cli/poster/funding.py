@@ -156,6 +156,25 @@ NONCES: Final = JournalEntry.of("nonces", dict[Bytes32, BlockNumber])
 AUTHORIZATION: Final = JournalEntry("authorization", _KeptAuthorization.of, _KeptAuthorization.read)
 
 
+def creation_of(account: Address, commitment: Bytes32, journal: Journal) -> ExpectedEvent[BountyCreated]:
+    """The creation under one of the nonces that a journal has written down so far."""
+    nonces = journal.get(NONCES) or {}
+    since = min(nonces.values(), default=None)
+    topics = [None, account_topic(account), commitment]
+    return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
+
+
+def what_may_create(chain: ChainClient, journal: Journal) -> str | None:
+    """What earlier runs signed that may still create a bounty, in words; None where nothing of it can any more."""
+    kept = journal.get(AUTHORIZATION)
+    if kept is not None and not has_passed(chain, kept.valid_before):
+        return f"an authorization that is good until {moment(kept.valid_before, latest_moment(chain))}"
+    is_allowed = journal.get(PATH) is FundingPath.ALLOWANCE
+    if is_allowed and (CREATE.was_attempted(journal) or journal.get(GIVEN) is not None):
+        return "a transaction of which the chain does not show what became"
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class NextFunding:
     """Which funding of the page by this account is to be made."""
@@ -306,11 +325,7 @@ class Funding:
         return path
 
     def _expected(self) -> ExpectedEvent[BountyCreated]:
-        """The creation under one of the nonces written down so far."""
-        nonces = self.journal.get(NONCES) or {}
-        topics = [None, account_topic(self.session.account), self.commitment]
-        since = min(nonces.values(), default=None)
-        return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
+        return creation_of(self.session.account, self.commitment, self.journal)
 
     def hand_over(self, conditions: Vouched[HubConditions], following: NextFunding) -> Authorization:
         """The call that somebody else sends in this account's place; nothing is sent, and no ether is needed."""

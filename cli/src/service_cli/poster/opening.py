@@ -22,6 +22,7 @@ from service_cli.errors import CommandRefused
 from service_cli.poster.events import FittingKey, OpenedWinningWork
 from service_cli.shell.arguments import require_new
 from service_cli.shell.output import emit
+from service_cli.witnesses.bounties import agreed_bounty
 
 if TYPE_CHECKING:  # ciphers, which only a winner's work needs
     from bounty_protocol.crypto.x25519 import Identity
@@ -33,7 +34,7 @@ def open_winning_submission(
     """The command ``poster:open-winning-submission``."""
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     chain = session.chain
-    bounty = chain.bounty(bounty_id)
+    bounty = agreed_bounty(chain, bounty_id)
     if bounty.outcome is not Outcome.AWARDED:
         raise _not_awarded(bounty_id, final=bounty.outcome is not None)
     if bounty.poster != session.account:

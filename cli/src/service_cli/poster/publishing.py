@@ -5,7 +5,7 @@ agreed with what is derived here from the page's bytes and the Hub itself. ``che
 
 A page is funded once. Whether it was funded before, from any machine, is read from the Hub's log and compared with the
 API's index; a bounty counts only when the Hub itself names this account and this page. What an earlier run reported is
-looked for again. While a bounty of the same file or title is open, ``earlier`` asks.
+looked for again. While a bounty of the same file or title is open, or may still come, ``earlier`` asks.
 """
 
 import itertools
@@ -37,7 +37,7 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.poster.checking import STDIN, require_ready, warn_of_issues
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
-from service_cli.poster.earlier import note_file, require_no_open_one
+from service_cli.poster.earlier import note_text, require_no_open_one
 from service_cli.poster.events import (
     ANEW,
     FundedBounty,
@@ -50,13 +50,13 @@ from service_cli.poster.events import (
 from service_cli.poster.funding import (
     CREATION_CALLS,
     FUNDED,
-    TERMS,
     Funding,
     FundingPath,
     NextFunding,
     calls_before_funding,
     funding_path,
     path_explained,
+    what_may_create,
 )
 from service_cli.poster.hand_over import HandOver
 from service_cli.poster.template import require_filled
@@ -82,9 +82,10 @@ def publish_and_fund(
     challenge, commitment = _checked_page(settings, page)
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     with _journal(session, commitment, again=again) as journal:
+        note_text(session, path, commitment)
         if (done := _funded_before(session, commitment, journal)) is None:
             done = _fund(Funding(session, challenge, commitment, journal), page, path, yes=yes, again=again)
-            _remember(session, journal, path, done)
+            journal.note(FUNDED, done)
         return _show_funded(session, done)
 
 
@@ -96,12 +97,13 @@ def publish_and_hand_over(
     require_no_file(file)
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     with _journal(session, commitment, again=again) as journal:
+        note_text(session, path, commitment)
         if (done := _funded_before(session, commitment, journal)) is not None:
             return _show_funded(session, done)
         funding = Funding(session, challenge, commitment, journal)
         found = _agreed(funding, page, path, yes=yes, again=again, is_sender=False)
         if isinstance(found, FundedBounty):
-            _remember(session, journal, path, found)
+            journal.note(FUNDED, found)
             return _show_funded(session, found)
         signed = funding.hand_over(found.conditions, found.following)
         made = HandOver(session.chain.chain_id, session.chain.hub.address, session.account, page, signed)
@@ -129,7 +131,7 @@ def prepare_funding(
                 read = partial(_read_funded, session, commitment, journal.folder)
                 return funding.prepare(found.conditions, found.following, read, resend=resend)
             done = found
-            _remember(session, journal, None, done)
+            journal.note(FUNDED, done)
         return done_already(session.chain, session.account, _show_funded(session, done))
 
 
@@ -152,11 +154,6 @@ def _funded_before(session: ApiSession[Signer], commitment: Bytes32, journal: Jo
     with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
         escrows_of(session.chain, session.api, session.account, commitment)
     return done
-
-
-def _remember(session: ApiSession[Signer], journal: Journal, path: str | None, done: FundedBounty) -> None:
-    journal.note(FUNDED, done)
-    note_file(session, path, done.bounty_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +192,8 @@ def _agreed(
         if known.value:
             is_over = session.chain.latest().time >= challenge.submission_deadline
             raise _already_funded(session.account, known.value[-1].bounty_id, is_over=is_over)
-        if funding.journal.get(TERMS) is None:  # else an earlier run came past this question
-            require_no_open_one(session, challenge, path)
+        if what_may_create(session.chain, funding.journal) is None:  # else an earlier run came past this question
+            require_no_open_one(session, challenge, commitment, path)
     served = served_by(session.api)
     require_fundable(session.chain, served)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
