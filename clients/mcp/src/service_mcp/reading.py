@@ -2,7 +2,6 @@
 
 import time
 from functools import cached_property
-from pathlib import Path
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -154,7 +153,7 @@ class Reading:
         """What keeps a challenge page from being published, line by line. Nothing is sent to the service."""
         if (text is None) is (path is None):
             raise Refusal("invalid_request", "Give the text or a path, one of the two.")
-        page = text.encode() if text is not None else self._file(str(path)).read_bytes()
+        page = text.encode() if text is not None else self._read(str(path))
         found = self._client.check_page(page)
         return answers.PageReview([answers.PageIssue(each.line, each.field, each.message) for each in found])
 
@@ -170,10 +169,10 @@ class Reading:
         by = {result: [each.title for each in found.checks if each.result == result] for result in _RESULTS}
         return answers.Audit(found.bounty_id, len(by["holds"]), by["differs"], by["not_checked"])
 
-    def _file(self, path: str) -> Path:
+    def _read(self, path: str) -> bytes:
         if self._work_dir is None:
             raise Refusal("no_work_dir", "This server reads no files.", next_action="Give the page as text.")
-        return self._work_dir.file(path)
+        return self._work_dir.read(path)
 
     def _amount(self, name: str, text: str) -> TokenAmount:
         try:
