@@ -2,9 +2,19 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId
+from service_cli.client import Client
+from service_cli.poster.events import FundedBounty, FundingPreview
+from service_cli.solver import selection
+from service_cli.solver.events import SubmittedWork
+from service_cli.solver.selection import Selection
+from service_mcp.work_dir import WorkDir
 
 from tests.agents.conftest import MakeScene, Refused, Scene, policy_for
 from tests.cli.scenes import Case, Stage, claim, fund, judge, seal
@@ -97,7 +107,7 @@ def test_claim__prepared_and_paid_by_somebody_meanwhile__is_found_paid(scene: Ma
     assert refused.value.code == "award_already_claimed"
 
 
-def test_submission__begun_and_killed__goes_on_with_the_same_files_alone(scene: MakeScene, stage: Stage) -> None:
+def test_submission__begun_and_killed__goes_on_with_what_it_was_begun_with(scene: MakeScene, stage: Stage) -> None:
     found = scene(seal, policy_for(stage))
     plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
     found.agent.call("carry_out", plan_id=plan["plan_id"])
@@ -107,9 +117,104 @@ def test_submission__begun_and_killed__goes_on_with_the_same_files_alone(scene: 
     assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded
     _kept(found, plan["plan_id"]).with_suffix(".done").unlink()
     (found.case.home.home / "work/main.py").write_text("print(3)\n")
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == found.bounty_id
+    assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded
+
+
+def test_page__replaced_while_its_plan_is_carried_out__is_not_the_one_that_is_funded(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent may write to the work dir at any moment: caps that saw another escrow than is signed bound nothing."""
+    found = scene(fund, policy_for(stage))
+    page: Path = found.case.home.home / "page.md"
+    plan, given = found.agent.call("prepare_funding", path="page.md"), page.read_bytes()
+    preview, funded, paid = Client.preview_funding, Client.fund, list[bytes]()
+
+    def preview_slowly(client: Client, content: bytes, poster: Address | None = None) -> FundingPreview:
+        answer = preview(client, content, poster)
+        page.write_bytes(given.replace(b"escrow_amount: ", b"escrow_amount: 1"))
+        return answer
+
+    def fund_noted(client: Client, content: bytes) -> FundedBounty:
+        paid.append(content)
+        return funded(client, content)
+
+    monkeypatch.setattr(Client, "preview_funding", preview_slowly)
+    monkeypatch.setattr(Client, "fund", fund_noted)
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
+    assert paid == [given]
+
+
+def test_files__replaced_while_their_plan_is_carried_out__are_not_those_that_are_sealed(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scene(seal, policy_for(stage))
+    file: Path = found.case.home.home / "work/main.py"
+    plan, given = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work"), file.read_bytes()
+    sealed, submit = list[bytes](), Client.submit
+
+    def submit_late(client: Client, bounty_id: BountyId, directory: Path, **more: Any) -> SubmittedWork:
+        file.write_text("print(4)\n")
+        sealed.append((directory / "main.py").read_bytes())
+        return submit(client, bounty_id, directory, **more)
+
+    monkeypatch.setattr(Client, "submit", submit_late)
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == found.bounty_id
+    assert sealed == [given]
+
+
+def test_plan__that_a_wallet_was_to_approve__is_checked_again_where_a_policy_signs(
+    scene: MakeScene, stage: Stage
+) -> None:
+    asked = scene(fund)
+    plan = asked.agent.call("prepare_funding", path="page.md")
+    assert asked.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
+    signing = replace(
+        asked.agent, options=replace(asked.agent.options, policy=policy_for(stage, most_spent_per_action=1))
+    )
     with pytest.raises(Refused) as refused:
-        found.agent.call("carry_out", plan_id=plan["plan_id"])
-    assert refused.value.code == "plan_changed"
+        signing.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "policy_exceeded"
+
+
+@pytest.mark.parametrize("part", ["work", "work/lib", "work/lib/main.py"])
+def test_part_of_a_path__replaced_by_a_link_after_it_was_looked_at__is_not_followed(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for top in (root / "work", outside):
+        (top / "lib").mkdir(parents=True)
+        (top / "lib/main.py").write_text("print(1)\n")
+
+    def select(directory: Path) -> Selection:
+        found = selection.select(directory)
+        (root / part).rename(tmp_path / "gone")
+        (root / part).symlink_to(outside / Path(part).relative_to("work"))
+        return found
+
+    monkeypatch.setattr("service_mcp.work_dir.select", select)
+    with pytest.raises(ServiceError) as refused:
+        WorkDir(root).copy("work", tmp_path / "copy")
+    assert refused.value.code == "files_changed"
+    assert not (tmp_path / "copy/lib/main.py").exists()
+
+
+def test_file__that_grows_or_shrinks_while_it_is_copied__is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "work").mkdir()
+    for number, text in enumerate(("12", "1234")):
+        (tmp_path / "work/file").write_text("123")
+
+        def select(directory: Path, text: str = text) -> Selection:
+            found = selection.select(directory)
+            (tmp_path / "work/file").write_text(text)
+            return found
+
+        monkeypatch.setattr("service_mcp.work_dir.select", select)
+        with pytest.raises(ServiceError) as refused:
+            WorkDir(tmp_path).copy("work", tmp_path / str(number))
+        assert refused.value.code == "files_changed"
 
 
 @pytest.mark.parametrize(

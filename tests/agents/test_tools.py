@@ -14,6 +14,7 @@ from bounty_protocol.types import Address, parse_address
 from service_cli.errors import CommandRefused
 from service_cli.wallet_page import server
 from service_mcp.policy import Role
+from service_mcp.reading import Limits
 from service_mcp.server import make_server
 
 from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
@@ -282,24 +283,32 @@ def test_claim__while_it_is_planned_and_carried_out__reads_its_bounty_once_each(
     assert reads() == 2
 
 
-def test_audits__more_than_are_permitted_at_once__are_refused_and_the_next_one_runs(
-    scene: MakeScene, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("tool", "of_client", "arguments"),
+    [
+        ("audit_bounty", "audit", {"bounty_id": 1}),
+        ("my_status", "status", {}),
+        ("check_page", "check_page", {"text": "# A page"}),
+    ],
+)
+def test_heavy_calls__more_than_are_permitted_at_once__are_refused_and_the_next_one_runs(
+    scene: MakeScene, monkeypatch: pytest.MonkeyPatch, tool: str, of_client: str, arguments: dict[str, object]
 ) -> None:
-    found = scene(claim, roles=frozenset(), audits_at_once=1)
+    found = scene(claim, roles=frozenset(), limits=Limits(at_once=1))
     going, goes_on = Event(), Event()
 
-    def audit(*_arguments: object) -> NoReturn:
+    def answer(*_arguments: object, **_more: object) -> NoReturn:
         going.set()
         goes_on.wait(10)
         raise CommandRefused("bounty_open", "It is open.", next_action="Wait.")
 
-    monkeypatch.setattr(service_cli.Client, "audit", audit)
+    monkeypatch.setattr(service_cli.Client, of_client, answer)
     agent = replace(found.agent, server=make_server(found.agent.options))
     codes: list[object] = []
 
     def call() -> None:
         try:
-            agent.call("audit_bounty", bounty_id=found.bounty_id)
+            agent.call(tool, **arguments)
         except Refused as refused:
             codes.append(refused.code)
 
@@ -311,3 +320,26 @@ def test_audits__more_than_are_permitted_at_once__are_refused_and_the_next_one_r
     first.join()
     call()
     assert codes == ["server_busy", "bounty_open", "bounty_open"]
+
+
+def test_heavy_calls__without_enough_calls_left__are_refused(scene: MakeScene, stage: Stage) -> None:
+    asked = list[int]()
+
+    def charge(calls: int) -> bool:
+        asked.append(calls)
+        return len(asked) > 3
+
+    found = scene(claim, roles=frozenset(), limits=Limits(charge=charge))
+    agent = replace(found.agent, server=make_server(found.agent.options))
+    account = stage.ledger.people.poster.address
+    for tool, arguments in (
+        ("audit_bounty", {"bounty_id": found.bounty_id}),
+        ("my_status", {"accounts": [account, account]}),
+        ("check_page", {"text": "# A page"}),
+    ):
+        with pytest.raises(Refused) as refused:
+            agent.call(tool, **arguments)
+        assert refused.value.code == "rate_limit_reached"
+    assert agent.call("my_status", accounts=[account])["not_all"] == []
+    audit, two_accounts, _, one_account = asked
+    assert audit == one_account == two_accounts / 2

@@ -5,19 +5,23 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
 import click
+import httpx2
 import pytest
 import urllib3
 import uvicorn
 from mcp import Client as McpClient
 from mcp import StdioServerParameters
-from service_mcp.http import make_app, with_endpoints
+from mcp.client.streamable_http import streamable_http_client
+from service_mcp.http import HEALTH, MOST_AT_ONCE, MOST_OF_ONE, Budgets, Entrance, make_app, networks_of, with_endpoints
 from service_mcp.server import READING, Options
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 
 from tests.cli.ledger import ESCROW
 from tests.cli.scenes import Stage, claim
@@ -149,6 +153,90 @@ def test_http__behind_proxies__has_a_budget_for_whom_the_outermost_own_one_saw(s
         assert one == [200, 200, 429], "what a caller wrote itself gives it no further budget"
         assert status(url, "198.51.100.2") == 200
         assert [status(url, None) for _ in range(3)] == [200, 200, 429], "past the proxies: the peer's"
+
+
+@pytest.mark.parametrize(
+    ("address", "networks"),
+    [
+        ("198.51.100.1", {"198.51.100.1": 1}),
+        ("::ffff:198.51.100.1", {"198.51.100.1": 1}),
+        ("2001:db8:1:203::7", {"2001:db8:1:203::/64": 1, "2001:db8:1:200::/56": 4, "2001:db8:1::/48": 16}),
+        ("somebody", {"unknown": 1}),
+    ],
+)
+def test_caller__in_ipv6__counts_for_the_networks_around_it(address: str, networks: dict[str, int]) -> None:
+    assert dict(networks_of(address)) == networks
+
+
+def test_http__from_many_addresses_of_one_ipv6_network__has_one_budget(stage: Stage) -> None:
+    with served(stage, calls=2, hops=1) as url:
+        statuses = [_hello(url, f"2001:db8::{number}") for number in range(3)]
+    assert statuses == [200, 200, 429]
+
+
+def _hello(url: str, forwarded: str) -> int:
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    named = {"X-Forwarded-For": forwarded}
+    return urllib3.request("POST", url, body=hello, headers={**headers, **named}, retries=False).status
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_http__of_somebody__asks_the_api_in_that_ones_name(stage: Stage, mode: str) -> None:
+    """Past the proxies nobody has a budget at the API: whoever reads by this server would have none either."""
+
+    async def look(url: str) -> None:
+        headers = {"X-Forwarded-For": "203.0.113.1, 198.51.100.1"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            McpClient(streamable_http_client(url, http_client=http), mode=mode) as client,
+        ):
+            await client.call_tool("find_bounties", {})
+            await client.call_tool("my_status", {"accounts": [stage.ledger.people.poster.address]})
+
+    with served(stage, hops=1) as url:
+        stage.api.server.requests.clear()
+        asyncio.run(look(url))
+    asked = {request.headers.get("x-forwarded-for") for request in stage.api.server.requests}
+    assert asked == {"198.51.100.1"}
+
+
+def test_entrance__with_as_many_calls_as_it_answers__refuses_more_but_no_probe() -> None:
+    statuses = list[object]()
+
+    async def send(message: MutableMapping[str, object]) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    async def receive() -> MutableMapping[str, object]:
+        return {"type": "http.request"}
+
+    async def crowd() -> None:
+        goes_on = asyncio.Event()
+
+        async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+            await goes_on.wait()
+            await JSONResponse({})(scope, receive, send)
+
+        entrance = Entrance(slow, Budgets(1_000), 0)
+
+        def call(address: str, path: str = "/mcp") -> asyncio.Task[None]:
+            scope = {"type": "http", "path": path, "headers": [], "client": (address, 1)}
+            return asyncio.create_task(entrance(scope, receive, send))
+
+        callers = [f"198.51.100.{number}" for number in range(MOST_AT_ONCE // MOST_OF_ONE)]
+        going = [call(caller) for caller in callers for _ in range(MOST_OF_ONE)]
+        await asyncio.sleep(0)
+        await call(callers[0])
+        await call("198.51.100.200")
+        assert statuses == [503, 503]
+        going.append(call("10.0.0.1", HEALTH))
+        goes_on.set()
+        await asyncio.gather(*going)
+        await call("198.51.100.200")
+        assert statuses[2:] == [200] * (MOST_AT_ONCE + 2)
+
+    asyncio.run(crowd())
 
 
 def test_http__asked_for_its_health__answers_by_any_name_and_without_a_budget(stage: Stage) -> None:

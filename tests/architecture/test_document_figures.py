@@ -154,7 +154,7 @@ SENTENCES: Final[dict[str, list[str]]] = {
         f"read up to {COUNTS[RANGES_AHEAD]} ranges of {BLOCKS_PER_STEP} final blocks",
     ],
     "docs/operations.md": [
-        f"Each address has {CALLS_IN_A_MINUTE} calls a minute, then 429.",
+        f"Each network has {CALLS_IN_A_MINUTE} calls a minute, then 429.",
     ],
     "docs/formats.md": [
         f"with line feeds only, at most {MAX_DOCUMENT_BYTES // KIB} KiB",

@@ -119,6 +119,8 @@ class ApiTwin:
         self.lost: list[Json] = []
         """Submissions whose sealed bytes the storage has no longer."""
         self.listed: Json = {"items": [], "next_cursor": None}
+        self.to_judge: Json | None = None
+        """The list of those to judge now, the oldest first; where it is None as every list."""
         self.lies: dict[str, Lie] = {}
         self.scripts: dict[str, Callable[[Request], Reply | None]] = {}
         self.webhooks = WebhooksTwin()
@@ -280,7 +282,9 @@ class ApiTwin:
         )
 
     def _list(self, request: Request) -> Json:
-        return self.listed
+        asked = parse_qs(request.query)
+        to_judge = {"judgeable": ["true"], "sort": ["deadline"]}.items() <= asked.items()
+        return self.listed if self.to_judge is None or not to_judge else self.to_judge
 
     def _upload_url(self, request: Request, bounty_id: str, solver: str) -> Json:
         digest = Bytes32(str(request.json()["ciphertext_sha256"]))

@@ -3,8 +3,9 @@
 import json
 from collections.abc import Callable
 
-from bounty_protocol.types import BountyId
+from bounty_protocol.types import Address, BountyId
 from eth_account import Account
+from service_cli.client import Client
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import ESCROW, Ledger
@@ -70,6 +71,21 @@ def test_status__of_a_guardian__shows_what_waits_for_a_verdict_until_it_is_recor
     wallet.forget_nonce()
     ledger.contract.transact(wallet, "recordVerdict", bounty, 2, "0x" + "00" * 20, bytes(32), b"\1" * 32)
     assert tasks_of(guardian.run("status")) == []
+
+
+def test_status__of_a_guardian_with_more_bounties_than_are_looked_at__has_those_to_judge_and_says_that_it_is_cut(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal
+) -> None:
+    (older, _), (newer, _) = ledger.fund(seconds=500, judging=5_000), ledger.fund(seconds=5_000)
+    ledger.submit(older, ledger.people.solvers[0].wallet)
+    ledger.reveal(older)
+    showing(api, newer, older)
+    api.to_judge = {"items": [api.item(older)], "next_cursor": None}
+    account = Address(ledger.people.guardians[0].address)
+    found = Client(guardian.environment).status([account], most_bounties=1)
+    assert [(task.bounty_id, task.task) for task in found.tasks] == [(older, "judge")]
+    assert found.cut == (account,)
+    assert Client(guardian.environment).status([account], most_bounties=2).cut == ()
 
 
 def test_status__of_a_guardian__shows_a_winning_key_until_it_is_delivered(

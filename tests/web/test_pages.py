@@ -324,6 +324,19 @@ def test_person__with_work_to_do__sees_it_first(pages: Pages) -> None:
     assert "Claim the protocol fee" not in pages.text(f"/people/{account('fees')}")
 
 
+def test_guardian__with_many_newer_bounties__has_the_one_to_be_judged_now_first(pages: Pages) -> None:
+    judging(pages.ledger.add(page=page_of(title="To judge")))
+    due(pages.ledger.add(page=page_of(title="Without work")))
+    for _ in range(101):
+        pages.ledger.add()
+    shown = pages.text(f"/people/{GUARDIANS[0]}")
+    assert "What waits for this account To judge Judge the Submissions, as Guardian: until" in shown
+    assert "Without work Judg" not in shown
+    assert "more bounties than are looked at here" in shown
+    calendar = pages.get(f"/people/{GUARDIANS[0]}/calendar.ics").get_data(as_text=True)
+    assert "Last moment to judge: To judge" in calendar
+
+
 def test_person__of_a_bounty_whose_guardians_all_judged__waits_for_no_refund(pages: Pages) -> None:
     bounty = pages.ledger.add()
     awarded(bounty)

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -64,6 +65,9 @@ ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
 READ_SECONDS: Final = 15.0
 """How long a public read waits for the next bytes: nothing is worked out for it that takes longer."""
+
+forwarded_for: ContextVar[str] = ContextVar("forwarded_for", default="")
+"""On whose behalf a program that serves others asks, as its own proxies state it; empty where nobody's."""
 
 T = TypeVar("T")
 
@@ -272,10 +276,16 @@ class ApiClient:
         """One exchange; one that ``reads`` does not wait as long for the next bytes as one that has work done."""
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
         timeout = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None
+        named = {"X-Forwarded-For": caller} if (caller := forwarded_for.get()) else {}
         try:
             with clock_while(f"waiting for {self.peer.named_within}"):
                 return self._http.exchange(
-                    method, url, most_bytes=MAX_ANSWER_BYTES, body=body or None, headers=dict(headers), timeout=timeout
+                    method,
+                    url,
+                    most_bytes=MAX_ANSWER_BYTES,
+                    body=body or None,
+                    headers={**headers, **named},
+                    timeout=timeout,
                 )
         except AnswerRefused as error:
             raise self.peer.malformed(f" gave {error}.") from error

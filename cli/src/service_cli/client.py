@@ -243,12 +243,13 @@ class Client:
         with self._at_work(CHAIN_AND_API) as settings:
             return watch_bounty(settings, bounty_id)
 
-    def status(self, accounts: Sequence[Address] = ()) -> "AccountsAtWork":
-        """Of each account whose key is here, and of ``accounts``: what it holds and what waits for it."""
+    def status(self, accounts: Sequence[Address] = (), *, most_bounties: int = 200) -> "AccountsAtWork":
+        """Of each account whose key is here, and of ``accounts``: what it holds and what waits for it, of at most
+        ``most_bounties`` in each role; ``cut`` names those that have more."""
         from service_cli.status import show_status
 
         with self._at_work(CHAIN_AND_API) as settings:
-            return show_status(settings, tuple(accounts))
+            return show_status(settings, tuple(accounts), most_bounties=most_bounties)
 
     def audit(self, bounty_id: BountyId, *, sign_as: Literal["poster", "guardian"] | None = None) -> "Audit":
         """Everything that the service shows of a bounty, compared with the chain."""

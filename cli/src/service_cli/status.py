@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from service_cli.chain.session import ChainClient
 
 MOST_BOUNTIES: Final = 200
-"""Looked at for each account in each role, the newest first."""
+"""Looked at for each account in each role, the newest first; and of those that it may have to judge now, as many, those
+first whose deadlines passed first."""
 LOST: Final = """
 query Lost($solver: String!) {
   submissions(where: {solver_address: $solver, lost_since_gt: 0}, first: 100) { bounty_id submission_commitment }
@@ -41,7 +42,14 @@ KEYS: Final[Mapping[Role, str]] = {
     "claimant": "SERVICE_CLAIMANT_PRIVATE_KEY",
 }
 """The variable that has each role's key."""
-_FILTERS: Final = ("poster_address", "solver_address", "guardian_address")
+TO_JUDGE: Final[Mapping[str, str]] = {"judgeable": "true", "sort": "deadline"}
+_LISTS: Final = (
+    ("guardian_address", True),
+    ("poster_address", False),
+    ("solver_address", False),
+    ("guardian_address", False),
+)
+"""The filters by which an account's bounties are listed, and whether those to judge now alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +96,13 @@ class AccountsAtWork:
     accounts: tuple[AccountStatus, ...]
     tasks: tuple[WaitingTask, ...]
     running: tuple[RunningBounty, ...]
+    cut: tuple[Address, ...] = ()
+    """Those of which more bounties are listed than were looked at: more may wait for them."""
 
 
-def show_status(settings: Settings, addresses: tuple[Address, ...]) -> AccountsAtWork:
+def show_status(
+    settings: Settings, addresses: tuple[Address, ...], *, most_bounties: int = MOST_BOUNTIES
+) -> AccountsAtWork:
     """The command ``status``."""
     from service_cli.api import api_of
     from service_cli.bounty.listing import require_deployment
@@ -101,7 +113,7 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> AccountsA
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
     now, tasks, shown, deliveries = chain.latest().time, list[Task](), amount_shown(chain), _Deliveries(api)
-    bounties = _Bounties(chain, api)
+    bounties = _Bounties(chain, api, most_bounties)
     held = []
     for account, roles in accounts.items():
         held.append(_show_account(chain, account, roles, shown))
@@ -121,7 +133,9 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> AccountsA
         remark("no key is configured and no --address given; service-cli config shows what is")
     elif not tasks:
         remark("nothing waits for you")
-    return AccountsAtWork(tuple(held), waiting, tuple(running))
+    for account in bounties.cut:
+        warn(f"{account} has more bounties than are looked at ({most_bounties} a role): more may wait for it")
+    return AccountsAtWork(tuple(held), waiting, tuple(running), tuple(bounties.cut))
 
 
 def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[Role, ...]]:
@@ -181,24 +195,36 @@ class _Deliveries:
 class _Bounties:
     """The bounties to look at for each account by the API, as the contract has them; each read once."""
 
-    def __init__(self, chain: "ChainClient", api: "ApiClient") -> None:
-        self._chain, self._api = chain, api
+    def __init__(self, chain: "ChainClient", api: "ApiClient", most: int) -> None:
+        self._chain, self._api, self._most = chain, api, most
         self._views: dict[BountyId, BountyView] = {}
         self._named: dict[Address, list[BountyId]] = {}
+        self.cut: list[Address] = []
+        """Accounts of which not all bounties are looked at."""
 
     def of(self, account: Address) -> "Iterator[tuple[BountyId, BountyView]]":
         """In any of its roles."""
-        from service_cli.bounty.listing import listed
-
         if account not in self._named:
-            found = (item for name in _FILTERS for item in listed(self._api, {name: account}, MOST_BOUNTIES))
-            texts = sorted({str(item.get("bounty_id")) for item in found})
+            texts = sorted(self._listed(account))
             known = [text for text in texts if text.isascii() and text.isdigit() and 0 < int(text) < 2**63]
             self._named[account] = [BountyId(int(text)) for text in known]
         for bounty_id in self._named[account]:
             if bounty_id not in self._views:
                 self._views[bounty_id] = self._chain.bounty(bounty_id)
             yield bounty_id, self._views[bounty_id]
+
+    def _listed(self, account: Address) -> set[str]:
+        """Their numbers by the API, and whether that is cut. Every open bounty has the newest roster, so that those to
+        judge now are asked for apart: among all of a Guardian's they are the older ones."""
+        from service_cli.bounty.listing import listed
+
+        found: set[str] = set()
+        for name, to_judge in _LISTS:
+            items = list(listed(self._api, {name: account, **(TO_JUDGE if to_judge else {})}, self._most + 1))
+            if len(items) > self._most and account not in self.cut:
+                self.cut.append(account)
+            found.update(str(item.get("bounty_id")) for item in items[: self._most])
+        return found
 
     def running(self, account: Address, deliveries: _Deliveries, now: int) -> Iterator[RunningBounty]:
         """Bounties that go on without it: open ones, by the contract, and awards whose key is to be delivered."""

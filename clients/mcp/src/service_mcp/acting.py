@@ -24,7 +24,7 @@ from service_cli.solver.selection import select
 
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money
-from service_mcp.plans import ROLE_OF, Exact, Request, plan_id_of
+from service_mcp.plans import ROLE_OF, Content, Exact, Request, Signer, plan_id_of
 from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_within
 from service_mcp.reading import Id, Reading
 from service_mcp.refusals import Refusal
@@ -128,16 +128,21 @@ class Acting:
         if (done := self._done(plan_id)) is not None:
             return done
         actor = self._actor(request)
-        signs = self._signs(actor.role)
-        if not self._is_begun(plan_id, request):
-            derived = self._derived(request, actor)
+        signer: Signer = "policy" if self._signs(actor.role) else "wallet"
+        if (content := plans.begun(plan_id, request, signer)) is None:
+            content = self._begun(plan_id, request, actor, signer)
+        if signer == "policy":
+            return self._noted(plan_id, self._carried_out(plan_id, request, content))
+        return self._by_wallet(plan_id, request, content, actor.account)
+
+    def _begun(self, plan_id: str, request: Request, actor: ActingAccount, signer: Signer) -> Content:
+        """What a plan is carried out with: the same bytes that it was derived from, and its spending counted by."""
+        with plans.content_of(request, self._work_dir) as content:
+            derived = self._derived(request, content, actor)
             plans.require_same(plan_id, request, derived.exact)
-            if signs:
+            if signer == "policy":
                 self._require_permitted(actor.role, plan_id, derived)
-            self._begin(plan_id, request)
-        if signs:
-            return self._noted(plan_id, self._carried_out(plan_id, request))
-        return self._by_wallet(plan_id, request, actor.account)
+            return plans.begin(plan_id, request, content, signer)
 
     # --- work
 
@@ -167,23 +172,24 @@ class Acting:
     # --- deriving
 
     def _prepared(self, request: Request) -> Plan:
-        derived = self._derived(request, self._actor(request))
+        actor = self._actor(request)
+        with plans.content_of(request, self._work_dir) as content:
+            derived = self._derived(request, content, actor)
         plans.keep(derived.plan.plan_id, request)
         return derived.plan
 
-    def _derived(self, request: Request, actor: ActingAccount) -> Derived:
+    def _derived(self, request: Request, content: Content, actor: ActingAccount) -> Derived:
         match request.action:
             case "fund":
-                return self._funding(request, actor)
+                return self._funding(request, content.page, actor)
             case "submit":
-                return self._submission(request, actor)
+                return self._submission(request, content.directory, actor)
             case "verdict":
                 return self._verdict(request, actor)
             case "claim":
                 return self._claim(request, actor)
 
-    def _funding(self, request: Request, actor: ActingAccount) -> Derived:
-        page = self._work_dir.file(str(request.path)).read_bytes()
+    def _funding(self, request: Request, page: bytes, actor: ActingAccount) -> Derived:
         found = self._client.preview_funding(page, actor.account)
         issues = self._client.check_page(page)
         warnings = [f"line {each.line}, {each.field}: {each.message}" for each in issues[:MOST_NAMES]]
@@ -206,8 +212,8 @@ class Acting:
             warnings=warnings,
         )
 
-    def _submission(self, request: Request, actor: ActingAccount) -> Derived:
-        directory, bounty_id = self._work_dir.directory(str(request.path)), _bounty(request)
+    def _submission(self, request: Request, directory: Path, actor: ActingAccount) -> Derived:
+        bounty_id = _bounty(request)
         outside = None if self._signs("solver") else actor.account
         found = self._client.preview_submission(bounty_id, directory, wallet=outside)
         if found.secret_files and not (self._policy is not None and self._policy.allow_secret_files):
@@ -338,17 +344,15 @@ class Acting:
 
     # --- carrying out
 
-    def _carried_out(self, plan_id: str, request: Request) -> CarriedOut:
+    def _carried_out(self, plan_id: str, request: Request, content: Content) -> CarriedOut:
         match request.action:
             case "fund":
-                page = self._work_dir.file(str(request.path)).read_bytes()
-                funded = self._client.fund(page)
+                funded = self._client.fund(content.page)
                 words = "The bounty is funded."
                 return self._recorded(plan_id, funded.block_number, funded.tx_hash, funded.bounty_id, words)
             case "submit":
                 allowed = self._policy is not None and self._policy.allow_secret_files
-                directory = self._work_dir.directory(str(request.path))
-                work = self._client.submit(_bounty(request), directory, include_suspicious=allowed)
+                work = self._client.submit(_bounty(request), content.directory, include_suspicious=allowed)
                 return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, "The work is recorded.")
             case "verdict":
                 # Of what cannot be opened after a try nobody can judge more: none of it is valid.
@@ -368,18 +372,17 @@ class Acting:
         state = "finalized" if self._client.is_final(block) else "recorded"
         return CarriedOut(plan_id, state, words, tx_hash=tx_hash, bounty_id=bounty_id)  # type: ignore[arg-type]
 
-    def _by_wallet(self, plan_id: str, request: Request, account: Address) -> CarriedOut:
+    def _by_wallet(self, plan_id: str, request: Request, content: Content, account: Address) -> CarriedOut:
         match request.action:
             case "fund" | "verdict":
-                return self._by_pages(plan_id, request, account)
+                return self._by_pages(plan_id, request, content, account)
             case _:
-                return self._by_own_page(plan_id, request, account)
+                return self._by_own_page(plan_id, request, content, account)
 
-    def _by_pages(self, plan_id: str, request: Request, account: Address) -> CarriedOut:
+    def _by_pages(self, plan_id: str, request: Request, content: Content, account: Address) -> CarriedOut:
         """On the service's own pages; what came of it is read from the chain."""
         if request.action == "fund":
-            page = self._work_dir.file(str(request.path)).read_bytes()
-            if before := self._client.preview_funding(page, account).funded_as:
+            if before := self._client.preview_funding(content.page, account).funded_as:
                 return self._noted(plan_id, CarriedOut(plan_id, "recorded", "It is funded.", bounty_id=before[-1]))
             words = f"{account} publishes and funds this page there, with the wallet's approval."
             return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
@@ -390,12 +393,12 @@ class Acting:
         words = f"{account} records this Verdict there, with the wallet's approval."
         return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/bounties/{bounty_id}")
 
-    def _by_own_page(self, plan_id: str, request: Request, account: Address) -> CarriedOut:
+    def _by_own_page(self, plan_id: str, request: Request, content: Content, account: Address) -> CarriedOut:
         """On a page of this machine, as ``--browser`` of the command; it is asked for once at a time."""
         with self._lock:
             at_work = self._wallets.get(plan_id)
             if at_work is None:
-                at_work = _AtWallet(lambda on_page: self._with_wallet(plan_id, request, account, on_page))
+                at_work = _AtWallet(lambda on_page: self._with_wallet(plan_id, request, content, account, on_page))
                 self._wallets[plan_id] = at_work
                 at_work.start()
         at_work.wait(10.0)
@@ -409,39 +412,16 @@ class Acting:
         return CarriedOut(plan_id, "needs_wallet", words, at_work.address)
 
     def _with_wallet(
-        self, plan_id: str, request: Request, account: Address, on_page: Callable[[str], None]
+        self, plan_id: str, request: Request, content: Content, account: Address, on_page: Callable[[str], None]
     ) -> CarriedOut:
         client, bounty_id = self._make(on_page=on_page), _bounty(request)
         if request.action == "claim":
             paid = client.claim(bounty_id, wallet=account)
             return self._recorded(plan_id, paid.block_number, paid.tx_hash, bounty_id, "The amount is paid.")
-        work = client.submit(bounty_id, self._work_dir.directory(str(request.path)), wallet=account)
+        work = client.submit(bounty_id, content.directory, wallet=account)
         return self._recorded(plan_id, work.block_number, work.tx_hash, bounty_id, "The work is recorded.")
 
-    # --- what was begun, and done
-
-    def _is_begun(self, plan_id: str, request: Request) -> bool:
-        """Whether an earlier call got past its checks; the files must be those it was begun with."""
-        file = plans.file_of(plan_id, "begun")
-        if not file.exists():
-            return False
-        if file.read_text() != self._content(request):
-            raise Refusal(
-                "plan_changed",
-                "The files are not those that this plan was begun with.",
-                next_action="Put them back, or prepare a new plan.",
-            )
-        return True
-
-    def _begin(self, plan_id: str, request: Request) -> None:
-        plans.write(plans.file_of(plan_id, "begun"), self._content(request))
-
-    def _content(self, request: Request) -> str:
-        if request.path is None:
-            return hashlib.sha256(str(request.text).encode()).hexdigest()
-        if request.action == "fund":
-            return hashlib.sha256(self._work_dir.file(request.path).read_bytes()).hexdigest()
-        return _files_of(self._work_dir.directory(request.path))[1]
+    # --- what is done
 
     def _done(self, plan_id: str) -> CarriedOut | None:
         """What an earlier call reported, if the chain still has it; None where it has to be carried out.
@@ -463,6 +443,8 @@ class Acting:
 
     def _noted(self, plan_id: str, done: CarriedOut) -> CarriedOut:
         plans.write(plans.file_of(plan_id, "done"), json.dumps(asdict(done)))
+        if done.state == "finalized":
+            plans.forget_content(plan_id)
         return done
 
 

@@ -119,11 +119,12 @@ class RunningBounty:
 
 @dataclass(frozen=True)
 class MyStatus:
-    """What the accounts hold, what waits for them, what is running."""
+    """What the accounts hold, what waits for them, what is running; ``not_all``: accounts with more than was read."""
 
     accounts: dict[str, Money]
     tasks: list[Task]
     running: list[RunningBounty]
+    not_all: list[str]
 
 
 @dataclass(frozen=True)

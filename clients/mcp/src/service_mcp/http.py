@@ -1,12 +1,14 @@
 """The reading tools over streamable HTTP: a stateless process without keys, for assistants that are given a URL.
 
 There is no login, since nothing there is anybody's. A request has to name a Host that is permitted, so that a page in
-somebody's browser cannot reach it by another name; and each address has a budget of calls.
+somebody's browser cannot reach it by another name; and each network has a budget of calls, some of which count as many.
 """
 
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -14,19 +16,27 @@ from typing import Final
 import click
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from service_cli.api import forwarded_for
 from service_cli.config.environment import Environment
 from service_cli.config.settings import load_settings
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from service_mcp.reading import Limits
 from service_mcp.server import Options, make_server
 
 CALLS_IN_A_MINUTE: Final = 120
-MOST_ADDRESSES: Final = 10_000
+MOST_NETWORKS: Final = 30_000
+IPV6_SHARES: Final = {64: 1, 56: 4, 48: 16}
+"""How many times what one caller has each network of IPv6 around it has, by the length of its prefix: as in the API."""
 MOST_AT_ONCE: Final = 32
-AUDITS_AT_ONCE: Final = 2
-"""Each costs the chain's endpoint a hundred calls."""
+MOST_OF_ONE: Final = 8
+"""Of those of one caller."""
+MOST_CONNECTIONS: Final = 512
+HEAVY_AT_ONCE: Final = 2
+MOST_BOUNTIES: Final = 25
+"""Of each role of an account: a status costs the chain's endpoint as much as an audit, some hundred calls."""
 MOST_BODY: Final = 512 * 1024
 HEALTH: Final = "/healthz"
 """Answers as long as the process serves, to whatever asks: the probe of a pod names no host and has no budget."""
@@ -36,48 +46,102 @@ ENDPOINTS_FILE: Final = "SERVICE_RPC_URLS_FILE"
 """A file of the chain's endpoints, separated by commas, as the services read it: an address may hold a credential."""
 
 
+Networks = tuple[tuple[str, int], ...]
+"""The networks that a caller counts for, its own first, each with how many times one caller's budget it has."""
+_asking: ContextVar[Networks] = ContextVar("asking", default=())
+
+
 class Budgets:
-    """A bucket of calls for each address, refilled over a minute; the addresses seen last are kept.
+    """A bucket of calls for each network, refilled over a minute; the networks seen last are kept. Thread-safe."""
 
-    ``hops`` is how many proxies of this deployment are in front, each adding who called it to ``X-Forwarded-For``.
-    """
-
-    def __init__(self, app: ASGIApp, calls: int = CALLS_IN_A_MINUTE, hops: int = 0) -> None:
-        self._app, self._calls, self._hops = app, calls, hops
+    def __init__(self, calls: int) -> None:
+        self._calls = calls
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = Lock()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        limited = scope["type"] == "http" and scope["path"] != HEALTH
-        if limited and not self._takes_one(_caller(scope, self._hops)):
-            refusal = {"error": {"code": "rate_limit_reached", "message": "Too many calls in a minute."}}
-            await JSONResponse(refusal, 429, {"Retry-After": "10"})(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _takes_one(self, address: str) -> bool:
+    def charge(self, calls: int) -> bool:
+        """Take these calls of whoever asks now; False, and nothing taken, where one of the networks has fewer left."""
         with self._lock:
             now = time.monotonic()
-            left, at = self._left.pop(address, (float(self._calls), now))
-            left = min(float(self._calls), left + (now - at) * self._calls / 60)
-            self._left[address] = (max(0.0, left - 1), now)
-            while len(self._left) > MOST_ADDRESSES:
+            left = {
+                network: self._left_of(network, float(self._calls * times), now) for network, times in _asking.get()
+            }
+            granted = all(each >= calls for each in left.values())
+            for network, each in left.items():
+                self._left[network] = (each - calls if granted else each, now)
+                self._left.move_to_end(network)
+            while len(self._left) > MOST_NETWORKS:
                 self._left.popitem(last=False)
-            return left >= 1
+            return granted
+
+    def _left_of(self, network: str, most: float, now: float) -> float:
+        left, at = self._left.get(network, (most, now))
+        return min(most, left + (now - at) * most / 60)
 
 
-def _caller(scope: Scope, hops: int) -> str:
-    """What the outermost of our own proxies saw, else the peer; what the caller itself wrote never counts."""
+class Entrance:
+    """Lets in who has calls left, so many at a time, and has the API know on whose behalf it is asked.
+
+    ``hops`` is how many proxies of this deployment are in front, each adding who called it to ``X-Forwarded-For``. The
+    probe of a pod is let in always: one that was refused while others are served would end all that is under way.
+    """
+
+    def __init__(self, app: ASGIApp, budgets: Budgets, hops: int) -> None:
+        self._app, self._budgets, self._hops = app, budgets, hops
+        self._at_work: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] == HEALTH:
+            await self._app(scope, receive, send)
+            return
+        stated = _stated(scope, self._hops)
+        networks = networks_of(stated[0] if stated else str(scope["client"][0]) if scope["client"] else "")
+        _asking.set(networks)
+        forwarded_for.set(", ".join(stated))
+        own = networks[0][0]
+        if not self._budgets.charge(1):
+            await _refuse(429, "rate_limit_reached", "Too many calls in a minute.")(scope, receive, send)
+        elif self._at_work[own] >= MOST_OF_ONE or self._at_work.total() >= MOST_AT_ONCE:
+            message = "As many calls as are answered at a time are being answered."
+            await _refuse(503, "service_overloaded", message)(scope, receive, send)
+        else:
+            self._at_work[own] += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._at_work[own] -= 1
+                self._at_work += Counter()  # drops those without any
+
+
+def _refuse(status: int, code: str, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "message": message}}, status, {"Retry-After": "10"})
+
+
+def _stated(scope: Scope, hops: int) -> list[str]:
+    """What our own proxies saw, the outermost first; what the caller itself wrote never counts."""
     stated = ",".join(value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for")
     named = [part.strip() for part in stated.split(",") if part.strip()]
-    if 0 < hops <= len(named):
-        return named[-hops]
-    return str(scope["client"][0]) if scope["client"] else ""
+    return named[-hops:] if 0 < hops <= len(named) else []
+
+
+def networks_of(address: str) -> Networks:
+    """An IPv4 address, or the /64 that one subscriber has in IPv6 and what is around it; all others count as one."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return (("unknown", 1),)
+    if isinstance(found, IPv6Address):
+        if found.ipv4_mapped is None:
+            return tuple((str(ip_network((found, size), strict=False)), times) for size, times in IPV6_SHARES.items())
+        found = found.ipv4_mapped
+    return ((str(found), 1),)
 
 
 def make_app(options: Options, hosts: Sequence[str], calls: int = CALLS_IN_A_MINUTE, hops: int = 0) -> ASGIApp:
     """The application; whatever ``options`` say, it has no role, no policy and no directory."""
-    server = make_server(Options(options.values, options.network, audits_at_once=AUDITS_AT_ONCE))
+    budgets = Budgets(calls)
+    limits = Limits(HEAVY_AT_ONCE, MOST_BOUNTIES, budgets.charge)
+    server = make_server(Options(options.values, options.network, limits=limits))
 
     @server.custom_route(HEALTH, methods=["GET"])  # type: ignore[untyped-decorator]
     async def health(request: Request) -> JSONResponse:  # noqa: ARG001  # Starlette passes it
@@ -88,7 +152,7 @@ def make_app(options: Options, hosts: Sequence[str], calls: int = CALLS_IN_A_MIN
     app = server.streamable_http_app(
         stateless_http=True, json_response=True, max_request_body_size=MOST_BODY, transport_security=security
     )
-    return Budgets(app, calls, hops)
+    return Entrance(app, budgets, hops)
 
 
 def with_endpoints(values: Mapping[str, str]) -> dict[str, str]:
@@ -115,6 +179,6 @@ def serve(options: Options, address: str, hosts: Sequence[str], hops: int) -> No
         raise click.BadParameter("it is HOST:PORT.", param_hint="--http")
     app = make_app(options, hosts or (host,), hops=hops)
     uvicorn.run(
-        app, host=host, port=int(port), log_level="warning", limit_concurrency=MOST_AT_ONCE, lifespan="on",
+        app, host=host, port=int(port), log_level="warning", limit_concurrency=MOST_CONNECTIONS, lifespan="on",
         timeout_graceful_shutdown=DRAIN_SECONDS, proxy_headers=False,
     )  # fmt: skip

@@ -2,12 +2,17 @@
 
 A plan is derived from the chain, the service and the files; its arguments are kept under its id, the digest of all that
 is exact in it. Before it is carried out it is derived anew from them: whatever changed in between, an amount,
-a file or a text, gives another digest, and nothing is carried out.
+a file or a text, gives another digest, and nothing is carried out. What it is carried out with is kept beside it, bytes
+that were read once: an agent that writes to the work dir meanwhile changes nothing.
 """
 
+import fcntl
 import hashlib
 import json
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -17,7 +22,9 @@ from service_cli.disk import open_private, open_regular, private_folder, state_d
 
 from service_mcp.policy import Role
 from service_mcp.refusals import Refusal
+from service_mcp.work_dir import WorkDir
 
+Signer = Literal["policy", "wallet"]
 Action = Literal["fund", "submit", "verdict", "claim"]
 ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "verdict": "guardian", "claim": "solver"}
 """A claim is a Poster's, too: of what nobody won."""
@@ -102,6 +109,73 @@ def require_same(plan_id: str, request: Request, exact: Exact) -> None:
     if plan_id_of(request, exact) != plan_id:
         message = "What this plan would do now is not what was prepared: an amount, a file or a text has changed."
         raise Refusal("plan_changed", message, next_action="Prepare it again, and have the new plan approved.")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What an act is about, read once: a page to fund, or a directory of this user's alone to be sealed."""
+
+    page: bytes = b""
+    directory: Path = Path()
+
+
+@contextmanager
+def content_of(request: Request, work_dir: WorkDir) -> Iterator[Content]:
+    """Read it from the work dir. Directories are copied one at a time; one that is begun is moved away inside."""
+    if request.action == "fund":
+        yield Content(page=work_dir.read(str(request.path)))
+    elif request.action == "submit":
+        private_folder(_folder())
+        with open_private(_folder() / "draft.lock", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            draft = _folder() / "draft"
+            shutil.rmtree(draft, ignore_errors=True)  # of a server that was killed
+            try:
+                work_dir.copy(str(request.path), draft)
+                yield Content(directory=draft)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+    else:
+        yield Content()
+
+
+def begin(plan_id: str, request: Request, content: Content, signer: Signer) -> Content:
+    """Remember that a plan passed its checks, and what it is carried out with from now on, which is returned."""
+    page, directory = _kept_content(plan_id)
+    if request.action == "fund":
+        write(page, content.page.decode())  # a plan of it was made: it is text
+    elif request.action == "submit":
+        shutil.rmtree(directory, ignore_errors=True)  # of one that was killed before it was begun
+        content.directory.rename(directory)
+        os.sync()  # after a power cut half of the files would be sealed as the work
+    write(file_of(plan_id, "begun"), signer)
+    return Content(content.page, directory)
+
+
+def begun(plan_id: str, request: Request, signer: Signer) -> Content | None:
+    """What an earlier call began a plan with. A policy was not asked about what a wallet was to approve."""
+    try:
+        began = file_of(plan_id, "begun").read_text()
+    except FileNotFoundError:
+        return None
+    page, directory = _kept_content(plan_id)
+    if began not in {signer, "policy"} or (request.action == "submit" and not directory.is_dir()):
+        return None
+    try:
+        return Content(page.read_bytes() if request.action == "fund" else b"", directory)
+    except FileNotFoundError:
+        return None
+
+
+def forget_content(plan_id: str) -> None:
+    """Of a plan that is carried out for good."""
+    page, directory = _kept_content(plan_id)
+    page.unlink(missing_ok=True)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _kept_content(plan_id: str) -> tuple[Path, Path]:
+    return file_of(plan_id, "page"), file_of(plan_id, "files")
 
 
 def note_tried(bounty_id: int) -> None:

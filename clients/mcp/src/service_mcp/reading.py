@@ -1,10 +1,12 @@
 """The tools that only read: for everybody, over stdio and over HTTP. No key is needed and nothing is signed."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from threading import BoundedSemaphore
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.shorthand import read_amount
@@ -30,12 +32,32 @@ SEEN_SECONDS = 30 * 86_400
 Id = Annotated[int, Field(ge=1, lt=2**63)]
 
 
+HEAVY_CALLS: Final = 15
+"""As how many calls of a caller one counts that asks the chain's endpoint for hundreds of things, or computes long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a server does for its callers."""
+
+    at_once: int = 8
+    """Calls of the chain's endpoint by the hundred that go on at a time; and as many pages that are checked."""
+    most_bounties: int = 200
+    """Of each account in each role that ``my_status`` looks at."""
+    charge: Callable[[int], bool] = lambda _calls: True
+    """Take further calls from the budget of whoever calls; False where there are not that many left."""
+
+
+OF_ONE_PERSON: Final = Limits()
+"""On that person's own machine."""
+
+
 class Reading:
     """The tools, over one deployment."""
 
-    def __init__(self, client: Client, work_dir: WorkDir | None, *, audits_at_once: int = 8) -> None:
-        self._client, self._work_dir = client, work_dir
-        self._audits = BoundedSemaphore(audits_at_once)
+    def __init__(self, client: Client, work_dir: WorkDir | None, limits: Limits) -> None:
+        self._client, self._work_dir, self._limits = client, work_dir, limits
+        self._chain_reads, self._page_checks = BoundedSemaphore(limits.at_once), BoundedSemaphore(limits.at_once)
 
     @cached_property
     def deployment(self) -> "Deployment":
@@ -117,7 +139,9 @@ class Reading:
 
     def my_status(self, accounts: Annotated[list[str], Field(max_length=8)] = []) -> answers.MyStatus:  # noqa: B006
         """What the configured accounts, and these, hold and can do now: judge, deliver, claim, open."""
-        found, token = self._client.status([_account(text) for text in accounts]), self.deployment.escrow_token
+        named, token = [_account(text) for text in accounts], self.deployment.escrow_token
+        with self._turn(self._chain_reads, HEAVY_CALLS * len(named)):
+            found = self._client.status(named, most_bounties=self._limits.most_bounties)
         return answers.MyStatus(
             {each.account: money(each.token_balance, token) for each in found.accounts},
             [answers.Task(each.account, each.bounty_id, each.task, moment_or_none(each.until)) for each in found.tasks],
@@ -125,6 +149,7 @@ class Reading:
                 answers.RunningBounty(each.account, each.bounty_id, each.role, each.step, moment_or_none(each.at))
                 for each in found.running
             ],
+            list(found.cut),
         )
 
     def watch(
@@ -154,26 +179,36 @@ class Reading:
         """What keeps a challenge page from being published, line by line. Nothing is sent to the service."""
         if (text is None) is (path is None):
             raise Refusal("invalid_request", "Give the text or a path, one of the two.")
-        page = text.encode() if text is not None else self._file(str(path)).read_bytes()
-        found = self._client.check_page(page)
+        page = text.encode() if text is not None else self._read(str(path))
+        with self._turn(self._page_checks, 2 * HEAVY_CALLS):
+            found = self._client.check_page(page)
         return answers.PageReview([answers.PageIssue(each.line, each.field, each.message) for each in found])
 
     def audit_bounty(self, bounty_id: Id) -> answers.Audit:
         """Compare everything that the service shows of a bounty with the chain itself."""
-        if not self._audits.acquire(blocking=False):
-            message = "Other audits are under way here, and each reads the whole log of its bounty."
-            raise Refusal("server_busy", message, next_action="Call again in a minute, or run service-audit yourself.")
-        try:
+        with self._turn(self._chain_reads, HEAVY_CALLS):
             found = self._client.audit(BountyId(bounty_id))
-        finally:
-            self._audits.release()
         by = {result: [each.title for each in found.checks if each.result == result] for result in _RESULTS}
         return answers.Audit(found.bounty_id, len(by["holds"]), by["differs"], by["not_checked"])
 
-    def _file(self, path: str) -> Path:
+    @contextmanager
+    def _turn(self, turns: BoundedSemaphore, calls: int) -> Iterator[None]:
+        """Be one of the few that cost as much at a time, and pay for it with ``calls`` of one's own."""
+        if not turns.acquire(blocking=False):
+            message = "Others ask for as much here at the moment as is answered at a time."
+            raise Refusal("server_busy", message, next_action="Call again in a minute, or run your own service-mcp.")
+        try:
+            if not self._limits.charge(calls):
+                message = f"This counts as {calls} calls, and you have fewer left in this minute."
+                raise Refusal("rate_limit_reached", message, next_action="Call again in a minute, with fewer accounts.")
+            yield
+        finally:
+            turns.release()
+
+    def _read(self, path: str) -> bytes:
         if self._work_dir is None:
             raise Refusal("no_work_dir", "This server reads no files.", next_action="Give the page as text.")
-        return self._work_dir.file(path)
+        return self._work_dir.read(path)
 
     def _amount(self, name: str, text: str) -> TokenAmount:
         try:

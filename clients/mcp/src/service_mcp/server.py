@@ -19,7 +19,7 @@ from service_cli.shell.text import withheld_text
 
 from service_mcp.acting import CLAIMING, Acting
 from service_mcp.policy import Policy, Role
-from service_mcp.reading import Reading
+from service_mcp.reading import OF_ONE_PERSON, Limits, Reading
 from service_mcp.refusals import refusing
 from service_mcp.untrusted import PAGE_LETTERS, shown
 from service_mcp.work_dir import WorkDir
@@ -61,7 +61,7 @@ class Options:
     accounts: Mapping[Role, Address] = field(default_factory=dict)
     pages: str | None = None
     state_directory: Path | None = None
-    audits_at_once: int = 8
+    limits: Limits = OF_ONE_PERSON
 
 
 class _Server(MCPServer):
@@ -87,7 +87,7 @@ def make_server(options: Options) -> MCPServer:
         return Client(options.values, options.network, state_directory=options.state_directory, **more)
 
     work_dir = None if options.work_dir is None else WorkDir.of(options.work_dir)
-    reading = Reading(client(), work_dir, audits_at_once=options.audits_at_once)
+    reading = Reading(client(), work_dir, options.limits)
     server = _Server("service-mcp", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     for name in READING:
         server.add_tool(refusing(getattr(reading, name)), name=name, annotations=_READ)

@@ -14,7 +14,7 @@ from bounty_protocol.domain.lifecycle import BountyStatus
 from bounty_protocol.foreign_json import read_object
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.accounts import AccountRecord
-from bounty_protocol.wire.bounties import MAX_LIMIT, BountyDetail, BountyList
+from bounty_protocol.wire.bounties import MAX_LIMIT, BountyDetail, BountyItem, BountyList
 from bounty_protocol.wire.delivery import DeliveryKey
 from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
 from bounty_protocol.wire.reading import read
@@ -30,6 +30,7 @@ PAGE_LENGTH: Final = 20
 MOST_ROWS: Final = 1_000
 """Rows of a list field that the API returns at once."""
 FEED_LENGTH: Final = 50
+_IDS_AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,17 @@ class Api:
         """A page of the list."""
         query = {**filters, "limit": str(limit)} | ({} if cursor is None else {"cursor": cursor})
         return self._client.ask(Question(f"/api/bounties?{urlencode(query)}"), _shape(BountyList))
+
+    def listed(self, filters: Mapping[str, str], most: int) -> tuple[tuple[BountyItem, ...], bool]:
+        """The first bounties of the list, at most ``most``, and whether it has more."""
+        found: tuple[BountyItem, ...] = ()
+        cursor = None
+        while len(found) < most:
+            page = self.bounties(filters, cursor, MAX_LIMIT).value
+            found, cursor = found + page.items, page.next_cursor
+            if cursor is None:
+                return found, False
+        return found, True
 
     def bounty(self, bounty_id: BountyId) -> KeptAnswer[BountyDetail]:
         """One bounty; its roster hashes to what it pinned."""
@@ -182,13 +194,15 @@ class Api:
         return self._ask_rows(question, lambda data: read_rows(data, "bounties", rows.BountyRow))
 
     def bounty_rows(self, ids: frozenset[BountyId]) -> Mapping[BountyId, rows.BountyRow]:
-        """Bounties by their ids, at most 500."""
-        if not ids:
-            return {}
-        listed = ", ".join(rows.text(str(each)) for each in sorted(ids, reverse=True)[:500])
-        question = rows.question(bounties=(f"(where: {{bounty_id_in: [{listed}]}}, first: 500)", rows.BountyRow))
-        found = self._ask_rows(question, lambda data: read_rows(data, "bounties", rows.BountyRow))
-        return {row.bounty_id: row for row in found.value}
+        """Bounties by their ids, 500 to a question."""
+        wanted, found = sorted(ids, reverse=True), dict[BountyId, rows.BountyRow]()
+        for start in range(0, len(wanted), _IDS_AT_ONCE):
+            listed = ", ".join(rows.text(str(each)) for each in wanted[start : start + _IDS_AT_ONCE])
+            arguments = f"(where: {{bounty_id_in: [{listed}]}}, first: {_IDS_AT_ONCE})"
+            question = rows.question(bounties=(arguments, rows.BountyRow))
+            answer = self._ask_rows(question, lambda data: read_rows(data, "bounties", rows.BountyRow))
+            found |= {row.bounty_id: row for row in answer.value}
+        return found
 
     def rosters(self) -> KeptAnswer[tuple[rows.RosterRow, ...]]:
         """Every published roster version, the newest first, at most a hundred."""

@@ -19,12 +19,14 @@ from service_web.routes.feeds import rows_of_person, titles_of
 from service_web.routes.pages import parsed_account
 from service_web.texts import current_texts, gettext, marked
 from service_web.views.entries import withheld_line
+from service_web.views.judging import to_judge
 
 routes = Blueprint("calendars", __name__)
 
 CALENDAR: Final = "text/calendar"
 _REMINDERS: Final = (timedelta(days=1), timedelta(hours=1))
 _MAX_EVENTS: Final = 200
+"""The soonest ones, then those that have passed."""
 _LENGTH: Final = timedelta(minutes=15)
 """Of an event, which ends at the deadline."""
 _NAMES: Final = {
@@ -44,8 +46,7 @@ def get_calendar(account: str) -> Response:
     def make() -> Version:
         deps = dependencies()
         _, known = rows_of_person(deps, address)
-        asked = deps.api.bounties({"status": "open", "guardian_address": address}, None, 100).value
-        judging = {each.bounty_id for each in asked.items}
+        judging = {each.bounty_id for each in to_judge(deps, address).items}
         bounties = dict(known) | dict(deps.api.bounty_rows(frozenset(judging - set(known))))
         calendar = _calendar(deps, address, bounties, judging)
         return text_version(calendar, CALENDAR, REVALIDATE)
@@ -61,8 +62,9 @@ def _calendar(
     calendar.add("version", "2.0")
     calendar.add("x-wr-calname", gettext("Bounties of %(account)s", account=formatting.short(account)))
     titles, found = titles_of(deps, bounties), deps.api.deployment().value
-    due = sorted((at, row.bounty_id, kind) for row in bounties.values() for kind, at in _deadlines(row, judging))
-    for at, bounty_id, kind in due[:_MAX_EVENTS]:
+    now = deps.clock.now()
+    due = [(at < now, at, row.bounty_id, kind) for row in bounties.values() for kind, at in _deadlines(row, judging)]
+    for _, at, bounty_id, kind in sorted(due)[:_MAX_EVENTS]:
         title = titles.get(bounty_id, NO_TITLE).title or gettext("Bounty %(number)s", number=bounty_id)
         event = _event(f"{gettext(_NAMES[kind])}: {title}", datetime.fromtimestamp(at, UTC))
         event.add("uid", f"{found.chain_id}-{found.hub_address}-{bounty_id}-{kind}@bounty-escrow")

@@ -8,6 +8,7 @@ from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BountyId, UnixSeconds
 from bounty_protocol.wire.accounts import AccountRecord
+from bounty_protocol.wire.bounties import BountyItem
 from bounty_protocol.wire.deployment import Deployment
 
 from service_web.api.answers import PersonRows
@@ -17,12 +18,12 @@ from service_web.challenge import NO_TITLE, Title
 from service_web.dependencies import Dependencies
 from service_web.texts import gettext
 from service_web.views.freshness import Freshness
+from service_web.views.judging import ToJudge, to_judge
 from service_web.views.stage import Stage, stage_of
 
 SHOWN: Final = 50
 """Rows of each kind; the rest is in the subgraph."""
 MAX_WAITING: Final = 50
-_JUDGED_AT_MOST: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class PersonPage:
     stages: Mapping[BountyId, Stage]
     waiting: tuple[WaitingAct, ...]
     is_guardian: bool
+    is_cut: bool
+    """More may wait for it than was looked at, or is shown."""
     now: UnixSeconds
     record: AccountRecord | None = None
     """Its record; None where the API has none."""
@@ -64,9 +67,9 @@ def person_page(deps: Dependencies, account: Address, fresh: Freshness) -> Perso
     shown = PersonRows(
         found.posted[:SHOWN], found.submitted[:SHOWN], found.judged[:SHOWN], found.claimed[:SHOWN], found.rosters
     )
-    to_judge = _to_judge(deps, account, found) if found.rosters else ()
+    judging = to_judge(deps, account) if found.rosters else ToJudge()
     named = {row.bounty_id for row in shown.submitted} | {row.bounty_id for row in shown.judged}
-    named |= {row.bounty_id for row in shown.claimed} | set(to_judge)
+    named |= {row.bounty_id for row in shown.claimed} | {each.bounty_id for each in judging.items}
     earned = _earned(deps, deployment, account)
     known = {row.bounty_id: row for row in (*found.posted, *earned)}
     bounties = known | dict(deps.api.bounty_rows(frozenset(named - set(known))))
@@ -74,9 +77,10 @@ def person_page(deps: Dependencies, account: Address, fresh: Freshness) -> Perso
     titles = deps.challenges.titles(titled[: 4 * SHOWN])
     stages = {each: stage_of(row, now, has_submissions=True) for each, row in bounties.items()}
     is_guardian = deployment.guardian_roster is not None and account in deployment.guardian_roster.accounts
-    waiting = (*_to_put_back(deps, account), *waiting_for(account, found, bounties, to_judge, now))
-    record = _record(deps, account, fresh)
-    return PersonPage(account, deployment, shown, bounties, titles, stages, waiting, is_guardian, now, record)
+    waiting = (*_to_put_back(deps, account), *waiting_for(account, found, bounties, judging.items, now))
+    is_cut = judging.is_cut or len(waiting) > MAX_WAITING
+    waiting, record = waiting[:MAX_WAITING], _record(deps, account, fresh)
+    return PersonPage(account, deployment, shown, bounties, titles, stages, waiting, is_guardian, is_cut, now, record)
 
 
 def _to_put_back(deps: Dependencies, account: Address) -> Iterable[WaitingAct]:
@@ -93,13 +97,6 @@ def _record(deps: Dependencies, account: Address, fresh: Freshness) -> AccountRe
         return None
 
 
-def _to_judge(deps: Dependencies, account: Address, found: PersonRows) -> tuple[BountyId, ...]:
-    """Open bounties whose pinned roster names this account, without its Verdict."""
-    asked = deps.api.bounties({"status": "open", "guardian_address": account}, None, _JUDGED_AT_MOST)
-    judged = {row.bounty_id for row in found.judged}
-    return tuple(each.bounty_id for each in asked.value.items if each.bounty_id not in judged)
-
-
 def _earned(deps: Dependencies, deployment: Deployment, account: Address) -> tuple[BountyRow, ...]:
     """Of the newest awards, those whose protocol fee is the account's; looked for where new bounties name it, too."""
     policy = deployment.fee_policy
@@ -112,18 +109,18 @@ def waiting_for(
     account: Address,
     found: PersonRows,
     bounties: Mapping[BountyId, BountyRow],
-    to_judge: Iterable[BountyId],
+    to_judge: Iterable[BountyItem],
     now: UnixSeconds,
 ) -> tuple[WaitingAct, ...]:
     """An account's next steps, the most urgent first."""
     claimed = {(row.bounty_id, row.kind) for row in found.claimed}
     waiting = []
-    for each in to_judge:
-        row = bounties.get(each)
-        if row is not None and now < row.judging_deadline:
-            begun = now >= row.reveal_at
+    judged = {row.bounty_id for row in found.judged}
+    for item in to_judge:
+        if item.bounty_id not in judged:
+            begun = now >= item.facts.reveal_at
             what = gettext("Judge the Submissions") if begun else gettext("Judging starts at the reveal point")
-            waiting.append(WaitingAct(each, gettext("Guardian"), what, row.judging_deadline))
+            waiting.append(WaitingAct(item.bounty_id, gettext("Guardian"), what, item.facts.judging_deadline))
     for each, row in bounties.items():
         if row.status is BountyStatus.OPEN:
             continue
@@ -132,7 +129,7 @@ def waiting_for(
             for kind, role, what, is_due in _claims_of(account, row, found)
             if is_due and (each, kind) not in claimed
         ]
-    return tuple(sorted(waiting, key=_urgency)[:MAX_WAITING])
+    return tuple(sorted(waiting, key=_urgency))
 
 
 def _claims_of(account: Address, row: BountyRow, found: PersonRows) -> Iterable[tuple[AmountKind, str, str, bool]]:
