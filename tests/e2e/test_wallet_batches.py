@@ -1,6 +1,6 @@
 """An allowance and the bounty that needs it, which a wallet does as one (EIP-5792): once, whatever the wallet says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -9,8 +9,12 @@ from demo.bounty import Cast
 from demo.examples import challenge_page
 from local_stack.contract import Wallet
 
-from tests.e2e.wallet_acts import SEND, SIGN
+from tests.cli.lies import listen
+from tests.cli.servers import RpcProxy, Server
+from tests.cli.witnesses.liar import without_logs
+from tests.e2e.wallet_acts import SEND, SIGN, forward
 from tests.e2e.wallet_pages import closed, opened
+from tests.e2e.wallet_plays import CREATED, funded
 from tests.safe.wallet import deploy_multi_send
 from tests.web.driver import Browser, Page, TestWallet
 
@@ -197,3 +201,28 @@ def test_wallet__that_refuses_calls_as_one__is_asked_for_one_after_the_other(
     ]
     closed(page)
     assert (delegated.paid(), delegated.allowed()) == (ESCROW, 0)
+
+
+def test_bounty__paid_by_an_allowance_that_every_list_lost__is_paid_again_by_nobody_who_is_not_asked(
+    browser: Browser, delegated: Delegated, tmp_path: Path
+) -> None:
+    """Its log was older than a day and the API's index incomplete: the page went straight to a second allowance."""
+    page = to_the_bounty(delegated, browser, tmp_path)
+    page.wait(CREATE)
+    page.press(SEND)
+    page.wait("has its page in a moment")
+    closed(page)
+    cast = delegated.cast
+    api, rpc = Server(lambda request: forward(cast.stack.api_base_url, request)), RpcProxy(cast.stack.anvil.url)
+    rpc.after = without_logs(CREATED)
+    listen(api, funded())
+    page = opened(cast, browser, replace(delegated.wallet, rpc_url=rpc.url), "/publish", api)
+    page.fill("Page", next(tmp_path.rglob("*.md")).read_text(encoding="utf-8"))
+    page.press("Go on")
+    page.wait("This page was funded before")
+    assert "Funded before as" in page.text("#acting")
+    assert page.asked() == []
+    closed(page)
+    api.close()
+    rpc.close()
+    assert delegated.paid() == ESCROW

@@ -24,6 +24,21 @@ def opened(cast: Cast, browser: Browser, *, fresh: bool) -> Page:
     return page
 
 
+def test_form__of_a_wallet_that_is_connected_again__is_there_again(cast: Cast, browser: Browser) -> None:
+    """The form that was open was held for ever, as if by another tab, and only a reload ended that."""
+    page = opened(cast, browser, fresh=True)
+    page.fill("Title", "Kept over both")
+    page.wallet(chainId=1)
+    page.wallet(chainId=31_337)
+    for button in ("Connect again", "Test wallet"):
+        page.press(button)
+        page.wait("How the page is written")
+        page.fill("Summary", "Nobody else writes it.")
+        assert "Another tab" not in page.text("#acting")
+    assert page.findings() == []
+    page.close()
+
+
 def write(page: Page, deadline: int, **changed: str) -> None:
     """Fill in everything but the language and the contact; the browser's clock has UTC."""
     fields = {

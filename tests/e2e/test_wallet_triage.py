@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from demo.bounty import Cast, Funded, Submitted
 
+from tests.cli.lies import listen
 from tests.cli.servers import Reply, Request, Server
 from tests.e2e.copied import copy_bytes, copy_commitment
 from tests.e2e.wallet_acts import GO_ON, SIGN, forward, path_of
 from tests.e2e.wallet_pages import opened, wallet_of
+from tests.e2e.wallet_plays import api_answer, listed
 from tests.web.driver import Browser, Page
 
 SECONDS = 45
@@ -135,5 +137,58 @@ def test_look__of_what_the_storage_was_too_slow_for__asks_for_that_alone_once_mo
     assert [len(each) for each in asked] == [2, 1]
     assert asked[1] == [work.commitment]
     assert len(page.asked()) == 2
+    page.close()
+    api.close()
+
+
+NONE = "No valid Submission"
+
+
+def test_work__that_a_bounty_s_detail_does_not_list__can_be_judged_and_opened(
+    cast: Cast, browser: Browser, crowded: tuple[Funded, Submitted]
+) -> None:
+    """A detail has the oldest thousand: whoever made so many early kept every later one off the page."""
+    bounty, work = crowded
+    named = f"Submission {work.commitment}"
+    api = Server(lambda request: forward(cast.stack.api_base_url, request))
+    listen(api, listed(lambda _: []))
+    page = opened(cast, browser, "guardian-1", path_of(bounty), api)
+    for button, form, field in (
+        ("Write the Verdict", "Your Verdict", "Verdict"),
+        ("Open work", "Your encryption keys", "Submission to open"),
+    ):
+        page.press(button)
+        page.wait(form)
+        page.choose(field, named)
+    assert "further" not in page.text("#acting")
+    page.close()
+    api.close()
+
+
+def test_verdict__while_the_service_lists_some_nowhere__says_so_and_finds_none_valid_only_by_words(
+    cast: Cast, browser: Browser, crowded: tuple[Funded, Submitted]
+) -> None:
+    bounty, _ = crowded
+    api = Server(lambda request: forward(cast.stack.api_base_url, request))
+    short = listed(lambda all_of_them: all_of_them[:1])
+    unindexed = api_answer("/subgraph", lambda _: {"data": {"submissions": None}})
+    listen(api, lambda question, answer: unindexed(question, short(question, answer)))
+    page = opened(cast, browser, "guardian-2", path_of(bounty), api)
+    page.press("Open work")
+    page.wait("3 further Submissions cannot be chosen: the service counts and does not list them.")
+    page.press("Not now")
+    page.press("Write the Verdict")
+    page.wait("3 further Submissions cannot be chosen: the service counts and does not list them.")
+    page.check()
+    page.choose("Verdict", NONE)
+    page.fill("Reasons", "None of them holds.")
+    page.press(GO_ON)
+    page.wait("4 Submissions were never opened in this browser. A Verdict that decides cannot be taken back.")
+    page.press(GO_ON)
+    page.wait_alert("Open the work first")
+    page.fill("Your words", "opened elsewhere")
+    page.press(GO_ON)
+    assert "no valid Submission" in page.wait("Publish your reasons")
+    assert page.asked() == []
     page.close()
     api.close()

@@ -82,7 +82,7 @@ export class Journal {
     return navigator.locks.request(this.#prefix + name, { ifAvailable: true }, async (lock) => {
       if (lock !== null) return work();
       throw new ServiceError("already_running", "Another tab of this browser does the same already.", {
-        nextAction: "Go on there, or close it.",
+        nextAction: "Go on there, or close it. If there is none, reload this page.",
       });
     });
   }

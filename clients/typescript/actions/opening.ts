@@ -8,14 +8,15 @@ import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Schemas } from "../src/acting.js";
 import type { Envelope } from "../src/opening.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { detailOf, following, repeated, requireBucket, signed } from "./api.js";
+import { following, repeated, requireBucket, signed } from "./api.js";
 import { AWARDED, canOpen } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import type { Fact, Offer, Stage } from "./stage.js";
+import { listingOf, unlistedNote } from "./submissions.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { openedName, recordedOf } from "./verdict.js";
+import { openedName } from "./verdict.js";
 import { finalWinner } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 
@@ -67,11 +68,12 @@ export function openingOffers(context: Context, bounty: Bounty): Offer[] {
 
 async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
   stage.say("The Submissions are looked up.");
-  const recorded = await recordedOf(context, await detailOf(context, stage, bounty), bounty.id);
+  const listing = await listingOf(context, stage, bounty);
+  const { recorded } = listing;
   stage.say("");
   const select = element("select");
   for (const { commitment, solver } of recorded) select.append(element("option", {}, `Submission ${commitment} of ${solver}`));
-  const [keyring, named] = await keysOf(stage, [labelled("Submission to open", select)], () => {
+  const [keyring, named] = await keysOf(stage, [...unlistedNote(listing), labelled("Submission to open", select)], () => {
     const chosen = recorded[select.selectedIndex];
     if (chosen === undefined) throw new ServiceError("nothing_chosen", "Choose one.");
     return chosen;

@@ -125,13 +125,14 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   const terms = pageTerms(page);
   const name = `fund ${commitment}`;
   stage.say("What was funded on this page before is looked up.");
-  const { known, hidden } = await escrowsOf(context, stage, commitment);
   let kept = await journal.get<Funding>(name);
-  const own = known.find(({ nonce }) => kept?.nonces.includes(nonce));
+  const { known, hidden } = await escrowsOf(context, stage, commitment, kept?.reported);
+  const own = known.find(({ id, nonce }) => id === kept?.reported || (nonce && kept?.nonces.includes(nonce)));
   if (kept !== undefined && own !== undefined && kept.reported === undefined) {
     return reported(context, stage, name, kept, own.id, `Funded as bounty ${own.id}.`);
   }
-  if (own !== undefined) kept = undefined; // reported before: another one would be a second escrow
+  // Reported before: another one would be a second escrow. Only an authorization can be given again, since it counts once.
+  if (own !== undefined || (kept?.reported !== undefined && kept.isAllowed === true)) kept = undefined;
   stage.say("The terms are compared with what the contract takes.");
   const conditions = await readConditions(context, stage);
   const isUsable = kept !== undefined && (await isLive(context, kept, conditions));
@@ -349,7 +350,7 @@ async function confirmSecond(stage: Stage, known: readonly Escrow[], hidden: rea
   stage.say("");
   const named = (ids: readonly bigint[]) => ids.map((id) => `bounty ${id}`).join(", ");
   const before: Fact[] = known.length > 0 ? [["Funded before as", named(known.map(({ id }) => id))]] : [];
-  const gone = `${named(hidden)}, in a final block; now neither the wallet's node nor the service shows it`;
+  const gone = `${named(hidden)}; now neither the wallet's node nor the service shows it`;
   if (hidden.length > 0) before.push(["This browser saw", gone]);
   const again: Fact = ["A second escrow", "would be another bounty"];
   await stage.confirm("This page was funded before", [...before, again], "Fund it once more");

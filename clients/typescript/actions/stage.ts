@@ -31,10 +31,22 @@ export class Stage {
   readonly #message = element("p", { role: "status", tabindex: "-1" });
   readonly #stop = element("p");
   readonly #body = element("div");
-  #waiting: AbortSignal | undefined;
+  readonly #over: Promise<never>;
+  #waiting: AbortController | undefined;
+  #isOver = false;
+  #giveUp: (reason: ServiceError) => void = () => undefined;
 
   constructor() {
     this.place.append(this.#message, this.#stop, this.#body);
+    this.#over = new Promise((_, reject) => (this.#giveUp = reject));
+    this.#over.catch(() => undefined); // also where nothing waits
+  }
+
+  /** Ends the action, as when its place is not on the page any more: whatever it waits for, now or later, is `cancelled`. */
+  end(): void {
+    this.#isOver = true;
+    this.#giveUp(cancelled());
+    this.#waiting?.abort();
   }
 
   /** Begins with nothing shown. */
@@ -100,7 +112,8 @@ export class Stage {
    * ended with it.
    */
   async until<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
-    if (this.#waiting !== undefined) return work(this.#waiting);
+    if (this.#isOver) throw cancelled();
+    if (this.#waiting !== undefined) return work(this.#waiting.signal);
     const stopping = new AbortController();
     const stopped = new Promise<never>((_, reject) => {
       stopping.signal.addEventListener("abort", () => reject(noLonger()));
@@ -108,9 +121,9 @@ export class Stage {
     const shown = setTimeout(() => {
       this.#stop.replaceChildren(quiet("Stop waiting", () => stopping.abort()));
     }, STOP_MILLISECONDS);
-    this.#waiting = stopping.signal;
+    this.#waiting = stopping;
     try {
-      return await Promise.race([work(stopping.signal), stopped]);
+      return await Promise.race([this.#over, work(stopping.signal), stopped]);
     } finally {
       this.#waiting = undefined;
       clearTimeout(shown);
@@ -143,16 +156,19 @@ export class Stage {
 
   async #waited<Value>(make: (resolve: (value: Value) => void, reject: () => void) => readonly Node[]): Promise<Value> {
     try {
-      return await new Promise<Value>((resolve, reject) => {
-        this.#body.replaceChildren(
-          ...make(resolve, () => reject(new ServiceError(CANCELLED, "Nothing was signed or sent."))),
-        );
+      const answered = new Promise<Value>((resolve, reject) => {
+        this.#body.replaceChildren(...make(resolve, () => reject(cancelled())));
         this.#body.querySelector<HTMLElement>("input, textarea, select, h4[tabindex]")?.focus(); // facts come first
       });
+      return await Promise.race([this.#over, answered]);
     } finally {
       this.#body.replaceChildren();
     }
   }
+}
+
+function cancelled(): ServiceError {
+  return new ServiceError(CANCELLED, "Nothing was signed or sent.");
 }
 
 function noLonger(): ServiceError {

@@ -27,7 +27,12 @@ const PATIENCE_MILLISECONDS = 500;
 const SINGLE_MILLISECONDS = 200;
 /** A wallet that shows nothing by then is locked, or waits behind the window. */
 const HINT_MILLISECONDS = 2_000;
+/** An action that is ended is over by then, unless it waits for a node that is silent. */
+const ENDING_MILLISECONDS = 2_000;
 const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
+
+/** The actions that were begun on this page and are not over. */
+const running = new Map<Stage, Promise<void>>();
 
 /** Shows the wallets that announce themselves; the person chooses one. Where there is a single one, it is that. */
 export async function start(place: HTMLElement, acting: HTMLElement): Promise<void> {
@@ -117,6 +122,7 @@ async function connected(
 ): Promise<void> {
   const shown = element("div");
   session.replaceChildren(shown);
+  const ending = endUnseen();
   let wallet = known;
   try {
     wallet ??= await hinted(shown, Wallet.connect(announced, settings.deployment.chainId));
@@ -138,7 +144,10 @@ async function connected(
       element("p", {}, forgetting()),
       again,
     );
-    show(shown, ...(await offersOf(context)));
+    const offers = await offersOf(context);
+    await ending;
+    if (!shown.isConnected) return; // another wallet was chosen meanwhile
+    show(shown, ...offers);
     if (settings.actions !== "publish") shown.append(forSafe(settings, wallet));
   } catch (error) {
     shown.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
@@ -147,6 +156,13 @@ async function connected(
       shown.append(element("p", {}, switching(chosen, settings, announced, session, shown)));
     }
   }
+}
+
+/** Ends the actions that nobody sees any more, so that they can be begun again: each is held by one at a time. */
+async function endUnseen(): Promise<void> {
+  const unseen = [...running].filter(([stage]) => !stage.place.isConnected);
+  for (const [stage] of unseen) stage.end();
+  await Promise.race([Promise.all(unseen.map(([, run]) => run)), pause(ENDING_MILLISECONDS)]);
 }
 
 /** The end of connecting by itself. */
@@ -201,7 +217,10 @@ function forSafe(settings: Settings, wallet: Wallet): HTMLElement {
     if (!(await context.node.isContract(address))) {
       throw new ServiceError("not_a_safe", "There is no contract at this address on the wallet's chain.");
     }
-    show(shown, ...(await preparedOffers(context)));
+    const offers = await preparedOffers(context);
+    shown.replaceChildren();
+    await endUnseen();
+    show(shown, ...offers);
   };
   const go = button("Show what it can do", () => {
     shown.replaceChildren();
@@ -229,13 +248,17 @@ function show(shown: HTMLElement, offers: readonly Offer[], why: string): void {
     const go = button(offer.button, () => {
       go.hidden = true;
       stage.clear();
-      offer.run(stage).then(
-        () => (go.hidden = offer.isOnce ?? false),
+      const run = offer.run(stage).then(
+        () => {
+          go.hidden = offer.isOnce ?? false;
+        },
         (error: unknown) => {
           stage.fail(error);
           go.hidden = false;
         },
       );
+      running.set(stage, run);
+      void run.then(() => running.delete(stage));
     });
     const parts = [element("h3", {}, offer.title), element("p", {}, offer.text), element("p", {}, go), stage.place];
     shown.append(element("section", { class: "action" }, ...parts));

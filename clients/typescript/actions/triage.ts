@@ -15,8 +15,9 @@ import { element, labelled } from "./dom.js";
 import { contentKey, fetchedOf, keyringOf, openOne } from "./opening.js";
 import { problem } from "./stage.js";
 import type { Fact, Stage } from "./stage.js";
+import { recordedOf } from "./submissions.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { openedName, recordedOf } from "./verdict.js";
+import { openedName } from "./verdict.js";
 import type { Recorded } from "./witnesses.js";
 
 const AT_ONCE = 10;
@@ -96,8 +97,8 @@ interface Listed {
 
 async function rowsOf(context: Context, stage: Stage, bounty: Bounty): Promise<Listed> {
   const detail = await detailOf(context, stage, bounty);
-  await recordedOf(context, detail, bounty.id); // each of them, held against the Hub
   const listed = detail.active_submissions; // the oldest first
+  await recordedOf(context, listed, bounty.id);
   const rows: Row[] = [];
   for (let start = 0; start < listed.length; start += AT_ONCE) {
     const batch = listed.slice(start, start + AT_ONCE);

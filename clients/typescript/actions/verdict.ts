@@ -1,9 +1,9 @@
 /** A Guardian's Verdict: its reasons are published and read back before the transaction that anchors them. */
 
 import type { Address, Hex } from "viem";
-import { answerOf, commitmentOf, disagreement, hubCall, ServiceError } from "../src/acting.js";
-import type { Deployment, Schemas } from "../src/acting.js";
-import { detailOf, repeated, signed } from "./api.js";
+import { answerOf, commitmentOf, hubCall, ServiceError } from "../src/acting.js";
+import type { Deployment } from "../src/acting.js";
+import { repeated, signed } from "./api.js";
 import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -11,16 +11,16 @@ import { element, labelled } from "./dom.js";
 import { heedStandstill } from "./halts.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
-import { moment } from "./text.js";
+import { listingOf, unlistedNote } from "./submissions.js";
+import type { Listing } from "./submissions.js";
+import { counted, moment } from "./text.js";
 import { perform } from "./transactions.js";
-import { activeOf } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 
 const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
 const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
 const AGE_KEY = /AGE-SECRET-KEY-1/i;
 const MAX_BYTES = 256 * 1024;
-const AT_ONCE = 25;
 const ELSEWHERE = "opened elsewhere";
 
 /** What a Guardian decides, and why. */
@@ -44,42 +44,15 @@ export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
   ];
 }
 
-/**
- * The active Submissions, as far as the API lists them, each of them looked up in the Hub. `sources_disagree` where the
- * wallet's node has another one of a Solver: a Verdict would be for work that nobody opened.
- */
-export async function recordedOf(
-  context: Context,
-  detail: Schemas["BountyDetail"],
-  bountyId: bigint,
-): Promise<Recorded[]> {
-  const found: Recorded[] = [];
-  const listed = detail.active_submissions;
-  for (let start = 0; start < listed.length; start += AT_ONCE) {
-    const some = listed.slice(start, start + AT_ONCE).map(async ({ solver_address, submission_commitment }) => {
-      const solver = solver_address as Address;
-      const commitment = await activeOf(context, bountyId, solver);
-      if (commitment !== submission_commitment) {
-        const theirs = `the API lists Submission ${submission_commitment} of ${solver}`;
-        throw disagreement("number", theirs, `the wallet's node has ${commitment}`);
-      }
-      found.push({ solver, commitment });
-    });
-    await Promise.all(some);
-  }
-  return found.sort((left, right) => (left.solver < right.solver ? -1 : 1));
-}
-
 async function record(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
   const { api, node, hub, account, settings } = context;
   stage.say("The Submissions are looked up.");
-  const detail = await detailOf(context, stage, bounty);
-  const submissions = await recordedOf(context, detail, bounty.id);
+  const listing = await listingOf(context, stage, bounty);
   await heedStandstill(context, stage, bounty.judgingDeadline, "A Verdict");
   const [earlier] = await node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
   stage.say(earlier === 0 ? "" : "You have recorded a Verdict already; another one takes its place.");
-  const { named, reasons } = await decided(context, stage, bounty, submissions);
-  if (named !== undefined) await requireOpened(context, stage, bounty, named);
+  const { named, reasons } = await decided(context, stage, bounty, listing);
+  await requireOpened(context, stage, bounty, named, listing);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
   const what: Fact = [
@@ -145,10 +118,10 @@ async function decided(
   { journal }: Context,
   stage: Stage,
   bounty: Bounty,
-  submissions: readonly Recorded[],
+  listing: Listing,
 ): Promise<Decision> {
   const select = element("select", {}, element("option", {}, "Choose your Verdict"));
-  const choices: (Recorded | undefined)[] = [...submissions, undefined];
+  const choices: (Recorded | undefined)[] = [...listing.recorded, undefined];
   for (const each of choices) {
     const text = each === undefined ? "No valid Submission" : `Award ${each.solver}, Submission ${each.commitment}`;
     select.append(element("option", {}, text));
@@ -156,6 +129,7 @@ async function decided(
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
   await journal.keepWritten(draftName(bounty), reasons);
   const fields = [
+    ...unlistedNote(listing),
     labelled("Verdict", select),
     labelled("Reasons", reasons, "Markdown. Say what you ran or read for each criterion, and what came out."),
   ];
@@ -172,15 +146,28 @@ async function decided(
   });
 }
 
-/** An award for work that was never opened in this browser is meant only where the Guardian writes so. */
-async function requireOpened({ journal }: Context, stage: Stage, bounty: Bounty, named: Recorded): Promise<void> {
-  if ((await journal.get(openedName(bounty.id, named))) !== undefined) return;
+/** A Verdict over work that was never opened in this browser is meant only where the Guardian writes so. */
+async function requireOpened(
+  { journal }: Context,
+  stage: Stage,
+  bounty: Bounty,
+  named: Recorded | undefined,
+  { recorded, unlisted }: Listing,
+): Promise<void> {
+  const judged = named === undefined ? recorded : [named];
+  const isOpened = await Promise.all(judged.map((each) => journal.get(openedName(bounty.id, each))));
+  const unopened = isOpened.filter((each) => each === undefined).length + (named === undefined ? unlisted : 0);
+  if (unopened === 0) return;
+  const [title, what] =
+    named === undefined
+      ? ["You find none valid without having opened all here", counted(unopened, "Submission was", "Submissions were")]
+      : ["You award work that you have not opened here", `Submission ${named.commitment} of ${named.solver} was`];
   stage.say("");
   const typed = element("input", { autocomplete: "off", spellcheck: "false" });
-  const text = `Submission ${named.commitment} of ${named.solver} was never opened in this browser. A Verdict that decides cannot be taken back.`;
-  const hint = `If you opened and judged it elsewhere, write: ${ELSEWHERE}`;
+  const text = `${what} never opened in this browser. A Verdict that decides cannot be taken back.`;
+  const hint = `If you opened and judged it all elsewhere, or it does not open, write: ${ELSEWHERE}`;
   const fields = [element("p", { class: "warning" }, text), labelled("Your words", typed, hint)];
-  await stage.ask("You award work that you have not opened here", fields, "Go on", () => {
+  await stage.ask(title, fields, "Go on", () => {
     if (typed.value.trim().toLowerCase() === ELSEWHERE) return;
     throw new ServiceError("unopened", `Open the work first, or write "${ELSEWHERE}".`);
   });

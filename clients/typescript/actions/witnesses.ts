@@ -33,10 +33,10 @@ export interface Recorded {
 const LAG_TRIES = 4;
 const LAG_MILLISECONDS = 1_500;
 
-/** A bounty on a page, and the nonce of the terms that it was created with. */
+/** A bounty on a page, and the nonce of the terms that it was created with, where a log shows it. */
 export interface Escrow {
   readonly id: bigint;
-  readonly nonce: Hex;
+  readonly nonce?: Hex;
 }
 
 /** This machine's clock; undefined where the chain's time is moved by hand. */
@@ -57,24 +57,36 @@ export async function hasPassed(context: Context, moment: bigint): Promise<boole
 /** What an account has funded on a page. */
 export interface Escrows {
   readonly known: readonly Escrow[];
-  /** Bounties that an earlier visit of this browser saw in a final block, and that nobody shows any more. */
+  /** Bounties that an earlier visit of this browser saw, and that nobody shows any more. */
   readonly hidden: readonly bigint[];
 }
 
 /**
  * Every bounty of this account on this page: by the API's index, and by the node's log of the last day; oldest first.
  * `sources_disagree` where the API shows one that the node does not have: one of them hides an escrow that was paid, or
- * invents one. What both show in a final block is remembered: it can be hidden from later visits by nobody.
+ * invents one. What both show in a final block is remembered, and an earlier visit may have `reported` one: these are
+ * looked up in the Hub, whatever list has lost them, so that nobody can hide them from later visits.
  */
-export async function escrowsOf(context: Context, stage: Stage, page: Hex): Promise<Escrows> {
+export async function escrowsOf(
+  context: Context,
+  stage: Stage,
+  page: Hex,
+  reported: bigint | undefined,
+): Promise<Escrows> {
   for (let tries = 1; ; tries += 1) {
     const [listed, logged] = await Promise.all([listedBy(context, stage, page), loggedBy(context, page)]);
     const unknown = await missingOf(context, listed, logged, page);
     if (unknown === undefined) {
-      const found = new Map([...listed, ...logged].map((escrow) => [escrow.id, escrow]));
-      const known = [...found.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
+      const found = new Map<bigint, Escrow>([...listed, ...logged].map((escrow) => [escrow.id, escrow]));
       const seen = await seenFinal(context, page, listed);
-      return { known, hidden: seen.filter((id) => !found.has(id)) };
+      if (reported !== undefined) seen.add(reported);
+      const hidden: bigint[] = [];
+      for (const id of [...seen].filter((each) => !found.has(each))) {
+        if (await isEscrow(context, id, page, "latest")) found.set(id, { id });
+        else hidden.push(id);
+      }
+      const known = [...found.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
+      return { known, hidden };
     }
     if (tries === LAG_TRIES) {
       throw disagreement("unfunded", `the API shows bounty ${unknown.id} on it`, "the wallet's node has no such bounty");
@@ -113,7 +125,7 @@ async function missingOf(
 ): Promise<Escrow | undefined> {
   for (const escrow of listed) {
     if (logged.some(({ id, nonce }) => id === escrow.id && nonce === escrow.nonce)) continue;
-    if (!(await isEscrow(context, escrow, page, "latest"))) return escrow;
+    if (!(await isEscrow(context, escrow.id, page, "latest"))) return escrow;
   }
   return undefined;
 }
@@ -121,7 +133,7 @@ async function missingOf(
 /** Whether the node has it as this account's bounty on this page. */
 async function isEscrow(
   { node, hub, account }: Context,
-  { id }: Escrow,
+  id: bigint,
   page: Hex,
   block: "latest" | "finalized",
 ): Promise<boolean> {
@@ -131,15 +143,15 @@ async function isEscrow(
 }
 
 /** What any visit of this browser saw in a final block, by the node and by the API; this one, too. */
-async function seenFinal(context: Context, page: Hex, listed: readonly Escrow[]): Promise<readonly bigint[]> {
+async function seenFinal(context: Context, page: Hex, listed: readonly Escrow[]): Promise<Set<bigint>> {
   const name = `seen ${page}`;
   const seen = new Set(await context.journal.get<readonly bigint[]>(name));
   const before = seen.size;
-  for (const escrow of listed) {
-    if (!seen.has(escrow.id) && (await isEscrow(context, escrow, page, "finalized"))) seen.add(escrow.id);
+  for (const { id } of listed) {
+    if (!seen.has(id) && (await isEscrow(context, id, page, "finalized"))) seen.add(id);
   }
   if (seen.size > before) await context.journal.put(name, [...seen]);
-  return [...seen];
+  return seen;
 }
 
 /** The latest moment that this machine's clock or a block says it is: what one of them has behind it may have passed. */
