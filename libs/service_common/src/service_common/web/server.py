@@ -3,14 +3,16 @@
 HTTP/1 only: a proxy is in front of every process, and granian (2.8.7) never returns from reading the body of an HTTP/2
 request whose connection is gone, with a core at full load. SIGTERM drains: accepted requests are answered before the
 process ends. The app is named, not passed: each worker process makes its own. What a worker counts is shown by the
-internal port, which the main process has.
+internal port, which the main process has. Workers that hang for minutes end the process: whatever started it starts it
+again, also where nothing but an exit is acted on.
 """
 
 import os
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from threading import Event, Thread
 from typing import Final
 
 import urllib3
@@ -31,10 +33,18 @@ made when it is needed, and takes 66 KB while it waits."""
 MAX_CONNECTIONS: Final = 4096
 """Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
 threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""
+LOOK_SECONDS: Final = 10.0
+HUNG_AFTER_LOOKS: Final = 30
+"""Looks in a row at which the app does not answer what it always answers, also under load: five minutes of a hang."""
 CONNECTION_BUFFER_BYTES: Final = 64 * 1024
 """Bytes that the server reads ahead of each connection, at least a whole header; it would be 400 KiB."""
 
 log = get_logger(__name__)
+
+
+def _end_process() -> None:
+    """As a supervisor would: the workers get half a minute, then they are killed."""
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
@@ -42,6 +52,7 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
     workers = _worker_count()
     _share_metrics()
     serve_internal_port(internal_port, checks, lambda: _check_public_port(host, port))
+    Thread(target=end_once_hung, args=(lambda: _check_public_port(host, port),), daemon=True, name="watching").start()
     log.info("started", port=port, workers=workers)
     os.register_at_fork(after_in_child=_end_on_sigterm)
     Granian(
@@ -60,6 +71,22 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         log_enabled=False,
     ).serve()
     log.info("stopped")
+
+
+def end_once_hung(check: Check, end: Callable[[], None] = _end_process, pause: float = LOOK_SECONDS) -> None:
+    """Look again and again; return after ``end``, once a check that has passed fails ``HUNG_AFTER_LOOKS`` times in a
+    row."""
+    waiting, has_served, failed = Event(), False, 0
+    while failed < HUNG_AFTER_LOOKS:
+        waiting.wait(pause)
+        try:
+            check()
+        except Exception:  # noqa: BLE001  # whatever it is, the app did not answer
+            failed += has_served
+        else:
+            has_served, failed = True, 0
+    log.error("the workers hang; the process ends, to be started again", seconds=round(failed * pause))
+    end()
 
 
 def _end_on_sigterm() -> None:
