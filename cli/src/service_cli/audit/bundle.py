@@ -26,6 +26,7 @@ from bounty_protocol.wire.reading import read
 from service_cli.audit.history import ChainEvidence, FinalizedBlock, Read, ServiceEvidence
 from service_cli.audit.report import Report, differing
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.shell.new_files import new_file
 from service_cli.shell.text import printable
 
 VIEWS = {"getBounty", "getRoster", "getVerdict", "getSubmission"}
@@ -157,12 +158,8 @@ def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence, tok
     entries = {MANIFEST: _json_bytes(manifest)} | dict(sorted(entries.items()))
     _require_readable(entries)
     try:
-        with path.open("xb") as file:
-            try:
-                _pack(file, entries)
-            except OSError:
-                path.unlink()  # half a file would be in the way of the next run
-                raise
+        with new_file(path) as file:
+            _pack(file, entries)
     except FileExistsError:
         raise CommandRefused(
             "bundle_exists", f"{path} exists already.", next_action="Name a file that is new."

@@ -11,7 +11,6 @@ money, and each Guardian's reasons; of the service's documents only those that h
 script and makes no request: style is in the page, and a policy in it forbids everything else. Every value is escaped.
 """
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +33,7 @@ from service_cli import __version__
 from service_cli.audit.events import AuditCheck, CheckResult, Difference
 from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.errors import CommandFailed
+from service_cli.shell.new_files import new_file
 from service_cli.shell.output import emit, is_text, remark
 from service_cli.shell.text import printable
 
@@ -278,8 +278,8 @@ def write_page(
 ) -> None:
     """Write the page into a new file."""
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
-            file.write(page(history, report, service, in_tokens))
+        with new_file(path) as file:
+            file.write(page(history, report, service, in_tokens).encode())
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}."
         raise CommandFailed("file_not_written", message, next_action="Name a new file that can be written.") from None
