@@ -258,15 +258,33 @@ def test_submit__of_other_bytes_with_the_size_and_time_of_those_before__seals_th
     file.with_suffix(".new").write_bytes(bytes(reversed(file.read_bytes())))  # as a tool that builds it again does
     os.utime(file.with_suffix(".new"), ns=(status.st_atime_ns, status.st_mtime_ns))
     file.with_suffix(".new").replace(file)
-    again = solver.run("solver:submit", bounty, work)
+    refused = solver.run("solver:submit", bounty, work, code=1)
+    assert (refused.last["code"], on_chain(ledger, bounty)) == ("submission_exists", former)
+    again = solver.run("solver:submit", "--replace", bounty, work)
     assert again.last["submission_commitment"] == on_chain(ledger, bounty) != former
+
+
+def test_submit__of_the_same_files_after_a_backup__replaces_nothing_unasked(
+    ledger: Ledger, solver: Terminal, work: str
+) -> None:
+    number, _page = ledger.fund(seconds=1_000)
+    solver.run("solver:submit", "--without-api", str(number), work)
+    former, file = on_chain(ledger, str(number)), solver.home / work / "main.py"
+    (solver.home / "backup").mkdir()
+    (solver.home / "backup" / "main.py").hardlink_to(file)
+    refused = solver.run("solver:submit", "--without-api", str(number), work, code=1)
+    assert (refused.last["code"], on_chain(ledger, str(number))) == ("submission_exists", former)
+    assert "--replace" in str(refused.last["next_action"])
+    ledger.advance_to(ledger.time() + 2_000)  # nothing can be changed any more, and it is what is recorded
+    late = solver.run("solver:submit", "--without-api", str(number), work)
+    assert late.last["submission_commitment"] == former
 
 
 def test_submit__of_files_that_the_release_before_sealed__continues_with_its_bytes(
     ledger: Ledger, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (solver.home / work / "src").mkdir()
-    former_fingerprint = partial(sealing.fingerprint, of_former_release=True)
+    former_fingerprint = partial(sealing.fingerprint, times=sealing.FileTimes.FORMER_RELEASE)
     with monkeypatch.context() as patch:
         patch.setattr(sealing, "content_of", lambda _journal, selection: former_fingerprint(selection))
         patch.setattr(submission, "content_of", sealing.content_of)

@@ -9,6 +9,7 @@ import hashlib
 import os
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Final
 
@@ -31,21 +32,27 @@ from service_cli.witnesses.bounties import SealingTerms
 from service_cli.witnesses.times import latest_moment
 
 
-def fingerprint(selection: Selection, *, of_former_release: bool = False) -> str:
-    """Names, sizes and times of everything that is sealed, hashed; contents are not read.
+class FileTimes(Enum):
+    """Which times of files a fingerprint has."""
 
-    A file's modification time is anyone's to set, and tools that build the same again set the same: the system's own
-    time of its last change is not. A directory's times tell of what is left out, too. The release before this one had
-    the modification times of both in its journals, and no others.
-    """
+    SYSTEM = "modified and changed"
+    """Also when the system saw its last change, which nobody sets: not even a build that is made to be repeated."""
+    MODIFIED = "modified"
+    """As they are also after a backup, or a change of rights."""
+    FORMER_RELEASE = "modified, of directories, too"
+    """As the release before this one has them in its journals: those of a directory tell of what is left out."""
+
+
+def fingerprint(selection: Selection, times: FileTimes = FileTimes.SYSTEM) -> str:
+    """Names, sizes and times of everything that is sealed, hashed; contents are not read."""
     directory = selection.directory
     digest = hashlib.sha256(str(directory.resolve()).encode("utf-8", "surrogateescape"))
     for entry in sorted(selection.entries, key=lambda one: directory / one.path):
         status = (directory / entry.path).lstat()
         line = f"{Path(entry.path)}\0{status.st_mode}\0"
-        if of_former_release or not entry.directory:
+        if not entry.directory or times is FileTimes.FORMER_RELEASE:
             line += f"{status.st_size}\0{status.st_mtime_ns}\0"
-        if not of_former_release and not entry.directory:
+        if not entry.directory and times is FileTimes.SYSTEM:
             line += f"{status.st_ctime_ns}\0"
         digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
@@ -54,9 +61,14 @@ def fingerprint(selection: Selection, *, of_former_release: bool = False) -> str
 def content_of(journal: Journal, selection: Selection) -> str:
     """The fingerprint; where the release before sealed the same files, its journal has it from now on."""
     content, kept = fingerprint(selection), journal.get(CONTENT)
-    if kept not in {None, content} and kept == fingerprint(selection, of_former_release=True):
+    if kept not in {None, content} and kept == fingerprint(selection, FileTimes.FORMER_RELEASE):
         journal.note(CONTENT, content)
     return content
+
+
+def looks_like_sealed(journal: Journal, selection: Selection) -> bool:
+    """Whether these files have the names, sizes and modification times of those that were sealed."""
+    return journal.get(LOOKS) == fingerprint(selection, FileTimes.MODIFIED)
 
 
 CIPHERTEXT: Final = "ciphertext.age"
@@ -64,6 +76,8 @@ ENVELOPE: Final = "envelope.json"
 
 CONTENT: Final = JournalEntry.of("content", str)
 """The fingerprint of the files that were sealed."""
+LOOKS: Final = JournalEntry.of("looks", str)
+"""Their fingerprint without the times that the system keeps."""
 SEALED: Final = JournalEntry(
     "envelope", lambda one: one.canonical_bytes().decode(), lambda text: parse_envelope(read(str, text).encode())
 )
@@ -150,6 +164,7 @@ def seal(work: Work, terms: SealingTerms, selection: Selection, content: str, jo
 
         raise writing_failed(error) from error
     journal.note(SEALED, envelope)
+    journal.note(LOOKS, fingerprint(selection, FileTimes.MODIFIED))
     journal.note(CONTENT, content)
     return envelope
 

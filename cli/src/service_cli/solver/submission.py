@@ -52,6 +52,7 @@ from service_cli.solver.sealing import (
     content_of,
     fits,
     is_held,
+    looks_like_sealed,
     seal,
     sealed_before,
     set_aside,
@@ -115,6 +116,8 @@ def submit(
         if earlier is not None and earlier.version != VERSION and not may_be_recorded(work, earlier, journal):
             journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed again
             earlier = None
+        if earlier is None and not options.replace and looks_like_sealed(journal, selection):
+            _confirm_same_looks(work, journal)
         require_place(work, earlier, journal, replace=options.replace)
         if earlier is None or active(work) != earlier.commitment():
             with _hint_without_api():
@@ -189,6 +192,20 @@ def _confirm_secrets(suspicious: tuple[str, ...], options: SubmitOptions) -> Non
     require_consent(message, "seal them with the rest", refusal, is_given=options.include_suspicious)
 
 
+def _confirm_same_looks(work: Work, journal: Journal) -> None:
+    """Before what is recorded is replaced, in a later place, by what may be the same bytes."""
+    kept = journal.get(SEALED)
+    if kept is None or active(work) != kept.commitment():
+        return
+    message = (
+        f"Your Submission {kept.commitment()} is recorded, and these files have the names, sizes and modification times"
+        " of those that were sealed for it. The system has seen a change since; a backup or other rights make one, too."
+    )
+    next_action = "If their bytes are others, add --replace: they count from their own, later block. Else it is done."
+    refusal = CommandRefused("submission_exists", f"{message} Nothing was sealed.", next_action=next_action)
+    require_consent(message, "seal them in its place", refusal, is_given=False)
+
+
 def _is_settled(work: Work, envelope: Envelope, journal: Journal, options: SubmitOptions) -> bool:
     """Whether a wallet outside has nothing left to sign: recorded, uploaded and prepared."""
     if isinstance(work.session.signer, LocalSigner) or options.without_api:
@@ -250,12 +267,12 @@ def _finish_late(
 
 
 def _are_those_sealed(journal: Journal, directory: Path, options: SubmitOptions) -> bool:
-    """Whether these files are those of the journal; what could not be sealed at all is none of them."""
+    """Whether these files are, or look like, those of the journal; what could not be sealed at all is none of them."""
     try:
-        content = content_of(journal, select(directory, use_gitignore=options.use_gitignore))
+        selection = select(directory, use_gitignore=options.use_gitignore)
+        return content_of(journal, selection) == journal.get(CONTENT) or looks_like_sealed(journal, selection)
     except SealedDataError:
         return False
-    return content == journal.get(CONTENT)
 
 
 def _require_permitted(work: Work) -> None:
