@@ -1,5 +1,6 @@
 """Opening Submissions, one or all: bytes from the API or a folder, each checked, files only where they belong."""
 
+import errno
 import json
 import os
 import tarfile
@@ -10,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from bounty_protocol.crypto import age
+from bounty_protocol.crypto import age, archive_read
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
@@ -499,6 +500,27 @@ def mixed(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Submitted
     rpc.close()
     names = (str(bounty), str(sent["solver"]), str(sent["submission_commitment"]))
     return Submitted(*names, {"main.py": b"print(2)\n"}, api.objects, api.envelopes)
+
+
+def test_open__onto_a_disk_that_is_full__ends_and_keeps_what_was_downloaded(
+    api: ApiTwin, guardian: Terminal, mixed: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each next one was downloaded in vain, and all of it again by the next run."""
+    load(api, mixed)
+
+    def full(_descriptor: int, _data: memoryview) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(archive_read, "_write_all", full)
+        ran = guardian.run("guardian:open", mixed.bounty, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_open.failed", "output_refused")
+    assert "the disk is full" in str(ran.last["message"])
+    assert "guardian_open.submission_not_opened" not in ran.names
+    asked = len(api.server.requests)
+    ran = guardian.run("guardian:open", mixed.bounty, code=1)
+    assert ran.event("guardian_open.artifact_opened")
+    assert not [one for one in api.server.requests[asked:] if one.path.startswith("/objects/")]
 
 
 def test_open__of_a_bounty__opens_every_submission_and_the_second_run_nothing_more(
