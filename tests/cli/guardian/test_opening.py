@@ -15,7 +15,7 @@ from bounty_protocol.crypto import age, archive_read
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.commitments import spec_commitment, submission_commitment
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, ChainId, UnixSeconds, bytes32, parse_bytes32
 from service_cli import submissions
@@ -445,6 +445,25 @@ def test_envelope__that_does_not_fit_by_one_endpoint_alone__is_to_be_compared_fi
     ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
     assert ran.last["code"] == "envelope_refused"
     assert "another RPC endpoint" in str(ran.last["next_action"])
+
+
+@pytest.mark.attack
+def test_envelope__with_a_name_that_drives_a_terminal__is_refused_without_driving_it(
+    ledger: Ledger, guardian: Terminal
+) -> None:
+    """Its hash is on chain, and the Solver hands the folder over."""
+    bounty, _ = ledger.fund(seconds=100)
+    envelope = json.dumps({"\x1b]0;pwned\x07\x1b[2J": 1}, separators=(",", ":")).encode()
+    solver = ledger.people.solvers[0].wallet
+    commitment = ledger.submit(bounty, solver, submission_commitment(envelope))
+    ledger.reveal(bounty)
+    (guardian.home / "got").mkdir()
+    (guardian.home / "got" / "envelope.json").write_bytes(envelope)
+    words = ("guardian:open", "--from", "got", str(bounty), solver.address, commitment, "out")
+    for mode in ((), ("--text",)):
+        ran = guardian.run(*words, *mode, code=1)
+        assert "pwned" in ran.words
+        assert not [one for one in ran.words + ran.stdout if ord(one) < 32 and one != "\n"]
 
 
 def archive(*members: tuple[str, bytes, bytes]) -> tarfile.TarFile:
