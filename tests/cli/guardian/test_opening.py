@@ -23,7 +23,7 @@ from service_cli.bounty import facts
 from service_cli.bounty.facts import RecordedSubmission
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.opening import SubmissionChoice
 from service_cli.witnesses import vouching
 
@@ -540,6 +540,23 @@ def test_open__onto_a_disk_that_is_full__ends_and_keeps_what_was_downloaded(
     ran = guardian.run("guardian:open", mixed.bounty, code=1)
     assert ran.event("guardian_open.artifact_opened")
     assert not [one for one in api.server.requests[asked:] if one.path.startswith("/objects/")]
+
+
+def test_open__that_ended_right_after_it_laid_work_out__counts_it_as_opened(
+    api: ApiTwin, guardian: Terminal, judged: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever read its output had gone; every later run was told to name another directory."""
+    load(api, judged)
+
+    def gone(_event: object) -> None:
+        raise CommandFailed("lost", "Nobody reads this.", next_action="Run it again.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(submissions, "emit", gone)
+        assert guardian.run("guardian:open", judged.bounty, code=1).last["code"] == "lost"
+    target = guardian.home / f"submissions/{judged.bounty}" / f"1-{judged.commitment[:8]}"
+    assert files_below(target) == judged.files
+    assert guardian.run("guardian:open", judged.bounty).last["opened_before"] == 1
 
 
 def test_open__of_a_bounty__opens_every_submission_and_the_second_run_nothing_more(
