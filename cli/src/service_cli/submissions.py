@@ -22,7 +22,7 @@ from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.binding import expected_binding
-from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import submission_commitment
 from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope, parse_envelope
@@ -303,10 +303,14 @@ def sealed_data_errors() -> Iterator[None]:
     """Turn a refusal of the sealed data itself into a sentence that fits a Verdict.
 
     Called malformed is only what the Solver alone can have caused, since every byte behind it hashes to the commitment
-    on chain; a bad download, a key that does not fit, a full disk or a silent beacon keep their own message.
+    on chain; a bad download, a key that does not fit or a silent beacon keep their own message. A full disk is a
+    failure, which keeps what was downloaded and ends a run that would open more.
     """
     try:
         yield
+    except OutputFailed as error:
+        next_action = "Make room or check its rights, then run the command again: it continues here."
+        raise CommandFailed(error.code, f"This machine {error.message}.", next_action=next_action) from None
     except SealedDataError as error:
         reason = _THE_SOLVERS.get(error.failure)
         if reason is None:

@@ -1,5 +1,6 @@
 """A Guardian's sign of life, and its fee."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
+from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
@@ -44,6 +46,24 @@ def test_heartbeat__right_after_another__waits_for_its_own_block(
     finally:
         ledger.node.rpc.call("evm_setAutomine", True)
     assert (len(looks) >= 3, first["tx_hash"] != second["tx_hash"]) == (True, True)
+
+
+def test_heartbeat__that_a_killed_run_sent_long_ago__is_given_anew(
+    ledger: Ledger, rpc: RpcProxy, guardian: Terminal
+) -> None:
+    """It was reported as this one, and the Guardian stayed silent."""
+    account = ledger.people.guardians[0].address
+    before = ledger.nonce(account)
+    kill = partial(run_killed, guardian, rpc, "guardian:heartbeat", method="eth_sendRawTransaction", forward=True)
+    kill()
+    guardian.run("guardian:heartbeat")
+    assert ledger.nonce(account) - before == 1  # it goes on with what was sent just now
+    kill()
+    ledger.advance_to(ledger.time() + 2 * 3_600)
+    newest = ledger.node.rpc.call("eth_blockNumber")
+    ran = guardian.run("guardian:heartbeat").last
+    assert ledger.nonce(account) - before == 3
+    assert int(str(ran["block_number"])) > int(str(newest), 16)
 
 
 def test_heartbeat__by_a_stranger__is_refused_in_words(ledger: Ledger, guardian: Terminal, rpc: RpcProxy) -> None:

@@ -70,6 +70,18 @@ def test_new_key__with_keys_in_the_variable__takes_them_over(shell: Terminal) ->
     assert keys_in(shell.home / "keys.json")[1:] == (old,)
 
 
+def test_new_key__beside_the_file_in_use__takes_its_keys_over(shell: Terminal) -> None:
+    """The next line told to set the variable to the new file, which lacked the keys of every open bounty."""
+    shell.run("guardian:new-key", "a.json")
+    guardian = Terminal(shell.home, {f"{VARIABLE}_FILE": str(shell.home / "a.json")})
+    assert guardian.run("guardian:new-key", "b.json").last["key_count"] == 2
+    assert keys_in(shell.home / "b.json")[1:] == keys_in(shell.home / "a.json")
+    missing = Terminal(shell.home, {f"{VARIABLE}_FILE": str(shell.home / "gone.json")})
+    assert missing.run("guardian:new-key", "c.json", code=1).last["event"] == "guardian_new_key.refused"
+    assert not (shell.home / "c.json").exists()
+    assert missing.run("guardian:new-key").last["key_count"] == 1
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '["AGE-SECRET-KEY-1NO"]', "\udcff", '{"a": "AGE-SECRET-KEY-1'])
 def test_new_key__over_a_file_that_is_no_keyring__changes_nothing(shell: Terminal, content: str) -> None:
     file = shell.home / "keys.json"

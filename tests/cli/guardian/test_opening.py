@@ -1,5 +1,6 @@
 """Opening Submissions, one or all: bytes from the API or a folder, each checked, files only where they belong."""
 
+import errno
 import json
 import os
 import tarfile
@@ -10,11 +11,11 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from bounty_protocol.crypto import age
+from bounty_protocol.crypto import age, archive_read
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.commitments import spec_commitment, submission_commitment
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, ChainId, UnixSeconds, bytes32, parse_bytes32
 from service_cli import submissions
@@ -22,7 +23,7 @@ from service_cli.bounty import facts
 from service_cli.bounty.facts import RecordedSubmission
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.opening import SubmissionChoice
 from service_cli.witnesses import vouching
 
@@ -446,6 +447,25 @@ def test_envelope__that_does_not_fit_by_one_endpoint_alone__is_to_be_compared_fi
     assert "another RPC endpoint" in str(ran.last["next_action"])
 
 
+@pytest.mark.attack
+def test_envelope__with_a_name_that_drives_a_terminal__is_refused_without_driving_it(
+    ledger: Ledger, guardian: Terminal
+) -> None:
+    """Its hash is on chain, and the Solver hands the folder over."""
+    bounty, _ = ledger.fund(seconds=100)
+    envelope = json.dumps({"\x1b]0;pwned\x07\x1b[2J": 1}, separators=(",", ":")).encode()
+    solver = ledger.people.solvers[0].wallet
+    commitment = ledger.submit(bounty, solver, submission_commitment(envelope))
+    ledger.reveal(bounty)
+    (guardian.home / "got").mkdir()
+    (guardian.home / "got" / "envelope.json").write_bytes(envelope)
+    words = ("guardian:open", "--from", "got", str(bounty), solver.address, commitment, "out")
+    for mode in ((), ("--text",)):
+        ran = guardian.run(*words, *mode, code=1)
+        assert "pwned" in ran.words
+        assert not [one for one in ran.words + ran.stdout if ord(one) < 32 and one != "\n"]
+
+
 def archive(*members: tuple[str, bytes, bytes]) -> tarfile.TarFile:
     """An archive of these names, types and contents."""
     file = BytesIO()
@@ -499,6 +519,44 @@ def mixed(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Submitted
     rpc.close()
     names = (str(bounty), str(sent["solver"]), str(sent["submission_commitment"]))
     return Submitted(*names, {"main.py": b"print(2)\n"}, api.objects, api.envelopes)
+
+
+def test_open__onto_a_disk_that_is_full__ends_and_keeps_what_was_downloaded(
+    api: ApiTwin, guardian: Terminal, mixed: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each next one was downloaded in vain, and all of it again by the next run."""
+    load(api, mixed)
+
+    def full(_descriptor: int, _data: memoryview) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(archive_read, "_write_all", full)
+        ran = guardian.run("guardian:open", mixed.bounty, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_open.failed", "output_refused")
+    assert "the disk is full" in str(ran.last["message"])
+    assert "guardian_open.submission_not_opened" not in ran.names
+    asked = len(api.server.requests)
+    ran = guardian.run("guardian:open", mixed.bounty, code=1)
+    assert ran.event("guardian_open.artifact_opened")
+    assert not [one for one in api.server.requests[asked:] if one.path.startswith("/objects/")]
+
+
+def test_open__that_ended_right_after_it_laid_work_out__counts_it_as_opened(
+    api: ApiTwin, guardian: Terminal, judged: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever read its output had gone; every later run was told to name another directory."""
+    load(api, judged)
+
+    def gone(_event: object) -> None:
+        raise CommandFailed("lost", "Nobody reads this.", next_action="Run it again.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(submissions, "emit", gone)
+        assert guardian.run("guardian:open", judged.bounty, code=1).last["code"] == "lost"
+    target = guardian.home / f"submissions/{judged.bounty}" / f"1-{judged.commitment[:8]}"
+    assert files_below(target) == judged.files
+    assert guardian.run("guardian:open", judged.bounty).last["opened_before"] == 1
 
 
 def test_open__of_a_bounty__opens_every_submission_and_the_second_run_nothing_more(

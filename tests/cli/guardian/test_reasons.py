@@ -38,6 +38,13 @@ def test_reasons__filled_in__are_without_the_comment_and_a_file_of_one_s_own_is_
     assert filled_in(b"  <Mine>\r\n") == b"  <Mine>\r\n"
 
 
+def test_reasons__begun_as_a_template_and_saved_as_latin_1__are_refused() -> None:
+    """Each such letter was recorded as U+FFFD, for good."""
+    with pytest.raises(CommandRefused) as refused:
+        filled_in(b"<!-- service-cli: x -->\n\nThe naming is bad: na\xefve.\n")
+    assert refused.value.code == "verdict_body_malformed"
+
+
 @pytest.mark.parametrize(
     ("reasons", "problem"),
     [

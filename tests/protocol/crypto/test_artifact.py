@@ -20,7 +20,7 @@ from bounty_protocol.crypto.artifact import SealedArtifact, open_artifact, seal_
 from bounty_protocol.crypto.background import DEPTH, Background
 from bounty_protocol.crypto.binding import ExpectedBinding
 from bounty_protocol.crypto.digest import BackgroundSha256
-from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
 from bounty_protocol.crypto.x25519 import recipient_text
 from bounty_protocol.types import Bytes32
 
@@ -319,6 +319,7 @@ def test_artifact__disk_fails__plain_words_and_nothing_left(
             target, CONTENT, tmp_path / "x/out", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
         )
     assert refusal.value.failure is Failure.OUTPUT_REFUSED
+    assert isinstance(refusal.value, OutputFailed)
     assert said in refusal.value.message
     assert "library words" not in refusal.value.message
     assert sorted(tmp_path.rglob("*")) == before

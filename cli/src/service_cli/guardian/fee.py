@@ -6,6 +6,7 @@ Both need only the chain. Run again after an interruption, each continues its ow
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.domain.hub_events import GuardianFeeClaimed, GuardianHeartbeat
 from bounty_protocol.types import Address, BountyId
@@ -13,23 +14,26 @@ from bounty_protocol.types import Address, BountyId
 from service_cli.chain.about import about_sent
 from service_cli.chain.events import ForcedCall
 from service_cli.chain.finality import once_final
+from service_cli.chain.journal import Journal
 from service_cli.chain.prepared import PreparedAct, done_already, newest_settled, prepare, simulate_together, unsent
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.signer import account_of, local_signer
+from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
 from service_cli.claimant.payments import claimed_before, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee, ForcedFee, SignOfLife
-from service_cli.shell.output import emit
+from service_cli.shell.output import emit, say
 
 _STEP: Final = TransactionStep("transaction")
 
 
 _KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
 _HEARTBEAT: Final = HubCall("heartbeat", [], "record a sign of life")
+_OLD_SECONDS: Final = 3_600
+"""After this long a sign of life that an earlier run sent is not the one that this run is to give."""
 
 
 def heartbeat(settings: Settings) -> SignOfLife:
@@ -37,9 +41,24 @@ def heartbeat(settings: Settings) -> SignOfLife:
     session = Session.open(settings, local_signer(settings, _KEY))
     # No event proves it: that of an earlier sign of life, in the block before this one is signed, is the same.
     with session.journal("heartbeat", session.account) as journal:
-        receipt = send(session, Transaction(_HEARTBEAT, expects=None), journal, _STEP)
-        journal.forget(*_STEP.entries)
+        receipt = _beat(session, journal)
+        if _is_old(session.chain, receipt):
+            say(f"an earlier run's sign of life was mined in block {receipt.block_number}: recording another one")
+            receipt = _beat(session, journal)
     return _alive(session.chain, session.account, receipt)
+
+
+def _beat(session: Session[LocalSigner], journal: Journal) -> Receipt:
+    """One transaction, or what became of the one that an earlier run signed."""
+    receipt = send(session, Transaction(_HEARTBEAT, expects=None), journal, _STEP)
+    journal.forget(*_STEP.entries)
+    return receipt
+
+
+def _is_old(chain: ChainClient, receipt: Receipt) -> bool:
+    with chain_errors():
+        mined = header_at(chain.rpc, receipt.block_number).time
+    return chain.latest().time - mined > _OLD_SECONDS
 
 
 def prepare_heartbeat(settings: Settings, guardian: Address | None) -> PreparedAct[SignOfLife]:

@@ -18,7 +18,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Bytes32
 
 from service_cli.config.acceptance import file_in_use, require_known
-from service_cli.config.environment import Environment, KeyForm
+from service_cli.config.environment import Environment, KeyForm, KeySource
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
@@ -73,18 +73,22 @@ def _target(environment: Environment, path: Path | None) -> Path:
 
 
 def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Identity, ...]:
-    """The keys there are already: in the file, or where that is new, in the variable or what its command prints."""
+    """The keys there are already: in the file, or where that is new, wherever they are set now."""
     if not os.path.lexists(target):
         if rotate:
             message = f"{target} is not there: there is nothing to rotate."
             next_action = "Check the path; to make a first key leave --rotate out."
             raise CommandRefused("nothing_to_rotate", message, next_action=next_action)
-        sources = [found for found in environment.sources(VARIABLE) if found.form is not KeyForm.FILE]
+        sources = [found for found in environment.sources(VARIABLE) if not _is_file(found, target)]
         return _parsed(environment.read_source(sources[0]), sources[0].variable) if sources else ()
     if not rotate:
         message = f"{target} is there already."
         raise CommandRefused("keys_exist", message, next_action="Add --rotate to put a new key before those in it.")
     return _parsed(_read(target), str(target))
+
+
+def _is_file(source: KeySource, target: Path) -> bool:
+    return source.form is KeyForm.FILE and Path(source.value).absolute().resolve() == target
 
 
 def _read(path: Path) -> str:

@@ -223,16 +223,15 @@ def guardian_open(
         _pass_on(IdentityFile(identity, submission.envelope.binding), recipient, pass_on, submission, opened)
     # Before anything is there, and with its files before it gets its name: a run may be killed at any moment.
     opened.remember(Place.begun(output_dir))
+
+    def remember(directory: Path) -> None:
+        opened.remember(Place.of(directory, known_as=output_dir))
+        with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
+            note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
+
     done = write_artifact(
-        submission,
-        identity,
-        output_dir,
-        OpenedSubmission,
-        original_names=original_names,
-        ready=lambda directory: opened.remember(Place.of(directory, known_as=output_dir)),
+        submission, identity, output_dir, OpenedSubmission, original_names=original_names, ready=remember
     )
-    with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
-        note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
     if not quiet_end:
         remark(f"its plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
     return done

@@ -80,7 +80,16 @@ def filled_in(body: bytes) -> bytes:
         message = "There are no reasons: what was named as their file is empty."
         next_action = "Write them as Markdown text; without a file, at a terminal, an editor opens with the criteria."
         raise CommandRefused("reasons_unfinished", message, next_action=next_action)
-    return reasons_of(body.decode("utf-8", "replace")).encode() if body.startswith(_COMMENT.encode()) else body
+    return reasons_of(text_of(body)).encode() if body.startswith(_COMMENT.encode()) else body
+
+
+def text_of(body: bytes) -> str:
+    """A body as text; ``verdict_body_malformed`` where it is none, since what is recorded is kept for good."""
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        message = "The Verdict's body is not UTF-8."
+        raise CommandRefused("verdict_body_malformed", message, next_action="Save the file as UTF-8.") from None
 
 
 def _quoted(text: str) -> list[str]:

@@ -72,7 +72,7 @@ from service_cli.guardian.events import (
     after_verdict,
 )
 from service_cli.guardian.opening import SubmissionChoice
-from service_cli.guardian.reasons import doubt_of, edit_draft, finished_draft, kept_draft, template
+from service_cli.guardian.reasons import doubt_of, edit_draft, finished_draft, kept_draft, template, text_of
 from service_cli.guardian.recordable import (
     Named,
     VerdictOptions,
@@ -470,11 +470,6 @@ def _written(
     chain = session.chain
     require_pinned(session, bounty_id)
     require_active(chain, bounty_id, named)
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        message = "The Verdict's body is not UTF-8."
-        raise CommandRefused("verdict_body_malformed", message, next_action="Save the file as UTF-8.") from None
     return WrittenVerdict(
         kind=kind,
         chain_id=chain.chain_id,
@@ -483,7 +478,7 @@ def _written(
         guardian_address=session.account,
         solver_address=named[0] if named else None,
         submission_commitment=named[1] if named else None,
-        body=text,
+        body=text_of(body),
     )
 
 

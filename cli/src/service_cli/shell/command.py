@@ -20,7 +20,7 @@ from textwrap import wrap
 from typing import Any, Final, NoReturn, TypeVar
 
 import click
-from bounty_protocol.errors import ServiceError
+from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_arguments, redacting
@@ -39,6 +39,7 @@ from service_cli.shell.output import (
     warn_of_end,
 )
 from service_cli.shell.preferences import Mode, OutputChoice, chosen_mode, show_hint_once
+from service_cli.shell.text import printable
 
 _HELP_TABLE: Final = "\b\nReads:"
 _HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Refuses|Examples|Exit):\s+")
@@ -312,8 +313,8 @@ def _end(prefix: str, error: ServiceError) -> None:
     if not is_text():  # there it is the text on stderr
         _emit_ending(prefix, error, is_refusal=is_refusal)
     warn_of_end("refused" if is_refusal else "failed", error.message)
-    for issue in error.issues:
-        warn(f"  {issue.path}: {issue.message}")
+    for issue in error.issues:  # names of an envelope or a page that somebody else wrote are among them
+        warn(f"  {printable(issue.path, MAX_ISSUE_PATH)}: {printable(issue.message, MAX_ISSUE_MESSAGE)}")
     if error.retry_not_before is not None:
         warn(f"not before: {error.retry_not_before}")
     warn(f"next: {error.next_action}")

@@ -17,7 +17,7 @@ from typing import Final
 
 from bounty_protocol.crypto.archive import BLOCK, ArchiveLimits, ArchiveNames, refused, shown, shown_size
 from bounty_protocol.crypto.background import Background
-from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
 from bounty_protocol.crypto.inert_names import inert_path
 from bounty_protocol.domain.binding import Binding, take_comment
 
@@ -73,17 +73,25 @@ def unpack(
     return Unpacked(count, total, comments.binding, tuple(layout.inert))
 
 
+_OF_MACHINE: Final = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EACCES: "permission denied",
+    errno.EROFS: "the file system is read-only",
+    errno.EIO: "the disk refused",
+}
+_OF_NAMES: Final = {
+    errno.ENAMETOOLONG: "a name is too long for this file system",
+    errno.EEXIST: "two names are the same on this file system",
+}
+
+
 def writing_failed(error: OSError) -> SealedDataError:
-    """An output that cannot be written, as a plain message."""
-    reasons = {
-        errno.ENOSPC: "the disk is full",
-        errno.EDQUOT: "the disk quota is used up",
-        errno.EACCES: "permission denied",
-        errno.EROFS: "the file system is read-only",
-        errno.ENAMETOOLONG: "a name is too long for this file system",
-        errno.EEXIST: "two names are the same on this file system",
-    }
-    reason = reasons.get(error.errno or 0, "the file system refused")
+    """An output that cannot be written, as a plain message; ``OutputFailed`` whatever it holds."""
+    number = error.errno or 0
+    if (reason := _OF_MACHINE.get(number)) is not None:
+        return OutputFailed(f"cannot write the output: {reason}")
+    reason = _OF_NAMES.get(number, "the file system refused")
     return SealedDataError(Failure.OUTPUT_REFUSED, f"cannot write the output: {reason}")
 
 

@@ -69,3 +69,10 @@ class SealedDataError(ServiceError):
     def __init__(self, failure: Failure, message: str, issues: Sequence[Issue] = ()) -> None:
         super().__init__(failure.value, message, issues=issues, next_action=_NEXT_ACTION.get(failure, _EVIDENCE))
         self.failure = failure
+
+
+class OutputFailed(SealedDataError):
+    """A machine that cannot take any output, as with a full disk: the sealed data has no part in it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Failure.OUTPUT_REFUSED, message)
