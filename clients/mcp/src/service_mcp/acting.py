@@ -142,7 +142,7 @@ class Acting:
             plans.require_same(plan_id, request, derived.exact)
             if signer == "policy":
                 self._require_permitted(actor.role, plan_id, derived)
-            return plans.begin(plan_id, request, content, signer)
+            return plans.begin(plan_id, request, content, derived.exact, signer)
 
     # --- work
 
@@ -387,9 +387,17 @@ class Acting:
             words = f"{account} publishes and funds this page there, with the wallet's approval."
             return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
         bounty_id = _bounty(request)
-        if any(each.guardian_address == account for each in self._client.verdicts(bounty_id)):
-            words = "A Verdict of this account is recorded; get_bounty shows what became of the bounty."
+        recorded = [each for each in self._client.verdicts(bounty_id) if each.guardian_address == account]
+        if any(each.report_commitment == content.exact for each in recorded):  # the document names all that it decides
+            words = "This Verdict is recorded; get_bounty shows what became of the bounty."
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
+        for each in recorded:
+            decided = "no Submission is valid" if each.solver_address is None else f"an award to {each.solver_address}"
+            message = f"{account} has another Verdict on record, {decided}, and not this one with these reasons."
+            next_action = (
+                "If it was a mistake, its person replaces it there: --replace of service-cli guardian:verdict."
+            )
+            raise Refusal("verdict_differs", message, next_action=next_action)
         words = f"{account} records this Verdict there, with the wallet's approval."
         return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/bounties/{bounty_id}")
 
