@@ -1,7 +1,7 @@
 """Feeds for reader programs, as Atom and as JSON Feed."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -133,12 +133,11 @@ def judged(deps: Dependencies, chronicle: Chronicle, verdicts: tuple[VerdictRow,
 def rows_of_person(deps: Dependencies, account: Address) -> tuple[PersonRows, Mapping[BountyId, BountyRow]]:
     """The account's rows and every bounty that they name."""
     found = deps.api.person(account).value
-    named = {each.bounty_id for each in found.submitted} | {each.bounty_id for each in found.judged}
-    return found, bounties_named(deps, found.posted, named | {each.bounty_id for each in found.claimed})
+    return found, bounties_named(deps, found.posted, found.named)
 
 
 def bounties_named(
-    deps: Dependencies, known: tuple[BountyRow, ...], named: set[BountyId]
+    deps: Dependencies, known: tuple[BountyRow, ...], named: Set[BountyId]
 ) -> Mapping[BountyId, BountyRow]:
     """Those that are known, and the others by their ids."""
     found = {row.bounty_id: row for row in known}
