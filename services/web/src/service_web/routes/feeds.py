@@ -68,7 +68,7 @@ def get_feed(name: str) -> Response:
         entries = [chronicle.created(each) for each in found.created]
         entries += judged(deps, chronicle, found.verdicts)
         entries += [chronicle.claimed(each) for each in found.claims]
-        entries += endings(chronicle, known.values(), found.verdicts)
+        entries += endings(chronicle, known.values())
         title = ", ".join([gettext("Bounties"), *(f"{each.name}: {readable_line(each.text)}" for each in search.set)])
         _, question_mark, query = (search.feed(name) or "").partition("?")
         return Feed(title, search.address(), newest(entries), question_mark + query)
@@ -95,7 +95,7 @@ def get_bounty_feed(bounty_id: str, name: str) -> Response:
         entries += [chronicle.lost(each) for each in deps.api.lost_of(number)]
         entries += judged(deps, chronicle, history.verdicts)
         entries += [chronicle.claimed(each) for each in history.claims]
-        entries += endings(chronicle, known.values(), history.verdicts)
+        entries += endings(chronicle, known.values())
         title = chronicle.titles.get(number, NO_TITLE).title or gettext("Bounty %(number)s", number=number)
         return Feed(title, f"/bounties/{number}", newest(entries))
 
@@ -118,7 +118,7 @@ def get_person_feed(account: str, name: str) -> Response:
         entries += [chronicle.lost(each) for each in deps.api.lost_by(address)]
         entries += judged(deps, chronicle, found.judged)
         entries += [chronicle.claimed(each) for each in found.claimed]
-        entries += endings(chronicle, known.values(), found.judged)
+        entries += endings(chronicle, known.values())
         return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", newest(entries))
 
     return versioned(lambda: _rendered(make(), name))
