@@ -237,6 +237,29 @@ def test_claim__without_a_policy__is_sent_by_the_wallet_on_a_page_of_this_machin
 
 
 @pytest.mark.parametrize(
+    ("error", "code"),
+    [(OSError("no port"), "wallet_page_failed"), (CommandRefused("gone", "It is.", next_action="Wait."), "gone")],
+)
+def test_claim__whose_page_fails__is_refused_and_begun_again(
+    scene: MakeScene, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
+) -> None:
+    found, begun = scene(claim), list[object]()
+
+    def fail(*_arguments: object, **_more: object) -> NoReturn:
+        begun.append(None)
+        raise error
+
+    agent = replace(found.agent, server=make_server(found.agent.options))
+    plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
+    monkeypatch.setattr(service_cli.Client, "claim", fail)
+    for _ in range(2):
+        with pytest.raises(Refused) as refused:
+            agent.call("carry_out", plan_id=plan["plan_id"])
+        assert refused.value.code == code
+    assert len(begun) == 2
+
+
+@pytest.mark.parametrize(
     ("values", "account", "refused"),
     [
         ({}, None, False),
