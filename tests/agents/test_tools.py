@@ -147,9 +147,25 @@ def test_poster_and_guardian__without_a_policy__are_led_to_the_services_pages(
     done = found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert (done["state"], done["address"].startswith("https://pages.example/")) == ("needs_wallet", True)
     assert stage.ledger.nonce(found.case.account) == before
+    (found.case.home.home / "body.md").write_text("None holds: tests fail.\n")
     found.case.home.run(*found.case.words)  # the person does it
     again = found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert again["state"] == "recorded"
+
+
+def test_verdict__while_another_one_of_the_account_is_on_record__is_not_said_to_be_recorded(
+    scene: MakeScene, stage: Stage
+) -> None:
+    found = scene(judge)
+    plan = found.agent.call("prepare_verdict", bounty_id=found.bounty_id, reasons="None holds: tests fail.\n")
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
+    found.case.home.run(*found.case.words)  # other reasons
+    with pytest.raises(Refused) as refused:
+        found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "verdict_differs"
+    (found.case.home.home / "body.md").write_text("None holds: tests fail.\n")
+    found.case.home.run(*found.case.words, "--replace")
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
 
 
 def test_opening__without_a_policy__is_the_persons(scene: MakeScene) -> None:
@@ -218,6 +234,29 @@ def test_claim__without_a_policy__is_sent_by_the_wallet_on_a_page_of_this_machin
     done = agent.call("carry_out", plan_id=plan["plan_id"])
     assert (done["state"] in ENDED, browser.wallet.sent) == (True, [done["tx_hash"]])
     assert stage.ledger.token.call("balanceOf", found.case.account) == before + AWARD
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(OSError("no port"), "wallet_page_failed"), (CommandRefused("gone", "It is.", next_action="Wait."), "gone")],
+)
+def test_claim__whose_page_fails__is_refused_and_begun_again(
+    scene: MakeScene, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
+) -> None:
+    found, begun = scene(claim), list[object]()
+
+    def fail(*_arguments: object, **_more: object) -> NoReturn:
+        begun.append(None)
+        raise error
+
+    agent = replace(found.agent, server=make_server(found.agent.options))
+    plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
+    monkeypatch.setattr(service_cli.Client, "claim", fail)
+    for _ in range(2):
+        with pytest.raises(Refused) as refused:
+            agent.call("carry_out", plan_id=plan["plan_id"])
+        assert refused.value.code == code
+    assert len(begun) == 2
 
 
 @pytest.mark.parametrize(

@@ -504,10 +504,12 @@ class Ledger:
     def _final_figures(self, bounty: Bounty) -> Json:
         facts = self.facts(bounty)
         if facts.outcome is None:
-            return {"refund": None, "guardian_fee_each": None}
+            return {"refund": None, "guardian_fee_each": None, "settled_at": None}
         found = _figures(facts, len(bounty.verdicts))
         share = str(found.guardian_fee_each) if bounty.verdicts else None
-        return {"refund": str(found.refund), "guardian_fee_each": share}
+        is_judged = bounty.reason is SettlementReason.JUDGED
+        settled_at = max(each.at for each in bounty.verdicts) if is_judged else NOW - 60
+        return {"refund": str(found.refund), "guardian_fee_each": share, "settled_at": settled_at}
 
     def _submission_rows(self, bounty: Bounty) -> list[Json]:
         return [

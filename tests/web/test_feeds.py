@@ -9,8 +9,10 @@ from xml.etree import ElementTree as Tree
 
 import feedparser
 import pytest
+from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.types import BountyId
 from html5lib import HTMLParser
 from icalendar import Calendar
 from PIL import Image
@@ -18,7 +20,7 @@ from service_web.views.card import draw_card
 
 from tests.titles import HOSTILE
 from tests.web.conftest import Pages
-from tests.web.fake_api import CHAIN, GUARDIANS, HUB, NOW, POSTER, SOLVERS, Ledger, page_of
+from tests.web.fake_api import CHAIN, GUARDIANS, HUB, NOW, POSTER, SOLVERS, Bounty, Ledger, hash_of, page_of
 
 ORIGIN = "https://bounties.example"
 FEEDS = ("/feed", "/bounties/1/feed", f"/people/{POSTER}/feed", f"/people/{SOLVERS[0]}/feed")
@@ -70,6 +72,25 @@ def test_feed__of_all_and_of_one_account__have_what_concerns_them(lived: Pages) 
         f"1:submission:{SOLVERS[0]}", f"2:submission:{SOLVERS[0]}", "1:decided", f"1:claim:winner_award:{SOLVERS[0]}",
     }  # fmt: skip
     assert set(entries(lived, f"/people/{POSTER}/feed")) == {"1:created", "2:created", "1:decided"}
+
+
+def test_ending__in_any_feed__has_the_time_at_which_it_was_settled(lived: Pages) -> None:
+    silent = lived.ledger.add(deadline=NOW - 90_000, submitted=[SOLVERS[0]])
+    silent.outcome, silent.reason = Outcome.NO_VALID_SUBMISSION, SettlementReason.GUARDIANS_SILENT
+    judged, settled = NOW - 299, NOW - 60
+    for path, numbers in (("/feed", (1,)), (f"/people/{POSTER}/feed", (1, 3)), (f"/people/{SOLVERS[0]}/feed", (1, 3))):
+        by_id = {entry.id: calendar.timegm(entry.updated_parsed) for entry in atom(lived, path).entries}
+        endings = {number: by_id[f"urn:bounty-escrow:{CHAIN}:{HUB}:{number}:decided"] for number in numbers}
+        assert endings == {number: judged if number == 1 else settled for number in numbers}
+
+
+def test_lost_work__that_somebody_copied__is_lost_once(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Bounty, "work", lambda bounty, _: hash_of(f"work {bounty.id}"))
+    pages.ledger.add(submitted=[SOLVERS[0], SOLVERS[1]], lost={SOLVERS[0]})
+    assert pages.text("/bounties/1").count("Sealed bytes lost") == 1
+    pages.ledger.bounties[BountyId(1)].lost = {SOLVERS[0], SOLVERS[1]}
+    lost = {name for name in entries(pages, "/bounties/1/feed") if ":lost:" in name}
+    assert len(lost) == 2
 
 
 def test_feed__of_a_search__follows_what_matched_and_nothing_else(lived: Pages) -> None:

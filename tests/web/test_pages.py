@@ -337,6 +337,43 @@ def test_guardian__with_many_newer_bounties__has_the_one_to_be_judged_now_first(
     assert "Last moment to judge: To judge" in calendar
 
 
+def test_person__with_an_older_award_than_is_shown__has_it_to_claim(pages: Pages) -> None:
+    awarded(pages.ledger.add(page=page_of(title="Won long ago")))
+    for _ in range(51):
+        pages.ledger.add(submitted=[SOLVERS[0]])
+    shown = pages.text(f"/people/{SOLVERS[0]}")
+    assert "Won long ago Claim the award, as Solver" in shown
+    assert "more bounties than are looked at" not in shown
+
+
+def test_person__with_more_bounties_than_are_read__has_it_said(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("service_web.api.answers", "service_web.views.person"):
+        monkeypatch.setattr(f"{module}.MOST_OF_PERSON", 2)
+    pages.ledger.add(submitted=[SOLVERS[0]])
+    assert "more bounties than are looked at" not in pages.text(f"/people/{SOLVERS[0]}")
+    pages.ledger.add(submitted=[SOLVERS[0]])
+    assert "more bounties than are looked at" in pages.text(f"/people/{SOLVERS[0]}")
+
+
+def test_poster__of_a_bounty_whose_time_is_up__has_to_settle_it(pages: Pages) -> None:
+    due(pages.ledger.add(page=page_of(title="No work came")))
+    judging(pages.ledger.add(page=page_of(title="In the works")))
+    shown = pages.text(f"/people/{POSTER}")
+    assert "No work came Settle the bounty, then claim the refund, as Poster" in shown
+    assert re.search(r"No work came 25 USDC, [^.]*? Time is up", shown.partition("Posted")[2])
+    assert "In the works Settle" not in shown
+
+
+def test_guardian__of_a_bounty_that_no_quorum_judged__has_to_settle_it(pages: Pages) -> None:
+    bounty = pages.ledger.add(page=page_of(title="No quorum"), deadline=NOW - 9_000, submitted=[SOLVERS[0]])
+    bounty.judge(0, VerdictKind.AWARDED, SOLVERS[0], "It does.\n", at=NOW - 5_000)
+    to_settle = "No quorum Settle the bounty, then claim the "
+    assert f"{to_settle}fee for the Verdict, as Guardian" in pages.text(f"/people/{GUARDIANS[0]}")
+    assert f"{to_settle}refund, as Poster" in pages.text(f"/people/{POSTER}")
+    for other in (GUARDIANS[1], SOLVERS[0]):
+        assert "Settle the bounty" not in pages.text(f"/people/{other}")
+
+
 def test_person__of_a_bounty_whose_guardians_all_judged__waits_for_no_refund(pages: Pages) -> None:
     bounty = pages.ledger.add()
     awarded(bounty)

@@ -3,6 +3,8 @@
 import json
 import re
 from html import unescape
+from threading import Event, Semaphore, Thread
+from typing import NoReturn
 
 import pytest
 from bounty_protocol.chain.json_rpc import mapping
@@ -13,7 +15,7 @@ from service_web.routes.assets import CONNECT_PATH, SEALER_PATH
 from service_web.views import wallets
 
 from tests.vectors.samples import BEACON
-from tests.web.conftest import VARIABLES, Pages
+from tests.web.conftest import VARIABLES, FakeRelay, Pages
 from tests.web.fake_api import CHAIN, HUB, NOW, POSTER, SOLVERS, Ledger
 
 HASH = BEACON.info.chain_hash[2:]
@@ -176,6 +178,47 @@ def test_round__that_a_relay_forges__is_not_passed_on(pages: Pages) -> None:
     assert pages.get(f"/beacon/{HASH}/public/{OUT}").status_code == 503
     pages.relay.forged = False
     assert pages.get(f"/beacon/{HASH}/public/{OUT}").status_code == 200
+
+
+def test_round__of_relays_that_are_silent__is_asked_for_again_after_a_while(pages: Pages) -> None:
+    assert wallet_data(pages, "/publish")["beacon"] is not None
+    pages.relay.silent, pages.clock.step = True, 0.0
+    assert pages.get(f"/beacon/{HASH}/public/{OUT}").status_code == 503
+    pages.relay.silent = False
+    assert pages.get(f"/beacon/{HASH}/public/{OUT - 1}").status_code == 503
+    assert pages.relay.asked == []
+    assert wallet_data(pages, "/publish")["beacon"] is not None
+    pages.clock.ticks += 11
+    assert pages.get(f"/beacon/{HASH}/public/{OUT - 1}").status_code == 200
+
+
+def test_rounds__that_relays_are_waited_for__take_no_turn_from_pages(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert wallet_data(pages, "/publish")["beacon"] is not None
+    asked, goes_on = Semaphore(0), Event()
+
+    def silent(_relay: FakeRelay, _url: str, _timeout: float) -> NoReturn:
+        asked.release()
+        goes_on.wait(10)
+        raise OSError("no answer")
+
+    monkeypatch.setattr(FakeRelay, "get", silent)
+    statuses = list[int]()
+
+    def ask(number: int) -> None:
+        statuses.append(pages.app.test_client().get(f"/beacon/{HASH}/public/{number}").status_code)
+
+    waiting = [Thread(target=ask, args=(OUT - number,)) for number in range(8)]
+    for each in waiting:
+        each.start()
+    for _ in waiting:
+        assert asked.acquire(timeout=10)
+    assert pages.get("/publish").status_code == 200
+    goes_on.set()
+    for each in waiting:
+        each.join()
+    assert statuses == [503] * len(waiting)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ chain, whoever signed it.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -142,7 +143,7 @@ class Acting:
             plans.require_same(plan_id, request, derived.exact)
             if signer == "policy":
                 self._require_permitted(actor.role, plan_id, derived)
-            return plans.begin(plan_id, request, content, signer)
+            return plans.begin(plan_id, request, content, derived.exact, signer)
 
     # --- work
 
@@ -387,9 +388,17 @@ class Acting:
             words = f"{account} publishes and funds this page there, with the wallet's approval."
             return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
         bounty_id = _bounty(request)
-        if any(each.guardian_address == account for each in self._client.verdicts(bounty_id)):
-            words = "A Verdict of this account is recorded; get_bounty shows what became of the bounty."
+        recorded = [each for each in self._client.verdicts(bounty_id) if each.guardian_address == account]
+        if any(each.report_commitment == content.exact for each in recorded):  # the document names all that it decides
+            words = "This Verdict is recorded; get_bounty shows what became of the bounty."
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
+        for each in recorded:
+            decided = "no Submission is valid" if each.solver_address is None else f"an award to {each.solver_address}"
+            message = f"{account} has another Verdict on record, {decided}, and not this one with these reasons."
+            next_action = (
+                "If it was a mistake, its person replaces it there: --replace of service-cli guardian:verdict."
+            )
+            raise Refusal("verdict_differs", message, next_action=next_action)
         words = f"{account} records this Verdict there, with the wallet's approval."
         return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/bounties/{bounty_id}")
 
@@ -402,12 +411,13 @@ class Acting:
                 self._wallets[plan_id] = at_work
                 at_work.start()
         at_work.wait(10.0)
-        if at_work.result is not None:
-            return self._noted(plan_id, at_work.result)
-        if at_work.error is not None:
-            with self._lock:
-                self._wallets.pop(plan_id, None)  # the next call begins again
-            raise at_work.error
+        if at_work.ended.done():
+            try:
+                return self._noted(plan_id, at_work.ended.result())
+            except ServiceError:
+                with self._lock:
+                    self._wallets.pop(plan_id, None)  # the next call begins again
+                raise
         words = "A page is open in the browser of this machine: its person approves there with the wallet."
         return CarriedOut(plan_id, "needs_wallet", words, at_work.address)
 
@@ -454,27 +464,32 @@ class _AtWallet:
     def __init__(self, act: "Callable[[Callable[[str], None]], CarriedOut]") -> None:
         self._act = act
         self.address: str | None = None
-        self.result: CarriedOut | None = None
-        self.error: ServiceError | None = None
-        self._thread = Thread(target=self._run, daemon=True, name="wallet")
+        self.ended: Future[CarriedOut] = Future()
+        """What came of it, or why nothing did."""
 
     def start(self) -> None:
-        self._thread.start()
+        Thread(target=self._run, daemon=True, name="wallet").start()
 
     def wait(self, seconds: float) -> None:
         """Until it has ended or its page is open, at most so long."""
         step = 0.1
-        while seconds > 0 and self._thread.is_alive() and self.address is None:
-            self._thread.join(step)
+        while seconds > 0 and not self.ended.done() and self.address is None:
+            wait([self.ended], step)
             seconds -= step
         if self.address is not None:
-            self._thread.join(step)
+            wait([self.ended], step)
 
     def _run(self) -> None:
         try:
-            self.result = self._act(self._set_address)
+            self.ended.set_result(self._act(self._set_address))
         except ServiceError as error:
-            self.error = error
+            self.ended.set_exception(error)
+        except Exception as error:  # noqa: BLE001  # whatever it is: no person can go on with an act that has ended
+            message = f"The page for the wallet ended with {type(error).__name__}."
+            next_action = "Call again: what was sent is found, and nothing is sent twice."
+            failed = Refusal("wallet_page_failed", message, next_action=next_action)
+            failed.__cause__ = error
+            self.ended.set_exception(failed)
 
     def _set_address(self, address: str) -> None:
         self.address = address

@@ -117,6 +117,8 @@ class Content:
 
     page: bytes = b""
     directory: Path = Path()
+    exact: str = ""
+    """``Exact.content`` of the plan that was derived from it."""
 
 
 @contextmanager
@@ -139,7 +141,7 @@ def content_of(request: Request, work_dir: WorkDir) -> Iterator[Content]:
         yield Content()
 
 
-def begin(plan_id: str, request: Request, content: Content, signer: Signer) -> Content:
+def begin(plan_id: str, request: Request, content: Content, exact: Exact, signer: Signer) -> Content:
     """Remember that a plan passed its checks, and what it is carried out with from now on, which is returned."""
     page, directory = _kept_content(plan_id)
     if request.action == "fund":
@@ -148,21 +150,21 @@ def begin(plan_id: str, request: Request, content: Content, signer: Signer) -> C
         shutil.rmtree(directory, ignore_errors=True)  # of one that was killed before it was begun
         content.directory.rename(directory)
         os.sync()  # after a power cut half of the files would be sealed as the work
-    write(file_of(plan_id, "begun"), signer)
-    return Content(content.page, directory)
+    write(file_of(plan_id, "begun"), f"{signer} {exact.content}")
+    return Content(content.page, directory, exact.content)
 
 
 def begun(plan_id: str, request: Request, signer: Signer) -> Content | None:
     """What an earlier call began a plan with. A policy was not asked about what a wallet was to approve."""
     try:
-        began = file_of(plan_id, "begun").read_text()
+        began, _, exact = file_of(plan_id, "begun").read_text().partition(" ")
     except FileNotFoundError:
         return None
     page, directory = _kept_content(plan_id)
     if began not in {signer, "policy"} or (request.action == "submit" and not directory.is_dir()):
         return None
     try:
-        return Content(page.read_bytes() if request.action == "fund" else b"", directory)
+        return Content(page.read_bytes() if request.action == "fund" else b"", directory, exact)
     except FileNotFoundError:
         return None
 

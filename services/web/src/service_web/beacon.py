@@ -11,7 +11,7 @@ from bounty_protocol.chain.deployment import BeaconRecord
 from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, HttpGet, NotYet
 from bounty_protocol.crypto.beacon_info import BeaconInfo
-from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.failures import Failure, SealedDataError
 from service_common.recent import Recent
 
 _KEPT_SECONDS: Final = 3_600.0
@@ -40,7 +40,7 @@ class Rounds:
     def __init__(self, record: BeaconRecord, http: HttpGet, clock: Clock) -> None:
         self._record, self._http, self._clock = record, http, clock
         self._places = Semaphore(_AT_ONCE)
-        self._silent_until = 0.0
+        self._silent_until = self._no_rounds_until = 0.0
         self._info: Recent[str, BeaconInfo] = Recent(_KEPT_SECONDS, 1, clock)
         self._rounds: Recent[int, Beacon] = Recent(_KEPT_SECONDS, _MOST_KEPT, clock)
 
@@ -69,11 +69,13 @@ class Rounds:
         return self._rounds.get(number, lambda: self._asked(info, number))
 
     def _asked(self, info: BeaconInfo, number: int) -> Beacon:
-        if not self._places.acquire(blocking=False):
+        if self._clock.monotonic() < self._no_rounds_until or not self._places.acquire(blocking=False):
             raise BeaconUnavailable
         try:
             found = BeaconClient(self._record.urls, info, self._http, self._clock).round(number)
-        except SealedDataError:
+        except SealedDataError as error:
+            if error.failure is Failure.BEACON_UNAVAILABLE:
+                self._no_rounds_until = self._clock.monotonic() + _SILENT_SECONDS
             raise BeaconUnavailable from None
         finally:
             self._places.release()

@@ -30,6 +30,8 @@ PAGE_LENGTH: Final = 20
 MOST_ROWS: Final = 1_000
 """Rows of a list field that the API returns at once."""
 FEED_LENGTH: Final = 50
+MOST_OF_PERSON: Final = 500
+"""Rows of each kind of an account, the newest."""
 _IDS_AT_ONCE: Final = 500
 
 
@@ -42,6 +44,12 @@ class PersonRows:
     judged: tuple[rows.VerdictRow, ...]
     claimed: tuple[rows.ClaimRow, ...]
     rosters: tuple[rows.MemberRow, ...]
+
+    @property
+    def named(self) -> frozenset[BountyId]:
+        """What it submitted to, judged or was paid for."""
+        submitted = frozenset(row.bounty_id for row in self.submitted)
+        return submitted | {row.bounty_id for row in self.judged} | {row.bounty_id for row in self.claimed}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +166,11 @@ class Api:
             return ()
 
     def person(self, account: Address) -> KeptAnswer[PersonRows]:
-        """Everything of one account, of each kind at most a thousand rows."""
+        """Everything of one account, of each kind the newest ``MOST_OF_PERSON``."""
 
         def newest(field: str) -> str:
-            return (
-                f"(where: {{{field}: {rows.text(account)}}}, orderBy: block_number, orderDirection: desc, first: 500)"
-            )
+            where = f"where: {{{field}: {rows.text(account)}}}"
+            return f"({where}, orderBy: block_number, orderDirection: desc, first: {MOST_OF_PERSON})"
 
         question = rows.question(
             bounties=(newest("poster_address"), rows.BountyRow),

@@ -107,6 +107,8 @@ class BountyRow:
     """The Poster's amount; like the next one by the Hub's own figures, and None while the bounty is open."""
     guardian_fee_each: TokenAmount | None
     """The reward of each Guardian with a recorded Verdict."""
+    settled_at: UnixSeconds | None
+    """The time of the transaction that ended it."""
     block_number: BlockNumber
     tx_hash: Bytes32
     time: UnixSeconds

@@ -1,7 +1,7 @@
 """Feeds for reader programs, as Atom and as JSON Feed."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -68,7 +68,7 @@ def get_feed(name: str) -> Response:
         entries = [chronicle.created(each) for each in found.created]
         entries += judged(deps, chronicle, found.verdicts)
         entries += [chronicle.claimed(each) for each in found.claims]
-        entries += endings(chronicle, known.values(), found.verdicts)
+        entries += endings(chronicle, known.values())
         title = ", ".join([gettext("Bounties"), *(f"{each.name}: {readable_line(each.text)}" for each in search.set)])
         _, question_mark, query = (search.feed(name) or "").partition("?")
         return Feed(title, search.address(), newest(entries), question_mark + query)
@@ -95,7 +95,7 @@ def get_bounty_feed(bounty_id: str, name: str) -> Response:
         entries += [chronicle.lost(each) for each in deps.api.lost_of(number)]
         entries += judged(deps, chronicle, history.verdicts)
         entries += [chronicle.claimed(each) for each in history.claims]
-        entries += endings(chronicle, known.values(), history.verdicts)
+        entries += endings(chronicle, known.values())
         title = chronicle.titles.get(number, NO_TITLE).title or gettext("Bounty %(number)s", number=number)
         return Feed(title, f"/bounties/{number}", newest(entries))
 
@@ -118,7 +118,7 @@ def get_person_feed(account: str, name: str) -> Response:
         entries += [chronicle.lost(each) for each in deps.api.lost_by(address)]
         entries += judged(deps, chronicle, found.judged)
         entries += [chronicle.claimed(each) for each in found.claimed]
-        entries += endings(chronicle, known.values(), found.judged)
+        entries += endings(chronicle, known.values())
         return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", newest(entries))
 
     return versioned(lambda: _rendered(make(), name))
@@ -133,12 +133,11 @@ def judged(deps: Dependencies, chronicle: Chronicle, verdicts: tuple[VerdictRow,
 def rows_of_person(deps: Dependencies, account: Address) -> tuple[PersonRows, Mapping[BountyId, BountyRow]]:
     """The account's rows and every bounty that they name."""
     found = deps.api.person(account).value
-    named = {each.bounty_id for each in found.submitted} | {each.bounty_id for each in found.judged}
-    return found, bounties_named(deps, found.posted, named | {each.bounty_id for each in found.claimed})
+    return found, bounties_named(deps, found.posted, found.named)
 
 
 def bounties_named(
-    deps: Dependencies, known: tuple[BountyRow, ...], named: set[BountyId]
+    deps: Dependencies, known: tuple[BountyRow, ...], named: Set[BountyId]
 ) -> Mapping[BountyId, BountyRow]:
     """Those that are known, and the others by their ids."""
     found = {row.bounty_id: row for row in known}

@@ -241,7 +241,7 @@ def _is_about(written: Written, member: RosterMember, verdict: VerdictRow, detai
 
 
 def _works(detail: BountyDetail, history: BountyActivity, lost: tuple[LostRow, ...]) -> tuple[ShownWork, ...]:
-    since = {row.submission_commitment: row.lost_since for row in lost}
+    since = {(row.solver_address, row.submission_commitment): row.lost_since for row in lost}
     rows = {row.solver_address: row for row in history.submissions}
     winner = detail.facts.winner
     named = None if winner is None else (winner.solver_address, winner.submission_commitment)
@@ -250,7 +250,7 @@ def _works(detail: BountyDetail, history: BountyActivity, lost: tuple[LostRow, .
             each,
             rows.get(each.solver_address),
             (each.solver_address, each.submission_commitment) == named,
-            since.get(each.submission_commitment),
+            since.get((each.solver_address, each.submission_commitment)),
         )
         for each in sorted(detail.active_submissions, key=lambda each: each.submitted_at)[:SHOWN_SUBMISSIONS]
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
+from bounty_protocol.domain.lifecycle import Outcome, VerdictKind
 from bounty_protocol.domain.readable import readable_line
 from bounty_protocol.types import Address, BountyId, UnixSeconds
 from bounty_protocol.wire.deployment import Deployment
@@ -101,7 +101,8 @@ class Chronicle:
             bounty=row.bounty_id,
         )
         title = gettext("Sealed work lost: %(bounty)s", bounty=self._name(row.bounty_id))
-        return self._entry(row.bounty_id, f"lost:{row.submission_commitment}", title, text, row.lost_since)
+        kind = f"lost:{row.solver_address}:{row.submission_commitment}"
+        return self._entry(row.bounty_id, kind, title, text, row.lost_since)
 
     def claimed(self, row: ClaimRow) -> Entry:
         """An amount was paid."""
@@ -115,14 +116,13 @@ class Chronicle:
         title = gettext("Paid: %(bounty)s", bounty=self._name(row.bounty_id))
         return self._entry(row.bounty_id, f"claim:{row.kind}:{row.recipient}", title, text, row.time)
 
-    def decided(self, row: BountyRow, judged_at: UnixSeconds | None) -> Entry:
-        """A bounty ended. The index does not say when an unjudged one was settled: not before its judging deadline."""
+    def decided(self, row: BountyRow, at: UnixSeconds) -> Entry:
+        """A bounty ended."""
         text = (
             gettext("Awarded to %(winner)s.", winner=row.winner_solver_address)
             if row.outcome is Outcome.AWARDED
             else gettext("Ended without an award.")
         )
-        at = judged_at if judged_at is not None else _time_was_up(row)
         title = gettext("Decided: %(bounty)s", bounty=self._name(row.bounty_id))
         return self._entry(row.bounty_id, "decided", title, text, at)
 
@@ -163,18 +163,6 @@ def newest(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(sorted(by_id.values(), key=lambda each: (-each.at, each.id))[:MAX_ENTRIES])
 
 
-def endings(chronicle: Chronicle, bounties: Iterable[BountyRow], verdicts: Iterable[VerdictRow]) -> Iterable[Entry]:
+def endings(chronicle: Chronicle, bounties: Iterable[BountyRow]) -> Iterable[Entry]:
     """Of those bounties that ended."""
-    last: dict[BountyId, UnixSeconds] = {}
-    for each in verdicts:
-        last[each.bounty_id] = max(each.time, last.get(each.bounty_id, each.time))
-    for row in bounties:
-        if row.status is BountyStatus.FINAL:
-            judged = row.settlement_reason is SettlementReason.JUDGED
-            yield chronicle.decided(row, last.get(row.bounty_id) if judged else None)
-
-
-def _time_was_up(row: BountyRow) -> UnixSeconds:
-    if row.settlement_reason is SettlementReason.NO_SUBMISSIONS:
-        return row.submission_deadline
-    return row.judging_deadline
+    return (chronicle.decided(row, row.settled_at) for row in bounties if row.settled_at is not None)
