@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import urllib3
 from demo.bounty import Cast, Funded, Submitted
 
 from tests.cli.lies import listen
@@ -141,6 +142,36 @@ def test_look__of_what_the_storage_was_too_slow_for__asks_for_that_alone_once_mo
     api.close()
 
 
+def test_download__that_breaks_off__goes_on_where_it_ended(
+    cast: Cast, browser: Browser, crowded: tuple[Funded, Submitted], tmp_path: Path
+) -> None:
+    """It ended as a fault of the page, and began anew with another signature and the keys each time."""
+    bounty, work = crowded
+    store = cast.stack.gcs.url
+
+    def breaks_off_once(request: Request) -> Reply:
+        headers = {name: request.headers[name] for name in ("range",) if name in request.headers}
+        found = urllib3.request("GET", f"{store}{request.path}?{request.query}", headers=headers, retries=False)
+        length = len(found.data) if headers else len(found.data) // 2
+        return found.status, found.data[:length], {}
+
+    storage = Server(breaks_off_once)
+    url = f"{cast.stack.pages_url}{path_of(bounty)}"
+    page = browser.open(url, wallet_of(cast, "guardian-2"), api=(store, storage.url))
+    page.connect()
+    page.press("Open work")
+    page.wait("Submission to open")
+    page.choose("Submission to open", f"Submission {work.commitment} of {work.solver}")
+    give_keys(cast, page, tmp_path, "guardian-2")
+    page.press(GO_ON)
+    page.wait("Read the sealed work")
+    page.press(SIGN)
+    page.wait("Save the work")
+    assert [each.headers.get("range", "").partition("=")[0] for each in storage.requests] == ["", "bytes"]
+    page.close()
+    storage.close()
+
+
 NONE = "No valid Submission"
 
 
@@ -173,7 +204,7 @@ def test_verdict__while_the_service_lists_some_nowhere__says_so_and_finds_none_v
     short = listed(lambda all_of_them: all_of_them[:1])
     unindexed = api_answer("/subgraph", lambda _: {"data": {"submissions": None}})
     listen(api, lambda question, answer: unindexed(question, short(question, answer)))
-    page = opened(cast, browser, "guardian-2", path_of(bounty), api)
+    page = opened(cast, browser, "guardian-3", path_of(bounty), api)
     page.press("Open work")
     page.wait("3 further Submissions cannot be chosen: the service counts and does not list them.")
     page.press("Not now")

@@ -50,6 +50,11 @@ export async function detailOf(context: Context, stage: Stage, bounty: Bounty): 
         throw error;
       });
       if (found?.finality === "finalized") return found;
+      if (found !== undefined && found?.finality !== "unsafe") {
+        throw new ServiceError("answer_malformed", "The service does not answer about the bounty that was asked for.", {
+          nextAction: "Try again in a minute; if this repeats, report it to the operator.",
+        });
+      }
       signal.throwIfAborted();
       stage.say("Waiting until the chain has finalized the bounty's last change and the service has read it.");
       await pause(POLL_MILLISECONDS);

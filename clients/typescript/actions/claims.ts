@@ -6,7 +6,7 @@ import { AWARDED, requireFinal } from "./bounty.js";
 import type { Context } from "./context.js";
 import { finished } from "./results.js";
 import type { Offer } from "./stage.js";
-import { amount } from "./text.js";
+import { amount, moment } from "./text.js";
 import { perform } from "./transactions.js";
 import type { Step } from "./transactions.js";
 
@@ -54,12 +54,13 @@ export function hubOffers(context: Context, bounty: Bounty): Offer[] {
 
 /** A Guardian's sign of life; the Hub takes it of every account that was on a roster at some time. */
 export function heartbeat(context: Context): Offer {
-  const { account, settings } = context;
+  const { account, settings, node } = context;
   return {
     title: "Show that you are there",
     text: "Records on the chain that this Guardian is there. Posters see when it last was.",
     button: "Show that you are there",
     async run(stage) {
+      const pressed = await node.getBlockNumber();
       const found = await perform(context, stage, {
         name: "heartbeat",
         title: "Record that you are there",
@@ -69,7 +70,11 @@ export function heartbeat(context: Context): Offer {
         facts: [["What it does", `records that the Guardian ${account} is there; no money moves`]],
         expected: { eventName: "GuardianHeartbeat", args: { guardian: account } },
       });
-      finished(settings, stage, "Recorded in transaction", found, "Nothing is left to do: Posters see when it was.");
+      const next =
+        found.blockNumber > pressed
+          ? "Nothing is left to do: Posters see when it was."
+          : `It was begun before, and is of ${moment((await node.getBlock(found)).timestamp)}. Nothing was sent now: press again for a new one.`;
+      finished(settings, stage, "Recorded in transaction", found, next);
     },
   };
 }

@@ -25,7 +25,12 @@ export class Journal {
 
   /** The journal of one account on one deployment. */
   static async open(deployment: Deployment, account: Address): Promise<Journal> {
-    const opening = indexedDB.open("bounty-escrow", 1);
+    let opening: IDBOpenDBRequest;
+    try {
+      opening = indexedDB.open("bounty-escrow", 1);
+    } catch {
+      throw unusable(); // where the browser blocks what sites keep
+    }
     opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
     return new Journal(await answered(opening), deployment, account);
   }

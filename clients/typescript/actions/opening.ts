@@ -6,13 +6,14 @@
 import type { Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Schemas } from "../src/acting.js";
-import type { Envelope } from "../src/opening.js";
+import type { Envelope, Progress } from "../src/opening.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { following, repeated, requireBucket, signed } from "./api.js";
 import { AWARDED, canOpen } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
+import { paced } from "./paced.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { listingOf, unlistedNote } from "./submissions.js";
 import { bytes, counted, moment, printable } from "./text.js";
@@ -283,14 +284,12 @@ async function save(
   identity: string,
 ): Promise<void> {
   const { openWork } = await import("./work.js");
-  stage.say(`Downloading and opening ${bytes(envelope.ciphertext.byte_length)}.`);
-  const response = await fetch(downloadUrl, { redirect: "error" }).catch(() => undefined);
-  if (response?.body == null || !response.ok) {
-    throw new ServiceError("storage_unreachable", "The storage did not send the sealed work.", {
-      nextAction: "Try again; the address is good for some minutes only.",
-    });
-  }
-  const { files, archive, renamed } = await openWork(response.body, identity, envelope);
+  const all = bytes(envelope.ciphertext.byte_length);
+  stage.say(`Downloading and opening ${all}.`);
+  const onProgress = paced(({ done }: Progress) => stage.say(`Downloading and opening: ${bytes(done)} of ${all}.`));
+  const { files, archive, renamed } = await stage.until((signal) =>
+    openWork(downloadUrl, identity, envelope, { signal, onProgress }),
+  );
   const list = element("ul", { class: "files" });
   for (const { path, size } of files.slice(0, MOST_LISTED)) {
     list.append(element("li", {}, `${printable(path)}, ${bytes(size)}`));

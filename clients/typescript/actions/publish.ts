@@ -45,7 +45,7 @@ import { byTransaction, told } from "./results.js";
 import type { Act } from "./settings.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { amount, bytes, duration, moment, printable } from "./text.js";
-import { isBatchBegun, perform } from "./transactions.js";
+import { isBatchBegun, leftOf, perform } from "./transactions.js";
 import type { Done } from "./transactions.js";
 import { escrowsOf, hasPassed, signingTime } from "./witnesses.js";
 import type { Escrow } from "./witnesses.js";
@@ -57,6 +57,11 @@ const UNSIGNED =
   "token asks that code, not your key";
 const ALLOWED = `by two transactions, an allowance of exactly the escrow and the bounty itself: ${UNSIGNED}`;
 const TOGETHER = `by an allowance of exactly the escrow and the bounty itself, which the wallet does as one, both or neither: ${UNSIGNED}`;
+/** What a person decides on who has a creation forgotten. */
+const OUTSTANDING: readonly Fact[] = [
+  ["What was begun", "a transaction that creates this bounty on other terms; it is not on the chain"],
+  ["Look into the wallet", "wait for it, or cancel it there first: if it is mined later, this page may be paid twice"],
+];
 const MAINNET = 8453;
 /** Fundings of one page that are looked at for one that the token has not as spent. */
 const MOST_NUMBERS = 64n;
@@ -185,7 +190,7 @@ async function create(
   const { functionName, call } = creationCall(context, funding);
   const title = "Create the bounty";
   const act: Act = "create";
-  if (await isTogether(context, name, funding)) {
+  if (await isTogether(context, stage, name, funding)) {
     const facts = factsOf(context, page, conditions, funding, TOGETHER);
     const step = { name, act, title, functionName: `approve, then ${functionName}`, call, facts, expected };
     try {
@@ -200,22 +205,24 @@ async function create(
 }
 
 /** Whether the wallet is to allow the escrow and create the bounty as one: it was begun so, or can be. */
-async function isTogether(context: Context, name: string, funding: Funding): Promise<boolean> {
+async function isTogether(context: Context, stage: Stage, name: string, funding: Funding): Promise<boolean> {
   if (funding.isAllowed !== true) return false;
   const { journal, wallet } = context;
   if ((await journal.get(name)) !== undefined) return isBatchBegun(context, name);
   if (await isApproved(context, funding.terms)) return false;
   if ((await journal.get(approvalStep(nonceOf(context, funding.terms)))) !== undefined) return false;
-  await requireNoneBegun(journal, funding.nonces);
+  await requireNoneBegun(context, stage, funding.nonces);
   return (await wallet.capabilities()).isAtomic;
 }
 
 /** The step that creates a bounty on these terms, and its event: both named by the terms' nonce. */
 function creation(context: Context, { terms }: Funding): [string, ExpectedEvent] {
-  const { account } = context;
   const nonce = nonceOf(context, terms);
-  const args = { poster: account, specCommitment: terms.specCommitment, authorizationNonce: nonce };
-  return [creationStep(nonce), { eventName: "BountyCreated", args }];
+  return [creationStep(nonce), creationEvent(context, nonce)];
+}
+
+function creationEvent({ account }: Context, nonce: Hex): ExpectedEvent {
+  return { eventName: "BountyCreated", args: { poster: account, authorizationNonce: nonce } };
 }
 
 function creationStep(nonce: Hex): string {
@@ -557,7 +564,7 @@ async function approve(
   if (await isApproved(context, terms)) return;
   const nonce = nonceOf(context, terms);
   if ((await journal.get(creationStep(nonce))) !== undefined) return; // looked for before it is sent again
-  await requireNoneBegun(journal, nonces);
+  await requireNoneBegun(context, stage, nonces);
   await perform(context, stage, {
     name: approvalStep(nonce),
     act: "create",
@@ -590,14 +597,19 @@ async function isApproved({ node, token, account, settings }: Context, terms: Te
   return (await node.readContract(question)) === terms.escrowAmount;
 }
 
-/** Refuses to go on beside a creation that may still be mined. */
-async function requireNoneBegun(journal: Context["journal"], nonces: readonly Hex[]): Promise<void> {
-  const begun = await Promise.all(nonces.map((nonce) => journal.get(creationStep(nonce))));
-  if (begun.every((each) => each === undefined)) return;
-  const message = "A transaction that creates this bounty on other terms was begun before.";
-  throw new ServiceError("creation_unknown", message, {
-    nextAction: "Look into the wallet: cancel that transaction there, or wait for it, and go on then.",
-  });
+/** Refuses to go on beside a creation that was mined; one that may still be is forgotten as the person decides. */
+export async function requireNoneBegun(context: Context, stage: Stage, nonces: readonly Hex[]): Promise<void> {
+  for (const nonce of nonces) {
+    const left = await leftOf(context, creationStep(nonce), creationEvent(context, nonce));
+    if (left === undefined) continue;
+    if (left !== "open") {
+      const message = `A transaction on other terms has created bounty ${left.args["bountyId"]} on this page.`;
+      throw new ServiceError("creation_unknown", message, { nextAction: "Reload this page in a minute." });
+    }
+    stage.say("");
+    await stage.confirm("A creation of this bounty is outstanding", OUTSTANDING, "It was cancelled: forget it");
+    await context.journal.remove(creationStep(nonce));
+  }
 }
 
 /** Refuses other terms, or another way, beside an authorization that may still be used: `authorization_outstanding`. */
@@ -623,7 +635,7 @@ async function termsFor(
     const { terms } = kept;
     const isHonouredNow = isHonoured(terms, conditions);
     if (isHonouredNow && kept.isAllowed !== true && !(await isSpent(context, terms))) return terms;
-    if (kept.isAllowed === true) await requireNoneBegun(context.journal, kept.nonces);
+    if (kept.isAllowed === true) await requireNoneBegun(context, stage, kept.nonces);
     const why = isHonouredNow ? "The token has it as spent" : "The contract's roster or fees changed";
     await requireOver(context, kept, why);
   }

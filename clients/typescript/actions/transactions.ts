@@ -45,7 +45,7 @@ interface Attempt {
   readonly hash?: Hex;
   /** What the calls are named by, where the wallet was asked to do them as one, or to have them paid for. */
   readonly batch?: string;
-  /** Whether a batch has the call before, too; one that an earlier version of the page kept has. */
+  /** Whether it has the call before, too; a batch that an earlier version of the page kept has. */
   readonly isTogether?: boolean;
   /** Of the account that sent it, once the node has shown it: another transaction with it takes this one's place. */
   readonly nonce?: bigint;
@@ -59,6 +59,8 @@ interface Begun extends Attempt {
 const POLL_MILLISECONDS = 1_000;
 /** Of so many polls one searches the log, which costs a node more than a receipt does. */
 const SEARCH_EVERY = 3;
+/** Blocks that are searched again: others may take their place, and a node's parts may be some apart. */
+const OVERLAP_BLOCKS = 1_000n;
 /** After so many polls without a receipt the node is asked whether it knows the transaction at all. */
 const DOUBT_AFTER = 10;
 /** After so many polls a batch that the wallet neither finishes nor gives up may be sent in another way. */
@@ -75,6 +77,7 @@ const NOT_HAD =
   "the wallet: cancel it there first.";
 const FAILED = "The wallet says that the earlier attempt failed, and changed nothing.";
 const LOST = "The wallet's node does not know this transaction. If the wallet does not either, ";
+const UNTOLD = "This wallet does not say what became of it. If the wallet that was asked has cancelled it or never had it, ";
 const LATE =
   "Nothing shows yet that it was done, and the one who was to pay for it may have let it lapse. It may still happen, and counts once. ";
 /** So many batches of one step may fail. */
@@ -116,7 +119,31 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
 /** Whether a step was begun together with the call before it, and nothing shows how it ended. */
 export async function isBatchBegun({ journal }: Context, name: string): Promise<boolean> {
   const kept = await journal.get<Attempt>(name);
-  return kept?.batch !== undefined && kept.isTogether !== false;
+  return kept?.isTogether ?? kept?.batch !== undefined;
+}
+
+/**
+ * What is left of a step that is not gone on with: its event, or "open" while it may still happen. What is known to have
+ * come to nothing is forgotten.
+ */
+export async function leftOf(
+  context: Context,
+  name: string,
+  expected: ExpectedEvent,
+): Promise<FoundEvent | "open" | undefined> {
+  const { node, wallet, journal } = context;
+  const kept = await journal.get<Attempt>(name);
+  if (kept === undefined) return undefined;
+  const found = await node.find(expected, kept.fromBlock);
+  if (found !== undefined) return found;
+  const { batch, hash } = kept;
+  const hasFailed =
+    hash?.length === HASH_LETTERS
+      ? (await node.receipt(hash))?.succeeded === false
+      : batch !== undefined && (await wallet.batchStatus(batch))?.state === "failed";
+  if (!hasFailed) return "open";
+  await journal.remove(name);
+  return undefined;
 }
 
 /** Has it sent, for the reason given where it was begun before; returns why it may be sent again where it came to nothing. */
@@ -147,8 +174,9 @@ async function sent(
       return found;
     }
   }
-  const begun: Begun = { id: crypto.randomUUID(), data: step.call.data, fromBlock };
-  const isBatch = sponsor !== undefined || (pressed !== SAVE && step.before !== undefined);
+  const isTogether = step.before !== undefined;
+  const begun: Begun = { id: crypto.randomUUID(), data: step.call.data, fromBlock, isTogether };
+  const isBatch = sponsor !== undefined || (pressed !== SAVE && isTogether);
   const attempt = isBatch ? await asBatch(context, step, begun) : begun;
   await journal.put(step.name, attempt);
   if (pressed === SAVE) {
@@ -192,11 +220,11 @@ async function handOver(context: Context, step: Step, attempt: Attempt, sponsor?
 async function asBatch({ settings, wallet, account }: Context, step: Step, attempt: Begun): Promise<Attempt> {
   const { chainId } = settings.deployment;
   if (step.before === undefined) {
-    return { ...attempt, batch: batchName(chainId, account, step.name, attempt.id), isTogether: false };
+    return { ...attempt, batch: batchName(chainId, account, step.name, attempt.id) };
   }
   for (let number = 0; number < MOST_BATCHES; number += 1) {
     const batch = batchName(chainId, account, step.name, number);
-    if ((await wallet.batchStatus(batch))?.state !== "failed") return { ...attempt, batch, isTogether: true };
+    if ((await wallet.batchStatus(batch))?.state !== "failed") return { ...attempt, batch };
   }
   throw new ServiceError("batch_refused", "The wallet has failed to do these calls as one too often.");
 }
@@ -230,20 +258,24 @@ async function polled(
   const { fromBlock } = attempt;
   let hash = attempt.hash?.length === HASH_LETTERS ? attempt.hash : undefined; // what else a Safe's wallet names it by
   const doubted = hash === undefined ? undefined : doubtsAbout(context, step, attempt, hash);
+  const search = searching(context, step, fromBlock);
   let isGivenUp = false;
   const giveUp = () => (isGivenUp = true);
   for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
+    let isUntold = false;
     if (attempt.batch !== undefined && hash === undefined) {
       const told = await context.wallet.batchStatus(attempt.batch);
+      isUntold = told === undefined;
       if (told?.state === "done") hash = told.hash;
       if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
       if (told?.state === "unknown" && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
-    if (attempt.batch !== undefined && step.before === undefined && poll === PATIENCE) offerAgain(stage, giveUp, LATE);
+    if (poll === PATIENCE && isUntold) offerAgain(stage, giveUp, UNTOLD);
+    else if (poll === PATIENCE && attempt.batch !== undefined && step.before === undefined) offerAgain(stage, giveUp, LATE);
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
     const isLater = receipt !== undefined && receipt.blockNumber >= fromBlock;
     let found = isLater ? node.among(receipt.logs, step.expected) : undefined;
-    if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(node.find(step.expected, fromBlock));
+    if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(search());
     if (found !== undefined) return found;
     if (receipt?.succeeded === false) {
       await journal.remove(step.name);
@@ -253,12 +285,27 @@ async function polled(
     }
     if (doubted !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
       const doubt = await tolerated(doubted());
-      if (doubt === "replaced") return REPLACED;
+      if (doubt === "replaced") {
+        // Sped up, it has happened: that it has not is only known where the log could be read.
+        const looked = await tolerated(node.find(step.expected, fromBlock).then((event) => event ?? REPLACED));
+        if (looked !== undefined) return looked;
+      }
       if (doubt === "unknown" && poll > DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
   }
   return UNKNOWN;
+}
+
+/** Searches the log for a step's event: since the attempt at first, then what came since the search before. */
+function searching({ node }: Context, { expected }: Step, fromBlock: bigint): () => Promise<FoundEvent | undefined> {
+  let since = fromBlock;
+  return async () => {
+    const head = await node.getBlockNumber();
+    const found = await node.find(expected, since);
+    if (head - OVERLAP_BLOCKS > since) since = head - OVERLAP_BLOCKS;
+    return found;
+  };
 }
 
 /** Keeps what became known of an attempt; never in the place of another one, which was begun since. */

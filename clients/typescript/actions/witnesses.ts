@@ -101,11 +101,15 @@ async function listedBy({ api, account }: Context, stage: Stage, page: Hex): Pro
     typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))),
   );
   const rows = (data as { bounties?: unknown } | null | undefined)?.bounties;
-  if (!Array.isArray(rows)) throw disagreement("unfunded", "the API answers no list", "nobody else has all of them");
-  return (rows as { bounty_id: string; authorization_nonce: Hex }[]).map(({ bounty_id, authorization_nonce }) => ({
-    id: BigInt(bounty_id),
-    nonce: authorization_nonce,
-  }));
+  if (!Array.isArray(rows) || !rows.every(isListed)) {
+    throw disagreement("unfunded", "the API answers no list", "nobody else has all of them");
+  }
+  return rows.map(({ bounty_id, authorization_nonce }) => ({ id: BigInt(bounty_id), nonce: authorization_nonce }));
+}
+
+function isListed(row: unknown): row is { readonly bounty_id: string; readonly authorization_nonce: Hex } {
+  const { bounty_id: id, authorization_nonce: nonce } = (row ?? {}) as Record<string, unknown>;
+  return /^\d{1,78}$/.test(String(id)) && /^0x[0-9a-f]{64}$/.test(String(nonce));
 }
 
 async function loggedBy({ node, account }: Context, page: Hex): Promise<readonly Escrow[]> {

@@ -9,6 +9,7 @@ import { toHex } from "viem";
 import type { Hex } from "viem";
 import {
   archiveStream,
+  downloadCiphertext,
   envelopeDifferences,
   fetchBeacon,
   openArtifact,
@@ -20,7 +21,7 @@ import {
   unwrapContentKey,
   wrapContentKey,
 } from "../src/opening.js";
-import type { ArtifactEntry, Beacon, Envelope } from "../src/opening.js";
+import type { ArtifactEntry, Beacon, Envelope, TransferOptions } from "../src/opening.js";
 
 export { envelopeDifferences, openBegin, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
 export { generateX25519Identity as generateIdentity };
@@ -60,12 +61,14 @@ export interface Opened {
   readonly renamed: number;
 }
 
-/** Opens a ciphertext; nothing of it is passed on unless all of it was what the Submission commits to. */
+/** Downloads and opens a ciphertext; nothing is passed on unless all of it was what the Submission commits to. */
 export async function openWork(
-  ciphertext: ReadableStream<Uint8Array>,
+  url: string,
   identity: string,
   envelope: Envelope,
+  options: TransferOptions,
 ): Promise<Opened> {
+  const ciphertext = downloadCiphertext(url, envelope, options);
   const entries: ArtifactEntry[] = [];
   const files: { path: string; size: number }[] = [];
   let renamed = 0;

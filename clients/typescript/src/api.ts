@@ -34,7 +34,7 @@ const TIMEOUT_MILLISECONDS = 60_000;
  * The API at a base address, such as `https://bounties.example`. Requests that need a signature get a new one each;
  * without `signing` they raise `invalid_request`; with it, what the API of another deployment's Hub answers is
  * `deployment_mismatch`, since the same number is another bounty there. Every refusal is a ServiceError with the API's own code; an endpoint
- * that does not answer as the API does is `api_unreachable`. Nothing is sent twice, and no redirect is followed.
+ * that does not answer as the API does is `api_unreachable`, one that answers too much, or no JSON, `answer_malformed`. Nothing is sent twice, and no redirect is followed.
  */
 export function createApi(baseUrl: string, signing?: Signing): Api {
   const fetch = (request: Request) => answered(request, signing?.deployment);
@@ -56,7 +56,9 @@ export function createApi(baseUrl: string, signing?: Signing): Api {
 
 /** What a call answered: `await answerOf(api.GET("/api/status"))`. */
 export async function answerOf<Data>(call: Promise<{ data?: Data; response: Response }>): Promise<Data> {
-  const { data } = await call;
+  const { data } = await call.catch((cause: unknown) => {
+    throw cause instanceof SyntaxError ? new ServiceError("answer_malformed", "the answer is no JSON", { cause }) : cause;
+  });
   if (data === undefined) throw unavailable("the answer is empty");
   return data;
 }
@@ -75,6 +77,7 @@ async function answered(request: Request, deployment: Deployment | undefined): P
     text = await readText(response, MAX_ANSWER_BYTES);
   } catch (cause) {
     request.signal.throwIfAborted(); // the caller's own end of it
+    if (cause instanceof ServiceError) throw cause; // it does answer, too much
     throw unavailable("the API does not answer", { cause });
   }
   requireHub(response, deployment);

@@ -12,7 +12,7 @@ const FRUITLESS = 3;
 
 /**
  * The ciphertext that an envelope commits to, from the address that the API gave (`download_url`). Where the connection
- * ends early the rest is requested by Range, and appended only if the storage answers exactly with it; a storage that
+ * ends early the rest is requested by Range, and appended unless the storage says that it answers with something else; one that
  * begins again is read again, past the bytes that are there. After three attempts that brought nothing the stream fails
  * with `storage_unreachable` or `storage_refused`. It ends well only if length and SHA-256 of the whole are the
  * committed ones, and fails with `ciphertext_mismatch` otherwise. Nothing is requested before it is read.
@@ -60,6 +60,7 @@ async function* piecesFrom(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
   let response: Response;
+  const rest = `bytes ${start}-${length - 1}/${length}`;
   try {
     const headers = start > 0 ? { Range: `bytes=${start}-` } : {};
     response = await fetch(url, { headers, redirect: "error", signal: signal ?? null });
@@ -67,7 +68,8 @@ async function* piecesFrom(
     throw unreachable("the storage does not answer", cause);
   }
   const { body, status } = response;
-  const isRest = status === 206 && response.headers.get("Content-Range") === `bytes ${start}-${length - 1}/${length}`;
+  const range = response.headers.get("Content-Range"); // null in a page that the storage's CORS rule does not show it
+  const isRest = status === 206 && (range ?? rest) === rest;
   if (body === null || !(status === 200 || isRest)) {
     await body?.cancel();
     if (status >= 500) throw unreachable(`the storage answered ${status}`);

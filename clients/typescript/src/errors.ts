@@ -68,6 +68,7 @@ export interface ErrorDetails {
 const REFETCH = "Fetch the bytes again, from another source if this repeats.";
 const NEXT_ACTIONS: Readonly<Record<string, string>> = {
   age_truncated: REFETCH,
+  answer_malformed: "Check the address that is asked, and try again.",
   ciphertext_mismatch: REFETCH,
   key_invalid: "Use a key in the form AGE-SECRET-KEY-1... or age1..., as age-keygen prints it.",
   beacon_invalid: "Ask other relays for the round; a beacon signature is the same everywhere.",

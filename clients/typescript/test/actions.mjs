@@ -7,7 +7,7 @@ import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["api", "files", "halts", "page", "refused", "safe", "text", "verdict", "waiting", "wallet", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["api", "files", "halts", "journal", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -292,6 +292,134 @@ test("a refusal that another signature cannot change is shown at once", async (t
   const { ended, attempts } = await played(t, [new actions.ServiceError("payload_too_large", "No."), "done"]);
   assert.deepEqual([ended, attempts], ["payload_too_large", 1]);
 });
+
+for (const answer of [{}, null, { finality: "final" }]) {
+  test(`an answer ${JSON.stringify(answer)} about a bounty ends the wait for its last change`, async () => {
+    const stage = { say: () => {}, until: (work) => work(new AbortController().signal) };
+    const context = { api: { GET: async () => ({ data: answer, response: new Response() }) } };
+    await assert.rejects(actions.detailOf(context, stage, { id: 7n }), { code: "answer_malformed" });
+  });
+}
+
+test("a browser that blocks what sites keep is told so", async (t) => {
+  globalThis.indexedDB = { open: () => assert.fail(new DOMException("denied", "SecurityError")) };
+  t.after(() => delete globalThis.indexedDB);
+  await assert.rejects(actions.Journal.open(deployment, ADDRESS), { code: "journal_unusable" });
+});
+
+const EVENT = { hash: `0x${"ee".repeat(32)}`, blockNumber: 9n, args: { bountyId: 6n } };
+const SENT = `0x${"aa".repeat(32)}`;
+const CALL = { to: ADDRESS, data: "0x12" };
+const STEP = { name: "step", act: "claim", title: "Step", functionName: "f", call: CALL, facts: [], expected: {} };
+
+/** A step of the pages on a made-up chain: what the node and the wallet answer, and what a person presses. */
+function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
+  const made = (name) => ({ name, children: [], append(...more) { this.children.push(...more); } });
+  const createElement = (name) => ({ ...made(name), setAttribute() {}, addEventListener(_, pressed) { this.press = pressed; } });
+  globalThis.document = { createElement };
+  t.after(() => delete globalThis.document);
+  const store = new Map(kept === undefined ? [] : [["step", kept]]);
+  const journal = {
+    alone: (_, work) => work(),
+    get: async (name) => store.get(name),
+    put: async (name, value) => void store.set(name, value),
+    remove: async (name) => void store.delete(name),
+    replace: async () => {},
+  };
+  const seen = { finds: [], confirmed: [], shown: "", store };
+  const chain = {
+    getBlockNumber: async () => 1_000_000n,
+    find: async () => undefined,
+    receipt: async () => undefined,
+    among: () => undefined,
+    simulate: async () => {},
+    simulateTogether: async () => true,
+    isContract: async () => true,
+    gasPrice: async () => 1n,
+    gasOf: async () => 1n,
+    balance: async () => 1n,
+    ...node,
+  };
+  const { find } = chain;
+  chain.find = (_, since) => find(seen.finds.push(since));
+  const stage = {
+    say() {},
+    show: (...nodes) => {
+      seen.shown = nodes.flatMap(({ children }) => children.filter((each) => typeof each === "string")).join("");
+      nodes.flatMap(({ children }) => children).find(({ name }) => name === "button")?.press();
+    },
+    until: (work) => work(new AbortController().signal),
+    confirm: async (title, facts, ...buttons) => {
+      seen.confirmed.push([title, new Map(facts), buttons]);
+      const pressed = presses.shift();
+      if (pressed === undefined) throw new actions.ServiceError("cancelled", "");
+      return pressed;
+    },
+  };
+  const settings = { deployment };
+  const asked = { batchStatus: async () => undefined, requireReady: async () => {}, ...wallet };
+  return { seen, stage, context: { account: ADDRESS, journal, node: chain, wallet: asked, settings, isPrepared: false } };
+}
+
+/** What a step ends with, while time passes. */
+async function ended(t, work) {
+  let end;
+  work.then((value) => (end = value), (error) => (end = error));
+  for (let passed = 0; end === undefined && passed < 2_000; passed += 1) {
+    t.mock.timers.tick(1_000);
+    await new Promise(setImmediate);
+  }
+  return end;
+}
+
+test("a transaction that was sped up is not called replaced by a node whose log cannot be read", async (t) => {
+  const find = async (count) => (count === 1 ? undefined : count < 12 ? reverts() : EVENT);
+  const node = { find, transaction: async () => null, minedOf: async () => 5n };
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
+  assert.deepEqual(seen.confirmed, []);
+});
+
+test("what was searched of the log is not searched again, but for the last of it", async (t) => {
+  const find = async (count) => (count === 5 ? EVENT : undefined);
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xsafe" }, node: { find } });
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
+  assert.deepEqual(seen.finds, [10n, 10n, 999_000n, 999_000n, 999_000n]);
+});
+
+test("calls of which the wallet says nothing can be sent again after a while", async (t) => {
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true } });
+  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }))).code, "cancelled");
+  const [[, facts]] = seen.confirmed;
+  assert.match(facts.get("Before you send"), /cancel it there first/);
+});
+
+test("calls that a Safe's owners were to do as one are done as one at the next visit, too", async (t) => {
+  const save = "Save it for the Safe's Transaction Builder";
+  const find = async () => reverts(); // nobody waits for the owners
+  const { stage, context } = scene(t, { presses: [save], node: { find } });
+  context.isPrepared = true;
+  stage.until = () => Promise.reject(new actions.ServiceError("stopped", ""));
+  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }))).code, "stopped");
+  assert.equal(await actions.isBatchBegun(context, "step"), true);
+});
+
+const NONCE = `0x${"cd".repeat(32)}`;
+const FORGET = "It was cancelled: forget it";
+for (const [what, given, code, left, asks] of [
+  ["was mined", { node: { find: async () => EVENT } }, "creation_unknown", 1, 0],
+  ["failed", { node: { receipt: async () => ({ succeeded: false }) } }, undefined, 0, 0],
+  ["may still be mined", {}, "cancelled", 1, 1],
+  ["a person says is cancelled", { presses: [FORGET] }, undefined, 0, 1],
+]) {
+  test(`a creation on other terms that ${what} is followed`, async (t) => {
+    const { seen, stage, context } = scene(t, given);
+    seen.store.set(`create ${NONCE}`, { id: "1", fromBlock: 10n, hash: SENT });
+    const end = await actions.requireNoneBegun(context, stage, [NONCE]).catch((error) => error.code);
+    assert.deepEqual([end, seen.store.size, seen.confirmed.length], [code, left, asks]);
+  });
+}
 
 const DIGEST = `0x${"12".repeat(32)}`;
 const KEY = privateKeyToAccount(`0x${"34".repeat(32)}`);

@@ -190,7 +190,9 @@ test("beacon relays: forged, silent and honest ones", async () => {
   };
   assert.equal(await served(endless, (relay) => failureOf(() => fetched([relay]))), "beacon_unavailable");
   const status = (url) => () => client.answerOf(client.createApi(url).GET("/api/status"));
-  assert.equal(await served(endless, (url) => failureOf(status(url))), "api_unreachable");
+  assert.equal(await served(endless, (url) => failureOf(status(url))), "answer_malformed");
+  const page = (_, response) => response.end("<html>");
+  assert.equal(await served(page, (url) => failureOf(status(url))), "answer_malformed");
 });
 
 test("the begin of a ciphertext: what storage does, and what does not open", async () => {

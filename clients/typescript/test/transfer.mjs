@@ -62,6 +62,13 @@ test("a download that ends early is continued by Range", async () => {
   );
 });
 
+test("a rest of which a page is not shown where it begins is held against the whole", async () => {
+  const hidden = (file) => (response, start) => response.writeHead(206).end(file.subarray(start));
+  assert.deepEqual(await downloaded([whole(70_000), hidden(FILE)]), FILE);
+  const shifted = FILE.subarray(1);
+  assert.equal(await codeOf(() => downloaded([whole(9), hidden(shifted), whole()])), "ciphertext_mismatch");
+});
+
 test("a storage that begins again is read past what is there", async () => {
   assert.deepEqual(await downloaded([whole(70_000), whole()]), FILE);
 });
