@@ -1,6 +1,7 @@
 """Between prepare and carry out: whatever changes, nothing else than the plan is carried out."""
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +34,6 @@ def write(name: str, text: str) -> Change:
 
 def same_size_and_time(scene: Scene) -> None:
     """Other bytes under the same name, size and time, as a program would that looks at those alone."""
-    import os
-
     path = scene.case.home.home / "work/main.py"
     status = path.stat()
     path.write_text("print(2)\n")
@@ -197,6 +196,20 @@ def test_part_of_a_path__replaced_by_a_link_after_it_was_looked_at__is_not_follo
         WorkDir(root).copy("work", tmp_path / "copy")
     assert refused.value.code == "files_changed"
     assert not (tmp_path / "copy/lib/main.py").exists()
+
+
+def test_files__of_a_submission_that_was_done_long_ago__are_not_kept(scene: MakeScene, stage: Stage) -> None:
+    found = scene(seal, policy_for(stage))
+    asked = {"bounty_id": found.bounty_id, "path": "work"}
+    plan = found.agent.call("prepare_submission", **asked)
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
+    kept, done = (_kept(found, plan["plan_id"]).with_suffix(suffix) for suffix in (".files", ".done"))
+    found.agent.call("prepare_submission", **asked)
+    assert kept.is_dir(), "a reorg may still take it back"
+    os.utime(done, (0, 0))
+    found.agent.call("prepare_submission", **asked)
+    assert not kept.exists()
+    assert not kept.with_name("draft").exists()
 
 
 def test_file__that_grows_or_shrinks_while_it_is_copied__is_refused(

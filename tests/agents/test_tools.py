@@ -382,3 +382,14 @@ def test_heavy_calls__without_enough_calls_left__are_refused(scene: MakeScene, s
     assert agent.call("my_status", accounts=[account])["not_all"] == []
     audit, two_accounts, _, one_account = asked
     assert audit == one_account == two_accounts / 2
+
+
+@pytest.mark.parametrize("path", ["..", "/etc/passwd", "work", ".", "gone", "link"])
+def test_page__from_elsewhere_or_no_file__is_not_read(scene: MakeScene, stage: Stage, path: str) -> None:
+    found = scene(fund, policy_for(stage))
+    (found.case.home.home / "work").mkdir()
+    (found.case.home.home / "link").symlink_to("/etc/passwd")
+    for tool in ("check_page", "prepare_funding"):
+        with pytest.raises(Refused) as refused:
+            found.agent.call(tool, path=path)
+        assert refused.value.code in {"outside_work_dir", "file_not_found"}

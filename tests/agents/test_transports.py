@@ -133,6 +133,12 @@ def test_http__by_another_host_or_too_often__is_refused(stage: Stage) -> None:
     assert statuses[-1] == 429
 
 
+def test_http__asked_for_a_stream__opens_none(stage: Stage) -> None:
+    with served(stage) as url:
+        answer = urllib3.request("GET", url, headers={"Accept": "text/event-stream"}, retries=False, timeout=10)
+    assert (answer.status, answer.headers["Allow"]) == (405, "POST")
+
+
 def test_http__with_a_body_that_is_too_long__is_refused(stage: Stage) -> None:
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     with served(stage) as url:
@@ -221,7 +227,7 @@ def test_entrance__with_as_many_calls_as_it_answers__refuses_more_but_no_probe()
         entrance = Entrance(slow, Budgets(1_000), 0)
 
         def call(address: str, path: str = "/mcp") -> asyncio.Task[None]:
-            scope = {"type": "http", "path": path, "headers": [], "client": (address, 1)}
+            scope = {"type": "http", "method": "POST", "path": path, "headers": [], "client": (address, 1)}
             return asyncio.create_task(entrance(scope, receive, send))
 
         callers = [f"198.51.100.{number}" for number in range(MOST_AT_ONCE // MOST_OF_ONE)]

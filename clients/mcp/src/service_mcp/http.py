@@ -20,7 +20,7 @@ from service_cli.api import forwarded_for
 from service_cli.config.environment import Environment
 from service_cli.config.settings import load_settings
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service_mcp.reading import Limits
@@ -93,6 +93,9 @@ class Entrance:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] == HEALTH:
             await self._app(scope, receive, send)
+            return
+        if scope["method"] != "POST":  # a GET would hold its place for a stream that nothing is ever sent on
+            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
             return
         stated = _stated(scope, self._hops)
         networks = networks_of(stated[0] if stated else str(scope["client"][0]) if scope["client"] else "")

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ Action = Literal["fund", "submit", "verdict", "claim"]
 ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "verdict": "guardian", "claim": "solver"}
 """A claim is a Poster's, too: of what nobody won."""
 MOST_BYTES: Final = 1024 * 1024
+_FINAL_SECONDS: Final = 7 * 86_400
+"""After which no reorg takes back what is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +135,9 @@ def content_of(request: Request, work_dir: WorkDir) -> Iterator[Content]:
             fcntl.flock(lock, fcntl.LOCK_EX)
             draft = _folder() / "draft"
             shutil.rmtree(draft, ignore_errors=True)  # of a server that was killed
+            _forget_old()
             try:
-                work_dir.copy(str(request.path), draft)
+                _copy(work_dir, str(request.path), draft)
                 yield Content(directory=draft)
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
@@ -174,6 +178,21 @@ def forget_content(plan_id: str) -> None:
     page, directory = _kept_content(plan_id)
     page.unlink(missing_ok=True)
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def _copy(work_dir: WorkDir, path: str, draft: Path) -> None:
+    try:
+        work_dir.copy(path, draft)
+    except OSError as error:
+        message = f"The files cannot be copied into the server's state directory: {error.strerror}."
+        raise Refusal("copy_not_written", message, next_action="Make room there, then call again.") from error
+
+
+def _forget_old() -> None:
+    """What nobody asked for again once it was final."""
+    for done in _folder().glob("*.done"):
+        if done.stat().st_mtime < time.time() - _FINAL_SECONDS:
+            forget_content(done.stem)
 
 
 def _kept_content(plan_id: str) -> tuple[Path, Path]:

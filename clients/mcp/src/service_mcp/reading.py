@@ -32,7 +32,7 @@ SEEN_SECONDS = 30 * 86_400
 Id = Annotated[int, Field(ge=1, lt=2**63)]
 
 
-HEAVY_CALLS: Final = 15
+HEAVY_CALLS: Final = 10
 """As how many calls of a caller one counts that asks the chain's endpoint for hundreds of things, or computes long."""
 
 
@@ -180,7 +180,7 @@ class Reading:
         if (text is None) is (path is None):
             raise Refusal("invalid_request", "Give the text or a path, one of the two.")
         page = text.encode() if text is not None else self._read(str(path))
-        with self._turn(self._page_checks, 2 * HEAVY_CALLS):
+        with self._turn(self._page_checks, 3 * HEAVY_CALLS):
             found = self._client.check_page(page)
         return answers.PageReview([answers.PageIssue(each.line, each.field, each.message) for each in found])
 

@@ -100,9 +100,10 @@ class WorkDir:
                 descriptor = below
         except OSError:
             raise _no_file() from None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise _no_file()
         with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _no_file()
             yield file
 
 
