@@ -1,8 +1,10 @@
 """``guardian:judgeable``: what waits for a Guardian, what it has not opened yet, and what it owes a Poster."""
 
 import json
+from typing import cast
 
 import pytest
+from service_cli.guardian import judgeable
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.servers import Lost, Reply, Request, as_json
@@ -153,6 +155,66 @@ def test_judgeable__with_nothing_to_show__says_why(
     api.scripts["subgraph"] = Index(versions, {"bounty_id": "8", "reveal_at": 1_037} if sealed else None)
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)
     assert (ran.events, ran.words) == ((), words)
+
+
+def numbered(count: int, start: int = 1) -> list[dict[str, object]]:
+    """That many bounties to judge."""
+    return [
+        {"bounty_id": str(number), "reveal_at": 1, "judging_deadline": 2, "verdicts": []}
+        for number in range(start, start + count)
+    ]
+
+
+def sealed_by(count: int) -> list[dict[str, object]]:
+    """That many Submissions, in the order of their Solvers."""
+    return [
+        {"solver_address": f"0x{number:040x}", "submission_commitment": f"0x{number:064x}"} for number in range(count)
+    ]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("bounties", "submissions"), [(numbered(100), []), (numbered(1), sealed_by(1_000))], ids=["bounties", "submissions"]
+)
+def test_judgeable__by_an_index_that_answers_the_same_page_for_ever__fails(
+    api: ApiTwin, guardian: Terminal, bounties: list[dict[str, object]], submissions: list[dict[str, object]]
+) -> None:
+    asked: list[str] = []
+
+    def index(request: Request) -> Reply:
+        asked.append(str(request.json()["query"]))
+        assert len(asked) < 20
+        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
+        lists: dict[str, object] = {f"s{number}": submissions for number in range(20)}
+        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, **lists}})
+
+    api.scripts["subgraph"] = index
+    ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS, code=1)
+    assert ran.last["code"] == "answer_malformed"
+
+
+@pytest.mark.attack
+def test_judgeable__by_an_index_without_an_end__looks_at_so_many_and_says_so(
+    api: ApiTwin, guardian: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judgeable, "MOST_BOUNTIES", 200)
+    monkeypatch.setattr(judgeable, "MOST_SUBMISSIONS", 4_000)
+
+    def index(request: Request) -> Reply:
+        asked = request.json()
+        query, variables = str(asked["query"]), cast("dict[str, str]", asked.get("variables") or {})
+        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
+        bounties = numbered(100, int(variables["from"])) if "Judgeable" in query else []
+        lists: dict[str, object] = {f"s{n}": sealed_by(int(variables.get("first", 0))) for n in range(20)}
+        replaced: dict[str, object] = {f"r{n}": [] for n in range(20)}
+        rosters = [{"version": 1}]
+        return as_json({"data": {**meta, "roster_members": rosters, "bounties": bounties, **lists, **replaced}})
+
+    api.scripts["subgraph"] = index
+    ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)
+    assert ran.names.count("guardian_judgeable.bounty") == 200
+    assert "only the oldest 200 open bounties" in ran.words
+    assert "not all Submissions were looked at, of bounty 21, 22" in ran.words
 
 
 def away(_: Request) -> Reply:

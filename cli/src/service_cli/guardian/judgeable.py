@@ -1,6 +1,8 @@
 """A Guardian's pending work, read from the subgraph endpoint; advisory."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 from bounty_protocol.domain.roster import MAX_MEMBERS
@@ -26,8 +28,12 @@ from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import About, moment
 
 T = TypeVar("T")
+K = TypeVar("K", int, str)
 PAGE = 100
 MOST_AWARDS = 1_000
+MOST_BOUNTIES = 20_000
+MOST_SUBMISSIONS = 100_000
+"""Of all bounties together: what an endpoint answers without an end is not read without one."""
 LISTS, LIST_ROWS, LARGEST_LIST = 20, 4_800, 1_000
 """Lists of Submissions in one query, their rows together, and those of one: the endpoint answers no more (MAX_ROWS)."""
 ROSTERS = """
@@ -88,6 +94,16 @@ def replacements_query(count: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenBounty:
+    """A bounty to judge, as the index has it; ``verdicts`` are this Guardian's, one at most."""
+
+    bounty_id: BountyId
+    reveal_at: UnixSeconds
+    judging_deadline: UnixSeconds
+    verdicts: tuple[IndexedVerdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WonBounty:
     """An award, as the index has it."""
 
@@ -133,35 +149,52 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
 
 def _bounties(
     subgraph: ApiClient, path: str, guardian: Address, versions: list[object], time: object
-) -> dict[BountyId, dict[str, object]]:
+) -> dict[BountyId, OpenBounty]:
     """Every open bounty of these rosters past its reveal point, the next judging deadline first."""
-    found: dict[BountyId, dict[str, object]] = {}
-    page, following = PAGE, 1
-    while page == PAGE:
-        asked = {"guardian": guardian, "versions": versions, "time": time, "from": str(following), "first": PAGE}
-        bounties = _list(_ask(subgraph, path, JUDGEABLE, asked), "bounties")
-        found |= {_bounty_id(bounty): bounty for bounty in bounties}
-        page, following = len(bounties), max(found, default=0) + 1
-    return dict(sorted(found.items(), key=lambda item: _whole(item[1], "judging_deadline")))
+    found: dict[BountyId, OpenBounty] = {}
+    page, last = PAGE, 0
+    while page == PAGE and len(found) < MOST_BOUNTIES:
+        asked = {"guardian": guardian, "versions": versions, "time": time, "from": str(last + 1), "first": PAGE}
+        rows = _list(_ask(subgraph, path, JUDGEABLE, asked), "bounties")
+        bounties = [_read(OpenBounty, row) for row in rows]
+        _require_next([last, *(one.bounty_id for one in bounties)], PAGE, "bounty_id")
+        found |= {one.bounty_id: replace(one, verdicts=one.verdicts[:1]) for one in bounties}
+        page, last = len(bounties), max(found, default=0)
+    if page == PAGE:
+        warn(f"only the oldest {len(found)} open bounties were looked at")
+    return dict(sorted(found.items(), key=lambda item: item[1].judging_deadline))
 
 
-def _submissions(subgraph: ApiClient, path: str, bounty_ids: list[BountyId]) -> dict[BountyId, list[dict[str, object]]]:
+def _submissions(
+    subgraph: ApiClient, path: str, bounty_ids: list[BountyId]
+) -> dict[BountyId, list[JudgeableSubmission]]:
     """Each bounty's Submissions, in pages: however many strangers make, no answer is asked for that is refused."""
-    found: dict[BountyId, list[dict[str, object]]] = {bounty_id: [] for bounty_id in bounty_ids}
-    waiting = [(bounty_id, "") for bounty_id in bounty_ids]
-    while waiting:
+    found: dict[BountyId, list[JudgeableSubmission]] = {bounty_id: [] for bounty_id in bounty_ids}
+    waiting, count = [(bounty_id, "") for bounty_id in bounty_ids], 0
+    while waiting and count < MOST_SUBMISSIONS:
         some, waiting = waiting[:LISTS], waiting[LISTS:]
         first = min(LIST_ROWS // len(some), LARGEST_LIST)
         asked: dict[str, object] = {"first": first}
         for n, (bounty_id, after) in enumerate(some):
             asked |= {f"b{n}": str(bounty_id), f"a{n}": after}
         data = _ask(subgraph, path, submissions_query(len(some)), asked)
-        for n, (bounty_id, _) in enumerate(some):
-            page = _list(data, f"s{n}")
+        for n, (bounty_id, after) in enumerate(some):
+            page = [_read(JudgeableSubmission, each) for each in _list(data, f"s{n}")]
+            _require_next([after, *(each.solver_address for each in page)], first, "solver_address")
             found[bounty_id] += page
+            count += len(page)
             if len(page) == first:
-                waiting.append((bounty_id, str(page[-1].get("solver_address"))))
+                waiting.append((bounty_id, page[-1].solver_address))
+    if waiting:
+        some_of = ", ".join(str(bounty_id) for bounty_id, _ in waiting[:LISTS])
+        warn(f"not all Submissions were looked at, of bounty {some_of}")
     return found
+
+
+def _require_next(keys: Sequence[K], most: int, name: str) -> None:
+    """Refuse a page whose keys do not go on after the first one, the last page's: it could be the same for ever."""
+    if len(keys) > most + 1 or any(one >= other for one, other in pairwise(keys)):
+        raise _malformed(f"next {name}")
 
 
 def _replacements(
@@ -195,24 +228,23 @@ def _print_bounty(
     settings: Settings,
     hub: Address,
     guardian: Address,
-    bounty: dict[str, object],
-    submissions: list[dict[str, object]],
+    bounty: OpenBounty,
+    work: list[JudgeableSubmission],
     replacements: tuple[VerdictReplacement, ...],
     time: object,
 ) -> JudgeableBounty:
-    verdicts = [_read(IndexedVerdict, each) for each in _list(bounty, "verdicts")]
-    bounty_id, deadline = _bounty_id(bounty), UnixSeconds(_whole(bounty, "judging_deadline"))
-    work = tuple(_read(JudgeableSubmission, each) for each in submissions)
+    bounty_id, deadline = bounty.bounty_id, bounty.judging_deadline
     unopened = tuple(
         each.submission_commitment
         for each in work
         if not was_opened(settings.chain_id, hub, bounty_id, each.solver_address, each.submission_commitment)
     )
-    own = verdicts[0] if verdicts else None
+    own = bounty.verdicts[0] if bounty.verdicts else None
     now = time if isinstance(time, int) else None
-    reveal_at = UnixSeconds(_whole(bounty, "reveal_at"))
     replaced = (own is not None and _is_of_others(settings, hub, guardian, bounty_id, own)) or None
-    event = JudgeableBounty(bounty_id, reveal_at, deadline, work, unopened, own, replaced, replacements or None)
+    event = JudgeableBounty(
+        bounty_id, bounty.reveal_at, deadline, tuple(work), unopened, own, replaced, replacements or None
+    )
     shown = emit(event, lambda: About(now=now))
     until = "an unknown time" if now is None else moment(deadline, now)
     verdict = "none yet" if own is None else own.kind
