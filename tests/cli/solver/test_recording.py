@@ -265,9 +265,9 @@ def test_submit__of_other_bytes_with_the_size_and_time_of_those_before__seals_th
 
 
 def test_submit__of_the_same_files_after_a_backup__replaces_nothing_unasked(
-    ledger: Ledger, solver: Terminal, work: str
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
 ) -> None:
-    number, _page = ledger.fund(seconds=1_000)
+    number, page = ledger.fund(seconds=1_000)
     solver.run("solver:submit", "--without-api", str(number), work)
     former, file = on_chain(ledger, str(number)), solver.home / work / "main.py"
     (solver.home / "backup").mkdir()
@@ -275,6 +275,11 @@ def test_submit__of_the_same_files_after_a_backup__replaces_nothing_unasked(
     refused = solver.run("solver:submit", "--without-api", str(number), work, code=1)
     assert (refused.last["code"], on_chain(ledger, str(number))) == ("submission_exists", former)
     assert "--replace" in str(refused.last["next_action"])
+    api.keep_page(page)
+    uploaded = solver.run("solver:submit", str(number), work)
+    assert (uploaded.last["submission_commitment"], len(api.objects)) == (former, 1)
+    assert "those that were are uploaded" in uploaded.words
+    assert solver.run("solver:submit", str(number), work, code=1).last["code"] == "submission_exists"
     ledger.advance_to(ledger.time() + 2_000)  # nothing can be changed any more, and it is what is recorded
     late = solver.run("solver:submit", "--without-api", str(number), work)
     assert late.last["submission_commitment"] == former

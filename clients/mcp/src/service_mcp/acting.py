@@ -139,6 +139,8 @@ class Acting:
     def _begun(self, plan_id: str, request: Request, actor: ActingAccount, signer: Signer) -> Content:
         """What a plan is carried out with: the same bytes that it was derived from, and its spending counted by."""
         with plans.content_of(request, self._work_dir) as content:
+            if (before := plans.begun(plan_id, request, signer)) is not None:
+                return before  # by another call while this one waited
             derived = self._derived(request, content, actor)
             plans.require_same(plan_id, request, derived.exact)
             if signer == "policy":

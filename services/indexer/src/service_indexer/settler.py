@@ -167,20 +167,23 @@ class Settler:
             ).one()
             receipts = [each for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash]))]
             mined = [isinstance(each, dict) for each in receipts]
-            if 2 * sum(mined) > len(mined):  # the index will show it final, unless it failed
-                failed = sum(isinstance(each, dict) and each.get("status") == _FAILED for each in receipts)
-                if 2 * failed > len(mined) and row.stuck and self._would_succeed(bounty_id, by_most=True):
-                    connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
-                    SETTLEMENTS.labels("failed").inc()
-                return False
-            is_unmined = 2 * sum(mined) < len(mined)
+            is_mined, is_unmined = 2 * sum(mined) > len(mined), 2 * sum(mined) < len(mined)
+            failed = sum(isinstance(each, dict) and each.get("status") == _FAILED for each in receipts)
+            may_change = row.stuck and row.attempts < MAX_ATTEMPTS
+            if is_mined and not (
+                2 * failed > len(mined) and may_change and self._would_succeed(bounty_id, by_most=True)
+            ):
+                return False  # the index will show it final, unless it failed, and would again
             if is_unmined and self._used(at) > row.nonce:
                 # Its nonce was used otherwise (another settlement of this key): it can never be mined.
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
                 return False
             raw, event = row.raw_transaction, "sent_again"
-            if is_unmined and row.stuck and row.attempts < MAX_ATTEMPTS:
+            if is_mined:
+                SETTLEMENTS.labels("failed").inc()
+                raw = self._kept(connection, row, self._next_nonce(connection, at), self._current_fees())
+            elif is_unmined and may_change:
                 raw = self._replacement(connection, row, at)
                 event = "replaced"
         return self._broadcast(bounty_id, raw, event, may_be_mined=any(mined))
@@ -190,7 +193,10 @@ class Settler:
         where a lower one is free, it is under that: an endpoint said that it was used, and nothing is mined above."""
         raised, current = GasFees.of(row.raw_transaction).raised(), self._current_fees()
         fees = GasFees.capped(max(raised.max_fee, current.max_fee), max(raised.tip, current.tip))
-        nonce = min(Nonce(row.nonce), self._next_nonce(connection, at))
+        return self._kept(connection, row, min(Nonce(row.nonce), self._next_nonce(connection, at)), fees)
+
+    def _kept(self, connection: Connection, row: Row[Any], nonce: Nonce, fees: GasFees) -> str:
+        """A further attempt in the place of the row's; its bytes."""
         signed = self._signed(row.bounty_id, nonce, fees)
         connection.execute(
             update(settlements)
@@ -240,7 +246,7 @@ class Settler:
         """By any endpoint: one that is wrong about it costs a transaction that fails, or nothing. Once that has cost
         one, most have to say so."""
         data = self.hub.encode_abi("settle", [bounty_id])
-        call = {"from": self.account.address, "to": self.hub.address, "data": data}
+        call = {"from": self.account.address, "to": self.hub.address, "data": data, "gas": hex(SETTLE_GAS)}
         answers = [answer for (answer,) in self._answers(("eth_call", [call, "latest"]))]
         refusals = [each for each in answers if isinstance(each, RpcRefused)]
         if len(refusals) < (len(answers) / 2 if by_most else len(answers)):
