@@ -15,6 +15,7 @@ from service_cli.poster.events import FundedBounty, FundingPreview
 from service_cli.solver import selection
 from service_cli.solver.events import SubmittedWork
 from service_cli.solver.selection import Selection
+from service_mcp import plans
 from service_mcp.work_dir import WorkDir
 
 from tests.agents.conftest import MakeScene, Refused, Scene, policy_for
@@ -252,3 +253,23 @@ def test_act__that_a_reorg_takes_back__is_carried_out_again_until_it_is_final(
     assert stage.ledger.nonce(found.case.account) > before
     node.mine(3)
     assert found.agent.call("carry_out", plan_id=plan["plan_id"]) == {**again, "state": "finalized"}
+
+
+def test_submission__that_another_call_has_begun_meanwhile__goes_on_with_its_files(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scene(seal, policy_for(stage))
+    plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
+    found.agent.call("carry_out", plan_id=plan["plan_id"])
+    recorded, files = stage.ledger.submission(found.bounty_id, found.case.account), _kept(found, plan["plan_id"])
+    files.with_suffix(".done").unlink()
+    before, looks, look = files.with_suffix(".files").stat().st_ino, list[str](), plans.begun
+
+    def begun(plan_id: str, request: plans.Request, signer: plans.Signer) -> plans.Content | None:
+        looks.append(plan_id)
+        return None if len(looks) == 1 else look(plan_id, request, signer)  # it looked before the other had begun
+
+    monkeypatch.setattr(plans, "begun", begun)
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == found.bounty_id
+    assert (files.with_suffix(".files").stat().st_ino, len(looks)) == (before, 2)
+    assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded
