@@ -33,6 +33,7 @@ _LOADER: Final = yaml.CSafeLoader
 _DELIMITER: Final = "---"
 _FIX: Final = "This makes a page without them: tr -d '\\r' < PAGE.md > FIXED.md"
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_NEVER: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +161,13 @@ class _Reader:
         return values
 
     def _text(self, event: yaml.ScalarEvent, path: str) -> str:
-        """What it says; a character that a page must not hold can be written as an escape, too."""
+        """What it says. Line separators and marks have to be escapes; what drives a terminal, or no database takes,
+        must not be one either."""
         text = str(event.value)
-        if (found := _CONTROL.search(text)) is None:
+        if (found := _NEVER.search(text)) is None:
             return text
         self._collect(path, f"must not hold control characters, nor as an escape; it holds U+{ord(found.group()):04X}")
-        return _CONTROL.sub("", text)
+        return _NEVER.sub("", text)
 
     def _refuse_cleverness(self, event: yaml.Event, path: str) -> None:
         if getattr(event, "anchor", None) is not None:  # an alias carries its anchor's name too
