@@ -191,5 +191,6 @@ SUBJECTS: Final = (
                 ),
             ),
         },
+        bears_on=(Fact.DELIVERY_KEY,),
     ),
 )
