@@ -153,19 +153,29 @@ def test_poster_and_guardian__without_a_policy__are_led_to_the_services_pages(
     assert again["state"] == "recorded"
 
 
+@pytest.mark.parametrize("written", ["None holds: tests fail.", "Other reasons.\n"])
+def test_verdict__that_its_person_records_with_other_reasons__is_recorded(
+    scene: MakeScene, stage: Stage, written: str
+) -> None:
+    found = scene(judge)
+    plan = found.agent.call("prepare_verdict", bounty_id=found.bounty_id, reasons=written)
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
+    (found.case.home.home / "body.md").write_text(f"{written.strip()} And more.\n")
+    found.case.home.run(*found.case.words)
+    done = found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert (done["state"], "its person changed" in str(done)) == ("recorded", True)
+
+
 def test_verdict__while_another_one_of_the_account_is_on_record__is_not_said_to_be_recorded(
     scene: MakeScene, stage: Stage
 ) -> None:
     found = scene(judge)
-    plan = found.agent.call("prepare_verdict", bounty_id=found.bounty_id, reasons="None holds: tests fail.\n")
+    plan = found.agent.call("prepare_verdict", bounty_id=found.bounty_id, reasons="It holds.\n", submission="1")
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
-    found.case.home.run(*found.case.words)  # other reasons
+    found.case.home.run(*found.case.words)  # that none is valid
     with pytest.raises(Refused) as refused:
         found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert refused.value.code == "verdict_differs"
-    (found.case.home.home / "body.md").write_text("None holds: tests fail.\n")
-    found.case.home.run(*found.case.words, "--replace")
-    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
 
 
 def test_opening__without_a_policy__is_the_persons(scene: MakeScene) -> None:

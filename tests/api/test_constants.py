@@ -17,6 +17,7 @@ def test_constants__that_one_of_several_endpoints_alone_states__are_refused_and_
     world = service.world
     honest = read_agreed_constants(world.rpc, world.hub_address, world.chain_id)
     with endpoint_before(world.node.url) as other:
+        honest_ones = [world.node.url, world.node.url + "/"]
         rpc = JsonRpc([other.url, world.node.url])
         assert read_agreed_constants(rpc, world.hub_address, world.chain_id) == honest
         other.change = lambda method, params, result: (
@@ -24,6 +25,7 @@ def test_constants__that_one_of_several_endpoints_alone_states__are_refused_and_
         )
         with pytest.raises(ChainUnavailable, match="disagree"):
             read_agreed_constants(rpc, world.hub_address, world.chain_id)
+        assert read_agreed_constants(JsonRpc([other.url, *honest_ones]), world.hub_address, world.chain_id) == honest
         other.raw = (500, b"")
         assert read_agreed_constants(rpc, world.hub_address, world.chain_id) == honest
         with pytest.raises(ChainUnavailable):

@@ -62,6 +62,7 @@ def content_of(journal: Journal, selection: Selection) -> str:
     """The fingerprint; where the release before sealed the same files, its journal has it from now on."""
     content, kept = fingerprint(selection), journal.get(CONTENT)
     if kept not in {None, content} and kept == fingerprint(selection, FileTimes.FORMER_RELEASE):
+        journal.note(LOOKS, fingerprint(selection, FileTimes.MODIFIED))
         journal.note(CONTENT, content)
     return content
 

@@ -15,9 +15,12 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Annotated, Final
 
+from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from pydantic import Field
+from service_cli.bounty.events import ShownVerdict
 from service_cli.claimant.claim import CLAIMANT_KEY
 from service_cli.client import Client
 from service_cli.errors import CommandRefused
@@ -394,15 +397,36 @@ class Acting:
         if any(each.report_commitment == content.exact for each in recorded):  # the document names all that it decides
             words = "This Verdict is recorded; get_bounty shows what became of the bounty."
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
+        if any(self._decides_as(each, request, content) for each in recorded):
+            words = (
+                "This decision is recorded, with reasons that its person changed; get_bounty shows what became of it."
+            )
+            return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
         for each in recorded:
             decided = "no Submission is valid" if each.solver_address is None else f"an award to {each.solver_address}"
-            message = f"{account} has another Verdict on record, {decided}, and not this one with these reasons."
+            message = f"{account} has another Verdict on record, {decided}, and not this one."
             next_action = (
                 "If it was a mistake, its person replaces it there: --replace of service-cli guardian:verdict."
             )
             raise Refusal("verdict_differs", message, next_action=next_action)
         words = f"{account} records this Verdict there, with the wallet's approval."
         return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/bounties/{bounty_id}")
+
+    def _decides_as(self, recorded: ShownVerdict, request: Request, content: Content) -> bool:
+        """Whether it decides what the plan does: with the plan's reasons it would be the plan's document. On the page
+        a person writes them out anew, and may change them."""
+        deployment = self._reading.deployment
+        written = WrittenVerdict(
+            recorded.kind,
+            deployment.chain_id,
+            deployment.hub_address,
+            recorded.bounty_id,
+            recorded.guardian_address,
+            recorded.solver_address,
+            recorded.submission_commitment,
+            str(request.text),
+        )
+        return report_commitment(render_verdict(written)) == content.exact
 
     def _by_own_page(self, plan_id: str, request: Request, content: Content, account: Address) -> CarriedOut:
         """On a page of this machine, as ``--browser`` of the command; it is asked for once at a time."""

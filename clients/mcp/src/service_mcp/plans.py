@@ -31,6 +31,7 @@ ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "ver
 """A claim is a Poster's, too: of what nobody won."""
 MOST_BYTES: Final = 1024 * 1024
 _FINAL_SECONDS: Final = 7 * 86_400
+_BEGUN_SECONDS: Final = 30 * 86_400
 """After which no reorg takes back what is done."""
 
 
@@ -189,10 +190,11 @@ def _copy(work_dir: WorkDir, path: str, draft: Path) -> None:
 
 
 def _forget_old() -> None:
-    """What nobody asked for again once it was final."""
-    for done in _folder().glob("*.done"):
-        if done.stat().st_mtime < time.time() - _FINAL_SECONDS:
-            forget_content(done.stem)
+    """What nobody asked for again once it was final, and what was begun so long ago that it is derived anew."""
+    for what, kept_for in (("done", _FINAL_SECONDS), ("begun", _BEGUN_SECONDS)):
+        for file in _folder().glob(f"*.{what}"):
+            if file.stat().st_mtime < time.time() - kept_for:
+                forget_content(file.stem)
 
 
 def _kept_content(plan_id: str) -> tuple[Path, Path]:

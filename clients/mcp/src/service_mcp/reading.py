@@ -200,7 +200,7 @@ class Reading:
         try:
             if not self._limits.charge(calls):
                 message = f"This counts as {calls} calls, and you have fewer left in this minute."
-                raise Refusal("rate_limit_reached", message, next_action="Call again in a minute, with fewer accounts.")
+                raise Refusal("rate_limit_reached", message, next_action="Call again in a minute.")
             yield
         finally:
             turns.release()

@@ -3,6 +3,7 @@
 Values are the contracts' own, checked for the chain id that the deployment names.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -99,8 +100,8 @@ def read_hub_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) ->
 
 
 def read_agreed_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) -> HubConstants:
-    """What all endpoints that answer say: one alone could have all amounts shown with other decimals, for as long as
-    they are kept. Raises ``ChainUnavailable`` where they differ, or none answers."""
+    """What most endpoints that answer say: one alone could have all amounts shown with other decimals, for as long as
+    they are kept. Raises ``ChainUnavailable`` where none answers, or no more than half say the same."""
     if len(rpc.endpoints.all) == 1:
         return read_hub_constants(rpc, hub_address, chain_id)
     found = list[HubConstants]()
@@ -113,9 +114,10 @@ def read_agreed_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId)
             failure = error
     if not found:
         raise ChainUnavailable("no RPC endpoint shows the Hub's constants") from failure
-    if any(each != found[0] for each in found):
+    constants, said = Counter(found).most_common(1)[0]
+    if 2 * said <= len(found):
         raise ChainUnavailable("RPC endpoints disagree about the Hub's constants or its token")
-    return found[0]
+    return constants
 
 
 def constant_calls(hub: Hub, token: Address) -> list[Call]:

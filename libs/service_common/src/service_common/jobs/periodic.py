@@ -6,6 +6,7 @@ database, is no failure of the job: it is left to the next one. A run that fails
 the next one and is not parked for long: how many intervals ago one ended well is what shows that none does.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
 
 _LOOK_SECONDS: Final = 5.0
+_DIGITS: Final = 12
+_CLOCKS_DIFFER_SECONDS: Final = 600.0
 _PREFIX: Final = "periodic-"
 
 log = get_logger(__name__)
@@ -114,7 +117,8 @@ def note_ended_well(redis: Redis, job_id: str) -> None:
 
 
 class PeriodicCollector(Collector):
-    """How long none of a job's runs has ended well, in its intervals; nothing where Redis has no time of one."""
+    """How long none of a job's runs has ended well, in its intervals: nothing where Redis has no time of one, and
+    without end where it has what no worker wrote, until a run ends well."""
 
     def __init__(self, jobs: Sequence[Periodic], redis: Redis) -> None:
         self._jobs, self._redis = jobs, redis
@@ -126,9 +130,14 @@ class PeriodicCollector(Collector):
         )
         for job in self._jobs:
             ended = self._redis.get(_ended_well(job.job_id))
-            if isinstance(ended, bytes) and ended.isdigit():
-                family.add_metric([job.function], max(0.0, time.time() - int(ended)) / job.every_seconds)
+            if isinstance(ended, bytes):
+                family.add_metric([job.function], _seconds_since(ended) / job.every_seconds)
         yield family
+
+
+def _seconds_since(ended: bytes) -> float:
+    at = int(ended) if ended.isdigit() and len(ended) <= _DIGITS else math.inf
+    return max(0.0, time.time() - at) if at < time.time() + _CLOCKS_DIFFER_SECONDS else math.inf
 
 
 def _ended_well(job_id: str) -> str:
