@@ -156,6 +156,7 @@ def seal(work: Work, terms: SealingTerms, selection: Selection, content: str, jo
     until = moment(terms.reveal_at.value, latest_moment(work.chain))  # a node alone could make it look far away
     guardians = len(terms.roster.value.members)
     say(f"sealing {selection.directory} for {guardians} Guardians until {until}: {summary(selection)}")
+    looks = fingerprint(selection, FileTimes.MODIFIED)  # before, as ``content`` is
     envelope = _sealed(work, terms, selection, file)
     try:  # before a journal that survives says that they are there
         sync_file(file)
@@ -165,7 +166,7 @@ def seal(work: Work, terms: SealingTerms, selection: Selection, content: str, jo
 
         raise writing_failed(error) from error
     journal.note(SEALED, envelope)
-    journal.note(LOOKS, fingerprint(selection, FileTimes.MODIFIED))
+    journal.note(LOOKS, looks)
     journal.note(CONTENT, content)
     return envelope
 

@@ -117,10 +117,8 @@ def submit(
             journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed again
             earlier = None
         if earlier is None and not options.replace and looks_like_sealed(journal, selection):
-            if (sealed := journal.get(CONTENT)) is not None and _is_to_be_uploaded(work, api, journal):
-                earlier, content = sealed_before(journal, sealed), sealed
-            else:
-                _confirm_same_looks(work, journal)
+            content = _content_meant(work, api, journal, content)
+            earlier = sealed_before(journal, content)
         require_place(work, earlier, journal, replace=options.replace)
         if earlier is None or active(work) != earlier.commitment():
             with _hint_without_api():
@@ -195,20 +193,15 @@ def _confirm_secrets(suspicious: tuple[str, ...], options: SubmitOptions) -> Non
     require_consent(message, "seal them with the rest", refusal, is_given=options.include_suspicious)
 
 
-def _is_to_be_uploaded(work: Work, api: ApiClient | None, journal: Journal) -> bool:
-    """Whether the service lacks the bytes of what is recorded: they come first, whatever these files are."""
-    kept = journal.get(SEALED)
-    if api is None or kept is None or active(work) != kept.commitment() or is_held(journal, kept):
-        return False
-    warn("these files look like those that were sealed, but the system has seen a change: those that were are uploaded")
-    return True
-
-
-def _confirm_same_looks(work: Work, journal: Journal) -> None:
-    """Before what is recorded is replaced, in a later place, by what may be the same bytes."""
-    kept = journal.get(SEALED)
+def _content_meant(work: Work, api: ApiClient | None, journal: Journal, content: str) -> str:
+    """Of files that look like those that are recorded, before they replace them in a later place: as a person decides.
+    Where the service lacks the bytes of what is recorded, those come first, whatever these files are."""
+    kept, sealed = journal.get(SEALED), journal.get(CONTENT)
     if kept is None or active(work) != kept.commitment():
-        return
+        return content
+    if api is not None and sealed is not None and not is_held(journal, kept):
+        warn("these files look like those sealed, but the system has seen a change: those that were are uploaded")
+        return sealed
     message = (
         f"Your Submission {kept.commitment()} is recorded, and these files have the names, sizes and modification times"
         " of those that were sealed for it. The system has seen a change since; a backup or other rights make one, too."
@@ -216,6 +209,7 @@ def _confirm_same_looks(work: Work, journal: Journal) -> None:
     next_action = "If their bytes are others, add --replace: they count from their own, later block. Else leave it so."
     refusal = CommandRefused("submission_exists", f"{message} Nothing was sealed.", next_action=next_action)
     require_consent(message, "seal them in its place", refusal, is_given=False)
+    return content
 
 
 def _is_settled(work: Work, envelope: Envelope, journal: Journal, options: SubmitOptions) -> bool:

@@ -31,8 +31,9 @@ ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "ver
 """A claim is a Poster's, too: of what nobody won."""
 MOST_BYTES: Final = 1024 * 1024
 _FINAL_SECONDS: Final = 7 * 86_400
-_BEGUN_SECONDS: Final = 30 * 86_400
 """After which no reorg takes back what is done."""
+_BEGUN_SECONDS: Final = 30 * 86_400
+"""After which nobody goes on with what was begun: it is derived anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ def _copy(work_dir: WorkDir, path: str, draft: Path) -> None:
 
 
 def _forget_old() -> None:
-    """What nobody asked for again once it was final, and what was begun so long ago that it is derived anew."""
+    """What nobody asked for again once it was final, or was begun."""
     for what, kept_for in (("done", _FINAL_SECONDS), ("begun", _BEGUN_SECONDS)):
         for file in _folder().glob(f"*.{what}"):
             if file.stat().st_mtime < time.time() - kept_for:

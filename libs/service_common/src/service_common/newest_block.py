@@ -9,10 +9,12 @@ from bounty_protocol.types import ChainId, UnixSeconds
 from redis import Redis
 from redis.exceptions import RedisError
 
+from service_common.kept_numbers import kept_number
+
 KEPT_SECONDS: Final = 60
 """For how long it is shown of a follower that gives no more sign of life."""
-_DIGITS: Final = 12
-"""As many as a time has at most; what is longer is nobody's time."""
+MOST_SECONDS: Final = 10**12 - 1
+"""What is later is nobody's time."""
 
 
 def newest_key(chain_id: ChainId) -> str:
@@ -31,6 +33,5 @@ def read_newest(redis: Redis, chain_id: ChainId) -> UnixSeconds | None:
         kept = redis.get(newest_key(chain_id))
     except RedisError:
         return None
-    if not isinstance(kept, bytes) or not kept.isdigit() or len(kept) > _DIGITS:
-        return None
-    return UnixSeconds(int(kept))
+    time = kept_number(kept, MOST_SECONDS)
+    return None if time is None else UnixSeconds(time)

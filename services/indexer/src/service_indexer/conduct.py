@@ -16,6 +16,7 @@ from bounty_protocol.types import ChainId
 from bounty_protocol.wire.reading import read
 from redis import Redis
 from redis.exceptions import RedisError
+from service_common.kept_numbers import kept_number
 
 CONDUCT_SECONDS: Final = 60
 _MOST: Final = 2**53
@@ -56,9 +57,9 @@ def read_conduct(redis: Redis, chain_id: ChainId, urls: Sequence[str] = ()) -> l
         counted = cast("dict[bytes, bytes]", redis.hgetall(_noted_key(chain_id)))
     except RedisError:
         return []
-    noted = {place: counted.get(_fingerprint(url).encode(), b"") for place, url in enumerate(urls, 1)}
+    noted = {place: counted.get(_fingerprint(url).encode()) for place, url in enumerate(urls, 1)}
     return [
-        replace(each, contradictions=each.contradictions + _number(noted.get(each.place, b"")))
+        replace(each, contradictions=each.contradictions + (kept_number(noted.get(each.place), _MOST) or 0))
         for each in _parsed(kept)
     ]
 
@@ -72,10 +73,6 @@ def _parsed(kept: object) -> list[EndpointConduct]:
     except (TypeError, ValueError, RecursionError):
         return []
     return [each for each in found if each.place > 0 and all(0 <= number <= _MOST for number in astuple(each))]
-
-
-def _number(kept: bytes) -> int:
-    return int(kept) if kept.isdigit() and len(kept) <= len(str(_MOST)) else 0
 
 
 def take_over(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:

@@ -158,7 +158,8 @@ class Settler:
 
     def _resend(self, bounty_id: BountyId, at: BlockNumber) -> bool:
         """The same bytes again, or after a while a replacement with a higher fee; nothing where most endpoints show
-        that it is mined. Where as many do as do not, it is neither replaced nor overtaken."""
+        that it is mined, unless it failed and would not again. Where as many do as do not, it is neither replaced nor
+        overtaken."""
         with writing(self.engine) as connection:
             row = connection.execute(
                 select(settlements, (settlements.c.sent_at < func.now() - STUCK_AFTER).label("stuck")).where(
@@ -168,21 +169,20 @@ class Settler:
             receipts = [each for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash]))]
             mined = [isinstance(each, dict) for each in receipts]
             is_mined, is_unmined = 2 * sum(mined) > len(mined), 2 * sum(mined) < len(mined)
-            failed = sum(isinstance(each, dict) and each.get("status") == _FAILED for each in receipts)
+            failed = [isinstance(each, dict) and each.get("status") == _FAILED for each in receipts]
             may_change = row.stuck and row.attempts < MAX_ATTEMPTS
-            if is_mined and not (
-                2 * failed > len(mined) and may_change and self._would_succeed(bounty_id, by_most=True)
-            ):
-                return False  # the index will show it final, unless it failed, and would again
-            if is_unmined and self._used(at) > row.nonce:
+            raw, event = row.raw_transaction, "sent_again"
+            if is_mined:
+                has_failed = 2 * sum(failed) > len(failed)
+                if not (has_failed and may_change and self._would_succeed(bounty_id, by_most=True)):
+                    return False  # the index will show it final, or it would fail again
+                SETTLEMENTS.labels("failed").inc()
+                raw = self._attempted(connection, row, self._next_nonce(connection, at), self._current_fees())
+            elif is_unmined and self._used(at) > row.nonce:
                 # Its nonce was used otherwise (another settlement of this key): it can never be mined.
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
                 return False
-            raw, event = row.raw_transaction, "sent_again"
-            if is_mined:
-                SETTLEMENTS.labels("failed").inc()
-                raw = self._kept(connection, row, self._next_nonce(connection, at), self._current_fees())
             elif is_unmined and may_change:
                 raw = self._replacement(connection, row, at)
                 event = "replaced"
@@ -193,9 +193,9 @@ class Settler:
         where a lower one is free, it is under that: an endpoint said that it was used, and nothing is mined above."""
         raised, current = GasFees.of(row.raw_transaction).raised(), self._current_fees()
         fees = GasFees.capped(max(raised.max_fee, current.max_fee), max(raised.tip, current.tip))
-        return self._kept(connection, row, min(Nonce(row.nonce), self._next_nonce(connection, at)), fees)
+        return self._attempted(connection, row, min(Nonce(row.nonce), self._next_nonce(connection, at)), fees)
 
-    def _kept(self, connection: Connection, row: Row[Any], nonce: Nonce, fees: GasFees) -> str:
+    def _attempted(self, connection: Connection, row: Row[Any], nonce: Nonce, fees: GasFees) -> str:
         """A further attempt in the place of the row's; its bytes."""
         signed = self._signed(row.bounty_id, nonce, fees)
         connection.execute(

@@ -27,10 +27,10 @@ from service_common.forking import no_fork_during
 from service_common.jobs.leases import take_lease
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, message
+from service_common.kept_numbers import kept_number
 from service_common.log import get_logger
 
 _LOOK_SECONDS: Final = 5.0
-_DIGITS: Final = 12
 _CLOCKS_DIFFER_SECONDS: Final = 600.0
 _PREFIX: Final = "periodic-"
 
@@ -136,8 +136,9 @@ class PeriodicCollector(Collector):
 
 
 def _seconds_since(ended: bytes) -> float:
-    at = int(ended) if ended.isdigit() and len(ended) <= _DIGITS else math.inf
-    return max(0.0, time.time() - at) if at < time.time() + _CLOCKS_DIFFER_SECONDS else math.inf
+    now = time.time()
+    at = kept_number(ended, round(now + _CLOCKS_DIFFER_SECONDS))
+    return math.inf if at is None else max(0.0, now - at)
 
 
 def _ended_well(job_id: str) -> str:
