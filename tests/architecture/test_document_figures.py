@@ -163,7 +163,8 @@ SENTENCES: Final[dict[str, list[str]]] = {
         f"at most {MAX_CAPSULE_BYTES // KIB} KiB decoded",
         f"above {archive.MAX_NAME_BYTES} bytes, paths above",
         f"paths above {archive.MAX_PATH_BYTES:,} bytes or {archive.MAX_DEPTH} parts",
-        f"more than {LIMITS.max_entries:,} entries or the client's size limit ({LIMITS.max_bytes // GIB} GiB unless",
+        f"more than {LIMITS.max_entries:,} entries, {LIMITS.max_headers:,} headers or the client's size limit",
+        f"the client's size limit ({LIMITS.max_bytes // GIB} GiB unless",
         f"{MAX_IDENTITY_FILE:,} bytes in all",
     ],
 }

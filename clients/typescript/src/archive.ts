@@ -49,6 +49,8 @@ const NAME_FIELD = 100;
 const MAX_FILE_BYTES = 8 ** 11 - 1;
 const MAX_EXTENSION = 64 * 1024;
 const MAX_DIGITS = 19;
+/** Header blocks of every kind: a tar program writes two for an entry, and repeats a directory it adds to. */
+const HEADERS_PER_ENTRY = 4;
 const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
 const STRICT_DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -103,7 +105,7 @@ export async function unpack(
   onEntry: (entry: OpenedEntry) => void | Promise<void>,
   limits: ArchiveLimits = DEFAULT_LIMITS,
 ): Promise<Unpacked> {
-  const reader = new TarReader(new ByteSource(chunks));
+  const reader = new TarReader(new ByteSource(chunks), HEADERS_PER_ENTRY * limits.maxEntries);
   const names = new Names(limits);
   let [fileCount, byteLength] = [0, 0];
   for (let entry = await reader.next(); entry !== undefined; entry = await reader.next()) {
@@ -200,9 +202,12 @@ interface TarEntry {
 class TarReader {
   binding: Binding | undefined;
   readonly #source: ByteSource;
+  readonly #maxHeaders: number;
+  #headers = 0;
 
-  constructor(source: ByteSource) {
+  constructor(source: ByteSource, maxHeaders: number) {
     this.#source = source;
+    this.#maxHeaders = maxHeaders;
   }
 
   /** The next entry, none at the archive's end. */
@@ -218,6 +223,8 @@ class TarReader {
         }
         return undefined;
       }
+      this.#headers += 1;
+      if (this.#headers > this.#maxHeaders) throw archiveRefused(`more than ${this.#maxHeaders} headers`);
       const { kind, name, size, directory } = parseHeader(block);
       if (kind === "L") {
         longName = decode(trimZeros(await this.#extension(size)));

@@ -208,6 +208,16 @@ test("archive: refused with its failure", async () => {
   }
 });
 
+test("archive: a directory is repeated at most as often as a program that made it may", async () => {
+  const limits = { maxEntries: 2, maxBytes: 4 };
+  const repeated = (count) => [
+    ...Array.from({ length: count }, () => ({ path: "a", directory: true })),
+    { path: "a/b", content: new Uint8Array(4) },
+  ];
+  assert.strictEqual((await unpack(tarOf(repeated(7)), () => undefined, limits)).fileCount, 1);
+  assert.strictEqual(await failureOf(() => unpack(tarOf(repeated(8)), () => undefined, limits)), "archive_refused");
+});
+
 test("names: laid out so that no tool obeys them", () => {
   for (const { path, directory, laid_out } of load("names").names) {
     assert.strictEqual(inertPath(path, directory), laid_out, path);

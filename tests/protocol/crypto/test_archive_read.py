@@ -177,6 +177,22 @@ def test_unpack__limits__the_last_allowed_and_the_first_refused(tmp_path: Path) 
     assert "more than 7" in refusal_of(data, tmp_path, ArchiveLimits(max_bytes=7)).message
 
 
+@pytest.mark.parametrize("again", [entry_of("a", tarfile.DIRTYPE), entry_of("./", tarfile.DIRTYPE)])
+def test_unpack__a_directory_repeated_without_end__refused_by_its_headers(
+    again: tarfile.TarInfo, tmp_path: Path
+) -> None:
+    limits = ArchiveLimits(max_entries=2)
+    assert unpack_into(tar_of(*[again] * 7, entry_of("a/b")), tmp_path / "fine", limits).file_count == 1
+    assert "more than 8 headers" in refusal_of(tar_of(*[again] * 8, entry_of("a/b")), tmp_path, limits).message
+
+
+@pytest.mark.parametrize("header", [_global("anything"), entry_of("a" * 150).tobuf(tarfile.PAX_FORMAT)[:-512]])
+def test_unpack__extension_headers_without_end__refused_by_their_number(header: bytes, tmp_path: Path) -> None:
+    limits = ArchiveLimits(max_entries=2)
+    assert unpack_into(header * 7 + tar_of(SAFE), tmp_path / "fine", limits).file_count == 1
+    assert "more than 8 headers" in refusal_of(header * 8 + tar_of(SAFE), tmp_path, limits).message
+
+
 def test_unpack__an_entry_that_claims_to_be_huge__refused_before_a_byte_is_written(tmp_path: Path) -> None:
     header = entry_of("bomb", size=2**50).tobuf(tarfile.GNU_FORMAT)
     refusal = refusal_of(header + bytes(512), tmp_path)

@@ -30,6 +30,11 @@ class ArchiveLimits:
     max_entries: int = 20_000
     max_bytes: int = 1024**3
 
+    @property
+    def max_headers(self) -> int:
+        """Header blocks of every kind: a tar program writes two for an entry, and repeats a directory it adds to."""
+        return 4 * self.max_entries
+
 
 class ArchiveNames:
     """Accepts names one by one and remembers them."""

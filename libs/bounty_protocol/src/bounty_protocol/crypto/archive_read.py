@@ -8,6 +8,7 @@ as ``inert_names`` has them, unless the original ones are asked for.
 """
 
 import errno
+import itertools
 import os
 import tarfile
 from collections.abc import Callable, Iterator
@@ -54,7 +55,7 @@ def unpack(
         _Layout(directory, original_names),
     )
     count = total = 0
-    for entry in _entries(stream, comments):
+    for entry in _entries(stream, comments, limits.max_headers):
         if _is_root(entry):
             continue
         path = _relative(entry)
@@ -162,16 +163,18 @@ class _Comments:
                     raise _malformed(f"its binding: {error}") from None
 
 
-def _entries(stream: _Stream, comments: _Comments) -> Iterator[tarfile.TarInfo]:
+def _entries(stream: _Stream, comments: _Comments, max_headers: int) -> Iterator[tarfile.TarInfo]:
     """Files and directories, with names and sizes of extension headers applied."""
     longname: str | None = None
     records: dict[str, str] = {}
-    while True:
+    for number in itertools.count(1):
         block = stream.take(BLOCK)
         if not any(block):
             if any(stream.take(BLOCK)) or longname is not None or records:
                 raise _malformed("its end mark is incomplete")
             return
+        if number > max_headers:
+            raise refused(f"more than {max_headers} headers")
         entry = _header(block)
         if entry.type == tarfile.GNUTYPE_LONGNAME:
             longname = _text(_extension(stream, entry).rstrip(b"\0"))
