@@ -212,6 +212,27 @@ def test_claim_all__continues_what_was_interrupted_and_pays_it_once(
     assert (balance(ledger, account) - had, ledger.nonce(account) - nonce) == (AWARD, 1)
 
 
+def test_claim_all__whose_first_part_was_claimed_meanwhile__pays_the_others_and_counts_none_as_refused(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, tmp_path: Path
+) -> None:
+    solver.run("claim", "--all")
+    first, second = awarded(ledger), awarded(ledger)
+
+    def before(method: str, _params: Params) -> dict[str, object] | None:
+        if method == "eth_sendRawTransaction":
+            raise Lost
+        return None
+
+    rpc.before = before
+    solver.run("claim", "--all", code=1)
+    rpc.honest()
+    Terminal(tmp_path, solver.environment).run("claim", str(first))
+    ran = solver.run("claim", "--all")
+    assert parts(ran, "claim.part_not_claimed").keys() == {(str(second), "winner_award")}
+    assert parts(ran, "claim.part_claimed").keys() == {(str(bounty), "winner_award") for bounty in (first, second)}
+    assert (ran.last["parts"], ran.last["not_claimed"]) == (2, 0)
+
+
 def test_claim_all__of_several_accounts_or_of_none__asks_for_the_claimant_s_key(
     ledger: Ledger, solver: Terminal, tmp_path: Path
 ) -> None:

@@ -190,13 +190,20 @@ class _RunTotals:
 
     account: Address
     claimed: dict[tuple[AmountKind, int], int] = field(default_factory=dict)
-    problems: list[Issue] = field(default_factory=list)
+    problems: dict[tuple[AmountKind, int], Issue] = field(default_factory=dict)
+    """What was not paid; a part that a later transaction of the run pays is none of them any more."""
 
     def refuse(self, part: DuePart, code: str, message: str) -> None:
         """A part that was not paid, and why."""
         emit(UnclaimedAmount(*part.names(self.account), code, message))
         remark(f"not claimed: the {_named(part)}: {message}", urgent=True)
-        self.problems.append(Issue(f"bounty {part.bounty_id}, {part.kind.value}", f"{code}: {message}"))
+        issue = Issue(f"bounty {part.bounty_id}, {part.kind.value}", f"{code}: {message}")
+        self.problems[part.kind, part.bounty_id] = issue
+
+    def pay(self, part: DuePart, amount: TokenAmount) -> None:
+        """A part that a transaction paid."""
+        self.claimed[part.kind, part.bounty_id] = amount
+        self.problems.pop((part.kind, part.bounty_id), None)
 
     def finish(self, chain: ChainClient, due: Due) -> ClaimTotal:
         """The total, and a refusal that names every part that was not paid."""
@@ -205,7 +212,8 @@ class _RunTotals:
         if self.problems:
             message = f"{len(self.problems)} of what is due could not be claimed."
             next_action = "Look at each reason; the rest was claimed, and running it again claims nothing twice."
-            raise CommandRefused("claims_refused", message, issues=self.problems[:50], next_action=next_action)
+            issues = list(self.problems.values())[:50]
+            raise CommandRefused("claims_refused", message, issues=issues, next_action=next_action)
         return total
 
     def total(self, due: Due) -> ClaimTotal:
@@ -259,7 +267,7 @@ def prepare_all(settings: Settings, account: Address | None) -> PreparedAct[Clai
         found = [receipt for proof in proofs if (receipt := newest_settled(later, proof, since)) is not None]
         if len(found) < len(batches):
             return None
-        paid_out = _RunTotals(claimant, problems=list(tally.problems))
+        paid_out = _RunTotals(claimant, problems=dict(tally.problems))
         for receipt, parts in zip(found, batches, strict=True):
             _report(later, receipt, parts, paid_out)
         return tally.show(later, paid_out.total(due))
@@ -375,7 +383,7 @@ def _report(chain: ChainClient, receipt: Receipt, parts: Sequence[DuePart], tall
             message = f"Transaction {receipt.tx_hash} did not pay it; run the command again."
             tally.refuse(part, "claim_mismatch", message)
             continue
-        tally.claimed[part.kind, part.bounty_id] = amount
+        tally.pay(part, amount)
         about = about_sent(chain, account, receipt.tx_hash) if is_first else about_chain(chain)
         is_first = False  # its cost is shown once
         emit(ClaimedAmount(*part.names(account), amount, receipt.tx_hash, receipt.block_number), about)
