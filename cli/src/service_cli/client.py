@@ -275,23 +275,25 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return check_page(settings, page, poster)
 
-    def fund(self, page: bytes, *, again: bool = False) -> "FundedBounty":
+    def fund(self, page: bytes, *, again: bool = False, beside: bool = False) -> "FundedBounty":
         """Publish a page and put its escrow into the Hub, once: the same page is the same bounty.
 
-        ``again``: a further escrow on a page, or beside an open bounty of the same title.
+        ``beside``: also while another bounty of the same title is open. ``again``: a further escrow on this very page.
         """
-        from service_cli.poster.publishing import publish_and_fund
+        from service_cli.poster.publishing import FundingConsent, publish_and_fund
 
         with self._at_work(CHAIN_AND_API) as settings:
-            return publish_and_fund(settings, page, yes=True, again=again)
+            return publish_and_fund(settings, page, FundingConsent(yes=True, beside=beside, again=again))
 
-    def hand_over(self, page: bytes, file: Path, *, again: bool = False) -> "HandedOver | FundedBounty":
+    def hand_over(
+        self, page: bytes, file: Path, *, again: bool = False, beside: bool = False
+    ) -> "HandedOver | FundedBounty":
         """Publish a page, and write what its Poster signs to a new ``file`` for somebody else to send within the hour;
         the bounty, where it is there already. The Poster needs no ether."""
-        from service_cli.poster.publishing import publish_and_hand_over
+        from service_cli.poster.publishing import FundingConsent, publish_and_hand_over
 
         with self._at_work(CHAIN_AND_API) as settings:
-            return publish_and_hand_over(settings, page, file, yes=True, again=again)
+            return publish_and_hand_over(settings, page, file, FundingConsent(yes=True, beside=beside, again=again))
 
     def open_winning_work(
         self, bounty_id: BountyId, directory: Path | None = None, *, original_names: bool = False
@@ -482,6 +484,7 @@ class Client:
         sign: "SignTypedData | None" = None,
         authorization: bool = False,
         again: bool = False,
+        beside: bool = False,
         resend: bool = False,
     ) -> "PreparedAct[FundedBounty]":
         """Publish a page as ``fund`` does, and prepare the calls by which ``account`` creates its bounty: an allowance
@@ -492,11 +495,12 @@ class Client:
         allowance that are sent twice are two escrows: they are given again only with ``resend``, for when those of
         before can never be mined; else ``creation_unknown``.
         """
-        from service_cli.poster.publishing import prepare_funding
+        from service_cli.poster.publishing import FundingConsent, prepare_funding
 
         with self._at_work(CHAIN_AND_API) as settings:
             signer = _program_signer(settings, account, sign, "SERVICE_POSTER_PRIVATE_KEY")
-            return prepare_funding(settings, page, signer, authorization=authorization, again=again, resend=resend)
+            consent = FundingConsent(yes=True, beside=beside, again=again)
+            return prepare_funding(settings, page, signer, consent, authorization=authorization, resend=resend)
 
     def prepare_submit(
         self,

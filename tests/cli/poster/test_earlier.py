@@ -58,10 +58,12 @@ def test_corrected_page__while_its_bounty_is_open__names_it_and_signs_nothing(
     ran = poster.run("poster:publish-fund", "./page.md", code=1)
     assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounty_open", False, 0)
     assert f"Bounty {first} " in str(ran.last["message"])
-    assert "--again" in str(ran.last["next_action"])
-    funded = poster.run("poster:publish-fund", "--again", "page.md").last
+    assert "--beside" in str(ran.last["next_action"])
+    funded = poster.run("poster:publish-fund", "--beside", "page.md").last
     assert (funded["event"], spent()) == (CREATED, ESCROW)
     repeated = poster.run("poster:publish-fund", "page.md").last
+    assert (repeated["bounty_id"], spent()) == (funded["bounty_id"], ESCROW)
+    repeated = poster.run("poster:publish-fund", "--beside", "page.md").last
     assert (repeated["bounty_id"], spent()) == (funded["bounty_id"], ESCROW)
 
 
@@ -93,7 +95,11 @@ def test_same_title__from_another_machine_and_file__is_named_by_the_list(
     ran = other.run("poster:publish-fund", "copy.md", code=1)
     assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounty_open", False, 0)
     assert f"Bounty {first} " in str(ran.last["message"])
+    assert other.run("poster:publish-fund", "--beside", "copy.md").last["event"] == CREATED
     assert other.run("poster:publish-fund", "--again", "copy.md").last["event"] == CREATED
+    third = person(ledger, api, rpc, tmp_path / "third", "poster")
+    (third.home / "copy.md").write_bytes((other.home / "copy.md").read_bytes())
+    assert third.run("poster:publish-fund", "--beside", "copy.md", code=1).last["code"] == "already_funded"
 
 
 @pytest.mark.attack
@@ -116,7 +122,7 @@ def test_list_that_cannot_be_read__is_reported_and_nothing_signed(
     api.scripts["list"] = lambda _request: (200, b'{"items": 1}', {"Content-Type": "application/json"})
     ran = poster.run("poster:publish-fund", "other.md", code=1)
     assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounties_unknown", False, 0)
-    assert poster.run("poster:publish-fund", "--again", "other.md").last["event"] == CREATED
+    assert poster.run("poster:publish-fund", "--beside", "other.md").last["event"] == CREATED
 
 
 def test_killed_run__past_the_question__goes_on_without_it(
@@ -125,7 +131,7 @@ def test_killed_run__past_the_question__goes_on_without_it(
     page = correct(ledger, poster.home / "page.md")
     refusal: dict[str, object] = {"error": {"code": -32000, "message": "not today"}}
     rpc.before = lambda method, _params: refusal if method == "eth_sendRawTransaction" else None
-    assert poster.run("poster:publish-fund", "--again", "page.md", code=1).last["code"] == "transaction_refused"
+    assert poster.run("poster:publish-fund", "--beside", "page.md", code=1).last["code"] == "transaction_refused"
     rpc.honest()
     ran = poster.run("poster:publish-fund", "page.md").last
     assert (ran["event"], ran["spec_commitment"], spent()) == (CREATED, spec_commitment(page), ESCROW)
@@ -155,7 +161,7 @@ def test_corrected_page__while_the_first_text_waits_for_its_block__is_funded_onl
     ran = poster.run("poster:publish-fund", "page.md", code=1)
     assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_pending", False)
     assert spec_commitment(first) in str(ran.last["message"])
-    assert "--again" in str(ran.last["next_action"])
+    assert "--beside" in str(ran.last["next_action"])
     page.write_bytes(first)
     assert poster.run("poster:publish-fund", "page.md").last["spec_commitment"] == spec_commitment(first)
     assert paid(ledger) - held == ESCROW
@@ -171,7 +177,7 @@ def test_corrected_page__whose_first_text_was_mined_after_a_kill__names_its_boun
         ran = poster.run("poster:publish-fund", "page.md", code=1)
         assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_open", False)
         assert f"Bounty {ledger.bounty_count()} " in str(ran.last["message"])
-    assert poster.run("poster:publish-fund", "--again", "page.md").last["event"] == CREATED
+    assert poster.run("poster:publish-fund", "--beside", "page.md").last["event"] == CREATED
     assert paid(ledger) - held == ESCROW
 
 

@@ -202,7 +202,8 @@ def poster_check(page: str, offline: bool, service: bool, network: str | None, a
 @click.option("--check", is_flag=True, help="Only check page and balance, and show what funding costs; needs no key.")
 @click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role; else the key's account.")
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
-@click.option("--again", is_flag=True, help="Fund all the same: a bounty with its own escrow beside earlier ones.")
+@click.option("--beside", is_flag=True, help="Fund this page beside another one of the same file or title.")
+@click.option("--again", is_flag=True, help="Fund this page once more: a further bounty with an escrow of its own.")
 @click.option("--hand-over", type=NEW_FILE, help="Write what you signed into FILE, for somebody else to send.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_publish_fund(
@@ -210,6 +211,7 @@ def poster_publish_fund(
     check: bool,
     poster_address: Address | None,
     yes: bool,
+    beside: bool,
     again: bool,
     hand_over: "Path | None",
     network: str | None,
@@ -223,9 +225,9 @@ def poster_publish_fund(
     authorizations, or an account with code, is funded by an allowance of exactly the escrow instead. Run it again
     after an interruption: it continues, and once the page is funded it shows the bounty. A page that was funded on
     another machine is refused unless --again is given; so is another page while a bounty that was funded from the same
-    file, or that has the same title, is open or may still come: a typo cannot be corrected in a funded page. At a
-    terminal you are asked instead. A page that the rules of poster:check have issues with is refused before it is sent.
-    BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+    file, or that has the same title, is open or may still come (--beside): a typo cannot be corrected in a funded page.
+    At a terminal you are asked instead. A page that the rules of poster:check have issues with is refused before it is
+    sent. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
 
     With --hand-over nothing is sent, and no ether is needed: the page, its terms and your signature are written into
     FILE. For an hour at most anyone who has it can create exactly this bounty from your tokens, and pays the gas, with
@@ -237,9 +239,10 @@ def poster_publish_fund(
               set, to know its account
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  a page that holds a private key; without --again a page that was funded on another machine, and one
-              beside an open bounty of the same file or title; a page that is not ready; an answer that differs from
-              its own derivation in any field; terms that the Hub would refuse; a balance below the escrow or the gas;
+    Refuses:  a page that holds a private key; without --again a page that was funded on another machine, without
+              --beside one beside an open bounty of the same file or title; a page that is not ready; an answer that
+              differs from its own derivation in any field; terms that the Hub would refuse; a balance below the escrow
+              or the gas;
               new terms while an earlier authorization may still be used, or after a cancelled one;
               terms signed less than a minute before an announced roster takes effect; while a notice about the Hub
               is in effect
@@ -247,7 +250,7 @@ def poster_publish_fund(
               service-cli poster:publish-fund bounty_challenge.md
     """
     from service_cli.config.settings import CHAIN, load_settings
-    from service_cli.poster.publishing import check_page, publish_and_fund, publish_and_hand_over
+    from service_cli.poster.publishing import FundingConsent, check_page, publish_and_fund, publish_and_hand_over
 
     if poster_address is not None and not check:
         raise argument_error("--poster-address", "goes with --check; funding is by the account of the key.")
@@ -262,11 +265,11 @@ def poster_publish_fund(
         check_page(settings, read_document(page), poster_address, page)
     else:
         settings, path = load_settings(network, api_base_url, max_cost=max_cost), None if page == "-" else page
-        content = read_document(page)
+        content, consent = read_document(page), FundingConsent(yes, beside, again)
         if hand_over is None:
-            publish_and_fund(settings, content, path, yes=yes, again=again)
+            publish_and_fund(settings, content, consent, path)
         else:
-            publish_and_hand_over(settings, content, hand_over, path, yes=yes, again=again)
+            publish_and_hand_over(settings, content, hand_over, consent, path)
 
 
 @command("poster:open-winning-submission", "open_winning_submission", api=True)

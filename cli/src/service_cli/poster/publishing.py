@@ -75,33 +75,43 @@ _DISAGREES: Final = (
 )
 
 
-def publish_and_fund(
-    settings: Settings, page: bytes, path: str | None = None, *, yes: bool = False, again: bool = False
-) -> FundedBounty:
+@dataclass(frozen=True, slots=True)
+class FundingConsent:
+    """What the person agreed to beforehand."""
+
+    yes: bool = False
+    """That real money moves on mainnet."""
+    beside: bool = False
+    """A bounty beside another one of the same file or title that is open or may still come."""
+    again: bool = False
+    """A further bounty of this very page, and beside whatever others there are."""
+
+
+def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, path: str | None = None) -> FundedBounty:
     """The command ``poster:publish-fund``; ``path`` is the page's file, None where it was piped in."""
     challenge, commitment = _checked_page(settings, page)
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
-    with _journal(session, commitment, again=again) as journal:
+    with _journal(session, commitment, consent) as journal:
         note_text(session, path, commitment)
         if (done := _funded_before(session, commitment, journal)) is None:
-            done = _fund(Funding(session, challenge, commitment, journal), page, path, yes=yes, again=again)
+            done = _fund(Funding(session, challenge, commitment, journal), page, path, consent)
             journal.note(FUNDED, done)
         return _show_funded(session, done)
 
 
 def publish_and_hand_over(
-    settings: Settings, page: bytes, file: Path, path: str | None = None, *, yes: bool = False, again: bool = False
+    settings: Settings, page: bytes, file: Path, consent: FundingConsent, path: str | None = None
 ) -> HandedOver | FundedBounty:
     """``poster:publish-fund --hand-over FILE``: what was signed is written down for somebody else to send."""
     challenge, commitment = _checked_page(settings, page)
     require_no_file(file)
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
-    with _journal(session, commitment, again=again) as journal:
+    with _journal(session, commitment, consent) as journal:
         note_text(session, path, commitment)
         if (done := _funded_before(session, commitment, journal)) is not None:
             return _show_funded(session, done)
         funding = Funding(session, challenge, commitment, journal)
-        found = _agreed(funding, page, path, yes=yes, again=again, is_sender=False)
+        found = _agreed(funding, page, path, consent, is_sender=False)
         if isinstance(found, FundedBounty):
             journal.note(FUNDED, found)
             return _show_funded(session, found)
@@ -114,7 +124,7 @@ def publish_and_hand_over(
 
 
 def prepare_funding(
-    settings: Settings, page: bytes, signer: Signer, *, authorization: bool, again: bool, resend: bool
+    settings: Settings, page: bytes, signer: Signer, consent: FundingConsent, *, authorization: bool, resend: bool
 ) -> PreparedAct[FundedBounty]:
     """The calls of ``publish_and_fund``, once the page is published; none where the bounty is there.
 
@@ -123,10 +133,10 @@ def prepare_funding(
     challenge, commitment = _checked_page(settings, page)
     session = ApiSession.open(settings, signer)
     path = FundingPath.AUTHORIZATION if authorization else FundingPath.ALLOWANCE
-    with _journal(session, commitment, again=again) as journal:
+    with _journal(session, commitment, consent) as journal:
         if (done := _funded_before(session, commitment, journal)) is None:
             funding = Funding(session, challenge, commitment, journal, path)
-            found = _agreed(funding, page, None, yes=True, again=again, is_sender=False)
+            found = _agreed(funding, page, None, consent, is_sender=False)
             if isinstance(found, _Agreed):
                 read = partial(_read_funded, session, commitment, journal.folder)
                 return funding.prepare(found.conditions, found.following, read, resend=resend)
@@ -165,9 +175,9 @@ class _Agreed:
     following: NextFunding
 
 
-def _fund(funding: Funding, page: bytes, path: str | None, *, yes: bool, again: bool) -> FundedBounty:
+def _fund(funding: Funding, page: bytes, path: str | None, consent: FundingConsent) -> FundedBounty:
     """Find the bounty, or create it; whatever is signed, the API is asked in the same run."""
-    found = _agreed(funding, page, path, yes=yes, again=again, is_sender=True)
+    found = _agreed(funding, page, path, consent, is_sender=True)
     if isinstance(found, FundedBounty):
         return found
     receipt = funding.run(found.conditions, found.known, found.following)
@@ -175,7 +185,7 @@ def _fund(funding: Funding, page: bytes, path: str | None, *, yes: bool, again: 
 
 
 def _agreed(
-    funding: Funding, page: bytes, path: str | None, *, yes: bool, again: bool, is_sender: bool
+    funding: Funding, page: bytes, path: str | None, consent: FundingConsent, *, is_sender: bool
 ) -> FundedBounty | _Agreed:
     """The bounty if it is there; else everything before it is signed. Only a sender needs ether."""
     session, challenge, commitment = funding.session, funding.page, funding.commitment
@@ -186,13 +196,14 @@ def _agreed(
     if (own := funding.own(known)) is not None:
         return _on_the_hub(session, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
     hidden = hidden_escrows(session.chain, session.account, commitment, known)
-    following = NextFunding(1 + len(known.value) + len(hidden), since, again)
-    if not again:
+    following = NextFunding(1 + len(known.value) + len(hidden), since, consent.again)
+    if not consent.again:
         require_all_seen(session.chain, session.api, session.account, commitment, known)
         if known.value:
             is_over = session.chain.latest().time >= challenge.submission_deadline
             raise _already_funded(session.account, known.value[-1].bounty_id, is_over=is_over)
-        if what_may_create(session.chain, funding.journal) is None:  # else an earlier run came past this question
+        # an earlier run that signed came past this question
+        if not consent.beside and what_may_create(session.chain, funding.journal) is None:
             require_no_open_one(session, challenge, commitment, path)
     served = served_by(session.api)
     require_fundable(session.chain, served)
@@ -215,7 +226,7 @@ def _agreed(
             say(explained)
         vouched = _publish(session, page, commitment, challenge, conditions)
         require_fundable(session.chain, served_by(session.api))  # a review takes minutes: what is shown by now
-        confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=yes)
+        confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
     return _Agreed(vouched, known, following)
 
 
@@ -322,12 +333,12 @@ def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes
 
 
 @contextmanager
-def _journal(session: ApiSession[Signer], commitment: Bytes32, *, again: bool) -> Iterator[Journal]:
-    """This page's journal; with ``again`` the first one that has not led to a bounty, so that it can be continued."""
+def _journal(session: ApiSession[Signer], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
+    """This page's journal; of a further bounty the first one that has led to none yet, so that it can be continued."""
     for number in itertools.count(1):
         names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
         with session.journal(*names) as journal:
-            if not again or journal.get(FUNDED) is None:
+            if not consent.again or journal.get(FUNDED) is None:
                 yield journal
                 return
 
