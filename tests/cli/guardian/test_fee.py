@@ -66,6 +66,18 @@ def test_heartbeat__that_a_killed_run_sent_long_ago__is_given_anew(
     assert int(str(ran["block_number"])) > int(str(newest), 16)
 
 
+def test_heartbeat__whose_run_was_killed_before_it_told_it__is_told_by_the_next_one(
+    ledger: Ledger, rpc: RpcProxy, guardian: Terminal
+) -> None:
+    """A second one was sent."""
+    account = ledger.people.guardians[0].address
+    before = ledger.nonce(account)
+    run_killed(guardian, rpc, "guardian:heartbeat", method="eth_getBlockByNumber", count=5, forward=True)
+    assert ledger.nonce(account) - before == 1
+    guardian.run("guardian:heartbeat")
+    assert ledger.nonce(account) - before == 1
+
+
 def test_heartbeat__by_a_stranger__is_refused_in_words(ledger: Ledger, guardian: Terminal, rpc: RpcProxy) -> None:
     key = ledger.people.solvers[0].wallet.private_key
     stranger = Terminal(guardian.home, {**guardian.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY": key})

@@ -44,15 +44,16 @@ def heartbeat(settings: Settings) -> SignOfLife:
         receipt = _beat(session, journal)
         if _is_old(session.chain, receipt):
             say(f"an earlier run's sign of life was mined in block {receipt.block_number}: recording another one")
+            journal.forget(*_STEP.entries)
             receipt = _beat(session, journal)
-    return _alive(session.chain, session.account, receipt)
+        recorded = _alive(session.chain, session.account, receipt)
+        journal.forget(*_STEP.entries)  # once it is told: a run that is killed before sends no second one
+    return recorded
 
 
 def _beat(session: Session[LocalSigner], journal: Journal) -> Receipt:
     """One transaction, or what became of the one that an earlier run signed."""
-    receipt = send(session, Transaction(_HEARTBEAT, expects=None), journal, _STEP)
-    journal.forget(*_STEP.entries)
-    return receipt
+    return send(session, Transaction(_HEARTBEAT, expects=None), journal, _STEP)
 
 
 def _is_old(chain: ChainClient, receipt: Receipt) -> bool:
