@@ -5,7 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from service_checker.expected import MAX_ENTRIES, changes, feed_ids, log_digest, rows
+from service_checker.expected import (
+    MAX_ENTRIES,
+    MOST_COUNTED,
+    account,
+    changes,
+    entry_times,
+    feed_ids,
+    log_digest,
+    rows,
+)
 from service_checker.hub_log import HubLog, LogPlace
 from service_checker.replay import roster_hash
 
@@ -162,5 +171,15 @@ def test_feed__of_more_than_its_entries__has_the_newest() -> None:
     (bounty,) = history.replay().bounties.values()
     first = [f"submission:0x{number:040x}" for number in range(MAX_ENTRIES - 1)]
     assert feed_ids(bounty) == {f"submission:{SOLVER}", *first}
-    lost = f"lost:{WORK}"
+    lost = f"lost:{SOLVER}:{WORK}"
     assert feed_ids(bounty, {lost, "lost:0x00"}) == {lost, f"submission:{SOLVER}", *first[:-1]}
+    assert "created" in entry_times(bounty)  # an account's feed may have it still
+
+
+def test_account__of_more_bounties_than_are_counted__has_the_newest() -> None:
+    history = Written().deployed()
+    for number in range(1, MOST_COUNTED + 1):
+        history.created(bounty_id=number)
+    assert account(history.replay(), POSTER)["poster"]["posted"] == MOST_COUNTED
+    history.created(bounty_id=MOST_COUNTED + 1)
+    assert account(history.replay(), POSTER)["poster"]["posted"] == MOST_COUNTED

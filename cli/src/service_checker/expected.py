@@ -10,7 +10,6 @@ from service_checker.chain import ChainBlock
 from service_checker.hub_log import ZERO_ADDRESS, ZERO_BYTES32, HubLog, LogPlace
 from service_checker.replay import (
     AWARDED,
-    JUDGED,
     NO_SUBMISSIONS,
     OUTCOMES,
     REASONS,
@@ -229,11 +228,15 @@ def totals(moment: Moment) -> Json:
     }
 
 
+MOST_COUNTED: Final = 1_000
+"""Bounties of an account's record in each role: the newest."""
+
+
 def account(world: World, address: str) -> Json:
     """An account's record, as far as the documents define its figures."""
-    bounties = list(world.bounties.values())
-    posted = [bounty for bounty in bounties if bounty.poster == address]
-    submitted = [bounty for bounty in bounties if address in bounty.submissions]
+    bounties = sorted(world.bounties.values(), key=lambda bounty: -bounty.id)
+    posted = [bounty for bounty in bounties if bounty.poster == address][:MOST_COUNTED]
+    submitted = [bounty for bounty in bounties if address in bounty.submissions][:MOST_COUNTED]
     won = [bounty for bounty in submitted if bounty.ending and bounty.ending.winner == address]
     awarded = [bounty for bounty in posted if bounty.ending and bounty.ending.outcome == AWARDED]
     return {
@@ -403,13 +406,21 @@ def feed_ids(bounty: ReplayedBounty, shown: Set[str] = frozenset()) -> set[str]:
 
     Entries about lost bytes of a Submission are taken from those that are shown: the chain does not have them.
     """
-    lost = {f"lost:{log.text('submission_commitment')}" for log in bounty.submissions.values()} & shown
+    lost, times = lost_ids(bounty) & shown, entry_times(bounty)
+    newest = sorted(times, key=lambda each: (-times[each], each))
+    return lost | set(newest[: max(MAX_ENTRIES - len(lost), 0)])
+
+
+def lost_ids(bounty: ReplayedBounty) -> set[str]:
+    """The ids of entries about lost bytes that there may be of its Submissions."""
+    return {f"lost:{solver}:{log.text('submission_commitment')}" for solver, log in bounty.submissions.items()}
+
+
+def entry_times(bounty: ReplayedBounty) -> dict[str, int]:
+    """When each thing happened in a bounty, by the id of its entry."""
     times = {"created": bounty.created.place.time}
-    if bounty.ending is not None and bounty.ended is not None:
-        times["decided"] = {
-            JUDGED: bounty.ended.place.time,
-            NO_SUBMISSIONS: bounty.amount("submission_deadline"),
-        }.get(bounty.ending.reason, bounty.amount("judging_deadline"))
+    if bounty.ended is not None:
+        times["decided"] = bounty.ended.place.time
     times |= {f"submission:{solver}": log.place.time for solver, log in bounty.submissions.items()}
     times |= {f"verdict:{guardian}": log.place.time for guardian, log in bounty.verdicts.items()}
     latest = {each.later.text("guardian"): each.later.place for each in bounty.replaced}
@@ -417,5 +428,4 @@ def feed_ids(bounty: ReplayedBounty, shown: Set[str] = frozenset()) -> set[str]:
     for log in bounty.claims:
         kind, address = part_of(log)
         times[f"claim:{KINDS[kind]}:{address}"] = log.place.time
-    newest = sorted(times, key=lambda each: (-times[each], each))
-    return lost | set(newest[: max(MAX_ENTRIES - len(lost), 0)])
+    return times

@@ -30,6 +30,8 @@ class AnswerCheck:
     max_lag_blocks: int
     final_for_sure: int = 0
     """The finalized block of the index when the pass began: what is up to there has to be shown as final."""
+    indexed: int | None = None
+    """The block of the index when the pass began: a bounty of a later one may not be there yet."""
     shown_before: set[str] = field(default_factory=set)
     """Paths of documents that a check of this process has read: one that is gone since is withheld."""
     titles: dict[int, object] = field(default_factory=dict)

@@ -61,7 +61,7 @@ def check_status(reading: AnswerCheck) -> None:
     findings.holds("status.position", "/api/status finalized_block_number", f"at most {latest}", sound, finalized)
     behind = finalized >= reading.chain.finalized.number - reading.max_lag_blocks
     findings.holds("liveness.index", "/api/status finalized_block_number", "no long way behind", behind, finalized)
-    reading.final_for_sure = finalized
+    reading.final_for_sure, reading.indexed = finalized, number
     reading.fields("status.totals", "/api/status totals", moments, totals, found["totals"])
     for name, value in (("chain_id", moments[0].world.chain_id), ("hub_address", reading.chain.hub)):
         findings.same("api.deployment", f"/api/status {name}", value, found[name])

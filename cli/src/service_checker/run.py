@@ -168,7 +168,12 @@ class _AnswerParts:
         every = dict[int, ReplayedBounty]()
         with reading.findings.reading("checked", "the chain"):
             every = replayed_until(reading.chain, reading.chain.head.number).bounties
-        looked_at = {n: bounty for n, bounty in every.items() if self.sample is None or n in self.sample.bounties}
+        looked_at = {
+            number: bounty
+            for number, bounty in every.items()
+            if (self.sample is None or number in self.sample.bounties)
+            and (reading.indexed is None or bounty.created.place.block_number <= reading.indexed)
+        }
         accounts, solvers = dict[str, set[int]](), set[str]()
         for number, bounty in looked_at.items():
             path, of = f"/api/bounties/{number}", (number,)
