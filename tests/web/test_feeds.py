@@ -12,7 +12,7 @@ import pytest
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.domain.readable import readable_line
-from bounty_protocol.types import BountyId
+from bounty_protocol.types import BountyId, parse_address
 from html5lib import HTMLParser
 from icalendar import Calendar
 from PIL import Image
@@ -20,7 +20,7 @@ from service_web.views.card import draw_card
 
 from tests.titles import HOSTILE
 from tests.web.conftest import Pages
-from tests.web.fake_api import CHAIN, GUARDIANS, HUB, NOW, POSTER, SOLVERS, Bounty, Ledger, hash_of, page_of
+from tests.web.fake_api import CHAIN, GUARDIANS, HUB, NOW, POSTER, SOLVERS, Bounty, Ledger, account, hash_of, page_of
 
 ORIGIN = "https://bounties.example"
 FEEDS = ("/feed", "/bounties/1/feed", f"/people/{POSTER}/feed", f"/people/{SOLVERS[0]}/feed")
@@ -91,6 +91,13 @@ def test_lost_work__that_somebody_copied__is_lost_once(pages: Pages, monkeypatch
     pages.ledger.bounties[BountyId(1)].lost = {SOLVERS[0], SOLVERS[1]}
     lost = {name for name in entries(pages, "/bounties/1/feed") if ":lost:" in name}
     assert len(lost) == 2
+
+
+def test_feed__of_more_submissions_than_are_read__has_the_newest(pages: Pages) -> None:
+    """Those of the lowest addresses were read, which anybody can have."""
+    newest = parse_address("0x" + "00" * 19 + "01")
+    pages.ledger.add(submitted=[*(account(f"solver {number}") for number in range(1_000)), newest])
+    assert f"1:submission:{newest}" in entries(pages, "/bounties/1/feed")
 
 
 def test_feed__of_a_search__follows_what_matched_and_nothing_else(lived: Pages) -> None:

@@ -355,6 +355,20 @@ def test_person__with_more_bounties_than_are_read__has_it_said(pages: Pages, mon
     assert "more bounties than are looked at" in pages.text(f"/people/{SOLVERS[0]}")
 
 
+def test_person__with_more_claims_than_are_read__has_nothing_older_to_claim_again(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("service_web.api.answers", "service_web.views.person"):
+        monkeypatch.setattr(f"{module}.MOST_OF_PERSON", 2)
+    bounties = [pages.ledger.add(page=page_of(title=f"Won as number {number}")) for number in range(3)]
+    for bounty in bounties:
+        awarded(bounty)
+        bounty.claims = [(AmountKind.PROTOCOL_FEE, account("fees"), 250_000)]
+    shown = pages.text(f"/people/{account('fees')}")
+    assert "Claim the protocol fee" not in shown
+    assert "more bounties than are looked at" in shown
+
+
 def test_poster__of_a_bounty_whose_time_is_up__has_to_settle_it(pages: Pages) -> None:
     due(pages.ledger.add(page=page_of(title="No work came")))
     judging(pages.ledger.add(page=page_of(title="In the works")))

@@ -169,7 +169,7 @@ HEAD = "_meta"
 
 
 def selection(shape: type) -> str:
-    """The fields of a shape, as a query names them."""
+    """The fields of a shape, as a query names them; of a list what has a block, the newest of them."""
     return " ".join(_field(part.name, part.kind) for part in parts(shape))
 
 
@@ -178,7 +178,9 @@ def _field(name: str, kind: Kind) -> str:
         case Nested(shape):
             return f"{name} {{ {selection(shape)} }}"
         case ListOf(Nested(shape)):
-            return f"{name}(first: 1000) {{ {selection(shape)} }}"
+            is_dated = any(part.name == "block_number" for part in parts(shape))
+            order = ", orderBy: block_number, orderDirection: desc" if is_dated else ""
+            return f"{name}(first: 1000{order}) {{ {selection(shape)} }}"
     return name
 
 

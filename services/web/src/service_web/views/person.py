@@ -76,7 +76,7 @@ def person_page(deps: Dependencies, account: Address, fresh: Freshness) -> Perso
     stages = {each: stage_of(row, now, has_submissions=each not in without_work) for each, row in bounties.items()}
     is_guardian = deployment.guardian_roster is not None and account in deployment.guardian_roster.accounts
     waiting = (*_to_put_back(deps, account), *waiting_for(account, found, bounties, stages, judging.items, now))
-    kinds = (found.posted, found.submitted, found.judged)
+    kinds = (found.posted, found.submitted, found.judged, found.claimed)
     is_cut = judging.is_cut or len(waiting) > MAX_WAITING or any(len(kind) == MOST_OF_PERSON for kind in kinds)
     waiting, record = waiting[:MAX_WAITING], _record(deps, account, fresh)
     titled = dict.fromkeys([*(each.bounty_id for each in waiting), *shown.named, *known])
@@ -128,6 +128,8 @@ def waiting_for(
 ) -> tuple[WaitingAct, ...]:
     """An account's next steps, the most urgent first."""
     claimed = {(row.bounty_id, row.kind) for row in found.claimed}
+    known_since = min(row.time for row in found.claimed) if len(found.claimed) == MOST_OF_PERSON else 0
+    """What was claimed before is not among those that were read."""
     waiting = []
     judged = {row.bounty_id for row in found.judged}
     for item in to_judge:
@@ -138,7 +140,7 @@ def waiting_for(
     for each, row in bounties.items():
         if stages[each] is Stage.DUE:
             waiting += [WaitingAct(each, role, what, None) for role, what in _to_settle(account, row, judged)]
-        if row.status is BountyStatus.OPEN:
+        if row.status is BountyStatus.OPEN or (row.settled_at or known_since) < known_since:
             continue
         waiting += [
             WaitingAct(each, role, what, None)
