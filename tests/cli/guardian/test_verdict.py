@@ -381,6 +381,21 @@ def test_count_of_verdicts__that_an_endpoint_invents__changes_nothing_but_the_co
     assert (again.event("guardian_verdict.standing")["agreeing"], rpc.sent()) == (1, 1)
 
 
+@pytest.mark.attack
+def test_verdict_on_record__that_the_first_endpoint_hides__is_replaced_only_on_request(
+    ledger: Ledger, rpc: RpcProxy, judging: tuple[Terminal, str]
+) -> None:
+    home, bounty = judging
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")
+    home.run(*words, verdict_body(home))
+    asked = hub_abi().functions["getVerdict"].selector.hex()
+    hidden: dict[str, object] = {"result": "0x" + "0" * 192}
+    rpc.before = lambda method, params: hidden if method == "eth_call" and asked in str(params[0]) else None
+    second = verdict_body(home, "It still prints 1.\n")
+    ran = home.run(*words, second, code=1, SERVICE_RPC_URLS=ledger.node.url)
+    assert (ran.last["code"], rpc.sent()) == ("verdict_already_recorded", 1)
+
+
 def judge(home: Terminal, bounty: str, code: str, *words: str) -> Seen:
     return at_terminal(
         home,

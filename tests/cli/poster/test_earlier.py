@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.domain.commitments import spec_commitment
 from service_cli.chain import sender
 from service_cli.shell.consent import typed_yes
@@ -100,6 +101,21 @@ def test_same_title__from_another_machine_and_file__is_named_by_the_list(
     third = person(ledger, api, rpc, tmp_path / "third", "poster")
     (third.home / "copy.md").write_bytes((other.home / "copy.md").read_bytes())
     assert third.run("poster:publish-fund", "--beside", "copy.md", code=1).last["code"] == "already_funded"
+
+
+@pytest.mark.attack
+def test_corrected_page__beside_a_bounty_that_the_first_endpoint_has_as_ended__is_asked_about(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, first: str, spent: Corrected
+) -> None:
+    """It silenced the question alone."""
+    asked = hub_abi().functions["getBounty"].encode(int(first)).hex()
+    not_found = next(error for error in hub_abi().errors.values() if error.name == "BountyNotFound")
+    data = f"0x{not_found.selector.hex()}{int(first):064x}"
+    unknown: dict[str, object] = {"error": {"code": 3, "message": "execution reverted", "data": data}}
+    rpc.before = lambda method, params: unknown if method == "eth_call" and asked in str(params[0]) else None
+    correct(ledger, poster.home / "page.md", title="Another title")
+    ran = poster.run("poster:publish-fund", "page.md", code=1, SERVICE_RPC_URLS=ledger.node.url)
+    assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounty_open", False, 0)
 
 
 @pytest.mark.attack

@@ -132,14 +132,15 @@ def confirm_reasons(text: str, options: VerdictOptions) -> None:
 
 
 def refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
-    """A Guardian may replace its Verdict, but not by accident."""
-    with chain_errors():
-        recorded = chain.hub.verdict(bounty_id, guardian)
-    if recorded.kind is not None:
-        message = f"The Hub already holds a Verdict of {guardian} on bounty {bounty_id}: {recorded.kind.value}."
-        raise CommandRefused(
-            "verdict_already_recorded", message, next_action="To put this one in its place, add --replace."
-        )
+    """A Guardian may replace its Verdict, but not by accident: one that a single endpoint shows is asked about."""
+    for each in (chain, *chain.further):
+        with chain_errors():
+            recorded = each.hub.verdict(bounty_id, guardian)
+        if recorded.kind is not None:
+            message = f"The Hub already holds a Verdict of {guardian} on bounty {bounty_id}: {recorded.kind.value}."
+            raise CommandRefused(
+                "verdict_already_recorded", message, next_action="To put this one in its place, add --replace."
+            )
 
 
 def require_pinned(session: ApiSession[Signer], bounty_id: BountyId) -> None:
