@@ -79,6 +79,7 @@ class Download {
   readonly #wanted: Envelope["ciphertext"];
   #byteLength = 0;
   #committed: boolean | undefined;
+  #failure: { readonly cause: unknown } | undefined;
 
   constructor(ciphertext: ReadableStream<Uint8Array>, envelope: Envelope, watching: TransferOptions) {
     this.#wanted = envelope.ciphertext;
@@ -86,8 +87,12 @@ class Download {
     this.chunks = this.#counted();
   }
 
-  /** Reads what is left, and raises `ciphertext_mismatch` unless this was the committed ciphertext. */
+  /**
+   * Reads what is left, and raises `ciphertext_mismatch` unless this was the committed ciphertext; of a download that
+   * failed, which shows nothing about the bytes, its own failure.
+   */
   async finish(): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.cause;
     for await (const _ of this.chunks);
     this.#committed ??=
       this.#byteLength === this.#wanted.byte_length && toHex(this.#digest.digest()) === this.#wanted.sha256;
@@ -101,12 +106,21 @@ class Download {
 
   async *#counted(): AsyncGenerator<Uint8Array> {
     for (;;) {
-      const { done, value } = await this.#source.next();
+      const { done, value } = await this.#next();
       if (done) return;
       this.#byteLength += value.length;
       if (this.#byteLength > this.#wanted.byte_length) throw mismatch();
       this.#digest.update(value);
       yield value;
+    }
+  }
+
+  async #next(): Promise<IteratorResult<Uint8Array, void>> {
+    try {
+      return await this.#source.next();
+    } catch (cause) {
+      this.#failure = { cause };
+      throw cause;
     }
   }
 }

@@ -113,6 +113,28 @@ test("opening: with a signature that is not the round's", async () => {
   }
 });
 
+test("opening: a storage that fails shows nothing about the bytes", async () => {
+  const { artifact, identity, content_public_key, byte_length, sha256 } = load("age_artifact");
+  const committed = { ...envelope, content_public_key, ciphertext: { sha256, byte_length } };
+  const half = Buffer.from(artifact, "base64").subarray(0, byte_length / 2);
+  for (const [begins, status, code] of [
+    [false, 403, "storage_refused"],
+    [false, 503, "storage_unreachable"],
+    [true, 403, "storage_refused"],
+  ]) {
+    let asked = 0;
+    const answer = (_request, response) => {
+      asked += 1;
+      if (!begins || asked > 1) return void response.writeHead(status).end();
+      response.writeHead(200, { "Content-Length": byte_length });
+      response.write(half, () => response.destroy());
+    };
+    const opening = (url) =>
+      client.openArtifact(client.downloadCiphertext(url, committed), identity, committed, () => {});
+    assert.equal(await failureOf(() => served(answer, opening)), code, `${begins} ${status}`);
+  }
+});
+
 test("opening: a download without an end is left", async () => {
   const { artifact, identity, content_public_key, byte_length, sha256 } = load("age_artifact");
   const whole = new Uint8Array(Buffer.from(artifact, "base64"));
