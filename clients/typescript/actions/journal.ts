@@ -61,6 +61,13 @@ export class Journal {
     await this.remove(name);
   }
 
+  /** The names that begin so, of this account. */
+  async namesBelow(beginning: string): Promise<readonly string[]> {
+    const first = this.#prefix + beginning;
+    const keys = await answered(this.#store("readonly", "strict").getAllKeys(IDBKeyRange.bound(first, `${first}\uffff`)));
+    return keys.map((key) => String(key).slice(this.#prefix.length));
+  }
+
   /** Keeps a value; on disk before this returns. */
   async put(name: string, value: unknown): Promise<void> {
     await this.#written((store) => store.put(value, this.#prefix + name));

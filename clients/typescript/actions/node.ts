@@ -12,6 +12,7 @@ import { inTime } from "./provider.js";
 import type { Call } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
 import type { Token } from "./text.js";
+import { isWrongChain } from "./wallet.js";
 import type { Wallet } from "./wallet.js";
 
 /** A block, as far as it is needed. */
@@ -104,7 +105,7 @@ export class Node {
       return (await inTime(this.#wallet.read("eth_call", [{ to, data }, "latest"]), MOST_MILLISECONDS)) as Hex;
     } catch (error) {
       if (revertData(error) !== undefined || isRevert(error, 0)) return "0x";
-      throw unreadable();
+      throw unreadable(error);
     }
   }
 
@@ -262,8 +263,8 @@ export class Node {
   async #ask(method: string, params: readonly unknown[]): Promise<unknown> {
     try {
       return await inTime(this.#wallet.read(method, params), MOST_MILLISECONDS);
-    } catch {
-      throw unreadable();
+    } catch (error) {
+      throw unreadable(error);
     }
   }
 }
@@ -276,7 +277,7 @@ function same(left: unknown, right: unknown): boolean {
 /** The Hub's own refusal, wherever in a wallet's error its data is; anything else is a chain that cannot be read. */
 function explained(error: unknown, token: Token | undefined): ServiceError {
   const data = revertData(error);
-  return data === undefined ? unreadable() : refusedBy(data, token);
+  return data === undefined ? unreadable(error) : refusedBy(data, token);
 }
 
 /** Whether an error without data is a contract's: nodes and wallets put that into words somewhere in it. */
@@ -287,7 +288,8 @@ function isRevert(error: unknown, depth: number): boolean {
   return names.some((name) => isRevert((error as Record<string, unknown>)[name], depth + 1));
 }
 
-function unreadable(): ServiceError {
+function unreadable(error?: unknown): ServiceError {
+  if (isWrongChain(error)) return error;
   return new ServiceError("chain_unavailable", "The wallet's node does not answer a question about the chain.", {
     nextAction: "Try again in a moment, or choose another node in the wallet.",
   });

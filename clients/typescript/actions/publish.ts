@@ -128,8 +128,9 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   const { journal } = context;
   const commitment = commitmentOf(page);
   const terms = pageTerms(page);
-  const name = `fund ${commitment}`;
+  const name = fundingName(commitment);
   stage.say("What was funded on this page before is looked up.");
+  const since = await context.node.getBlockNumber();
   let kept = await journal.get<Funding>(name);
   const { known, hidden } = await escrowsOf(context, stage, commitment, kept?.reported);
   const own = known.find(({ id, nonce }) => id === kept?.reported || (nonce && kept?.nonces.includes(nonce)));
@@ -145,6 +146,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   if (!isUsable) {
     await requireFundable(context, terms, conditions);
     await requireNoFindings(context, stage, page);
+    await requireNoOtherText(context, stage, commitment);
     if (known.length + hidden.length > 0) await confirmSecond(stage, known, hidden);
     await review(context, stage, page, commitment, terms, conditions);
     await requireNoNotice(context, stage); // a review takes a while
@@ -156,7 +158,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
     const number = BigInt(1 + known.length + hidden.length);
     funding = await fund(context, stage, name, commitment, terms, conditions, number, kept);
   }
-  const found = await create(context, stage, terms, conditions, funding);
+  const found = await create(context, stage, terms, conditions, funding, since);
   const id = found.args["bountyId"] as bigint;
   const text = byTransaction(context.settings, "Funded by transaction", found.hash);
   await reported(context, stage, name, funding, id, text, found.paid);
@@ -178,13 +180,17 @@ async function reported(
   stage.done(text, ...told(paid), element("p", {}, link, " has its page in a moment."));
 }
 
-/** Creates the bounty; an allowance that it needs is given with it where the wallet does both as one, else before it. */
+/**
+ * Creates the bounty, unless another device has done it after block `since`. An allowance that it needs is given with
+ * it where the wallet does both as one, else before it.
+ */
 async function create(
   context: Context,
   stage: Stage,
   page: PageTerms,
   conditions: Conditions,
   funding: Funding,
+  since: bigint,
 ): Promise<Done> {
   const [name, expected] = creation(context, funding);
   const { functionName, call } = creationCall(context, funding);
@@ -192,7 +198,7 @@ async function create(
   const act: Act = "create";
   if (await isTogether(context, stage, name, funding)) {
     const facts = factsOf(context, page, conditions, funding, TOGETHER);
-    const step = { name, act, title, functionName: `approve, then ${functionName}`, call, facts, expected };
+    const step = { name, act, title, functionName: `approve, then ${functionName}`, call, facts, expected, since };
     try {
       return await perform(context, stage, { ...step, before: approvalOf(context, funding) });
     } catch (error) {
@@ -201,7 +207,7 @@ async function create(
   }
   if (funding.isAllowed === true) await approve(context, stage, page, conditions, funding);
   const facts = factsOf(context, page, conditions, funding);
-  return perform(context, stage, { name, act, title, functionName, call, facts, expected });
+  return perform(context, stage, { name, act, title, functionName, call, facts, expected, since });
 }
 
 /** Whether the wallet is to allow the escrow and create the bounty as one: it was begun so, or can be. */
@@ -353,6 +359,35 @@ async function requireFundable(context: Context, terms: PageTerms, { now, guardi
 }
 
 /** A second escrow behind the same page is another bounty: a person has to want it. */
+function fundingName(commitment: string): string {
+  return `fund ${commitment}`;
+}
+
+/** Has the person decide beside another text of this account whose bounty may still come: a corrected page is another one. */
+export async function requireNoOtherText(context: Context, stage: Stage, commitment: Hex): Promise<void> {
+  const { journal } = context;
+  for (const name of await journal.namesBelow(fundingName("0x"))) {
+    const other = name === fundingName(commitment) ? undefined : await journal.get<Funding>(name);
+    const facts = other === undefined || other.reported !== undefined ? undefined : await stillToCome(context, other);
+    if (facts === undefined) continue;
+    stage.say("");
+    const text: Fact = ["The other text", name.slice(fundingName("").length)];
+    const both: Fact = ["Both", "would be bounties, each with an escrow of its own until it ends"];
+    await stage.confirm("Another text of yours may still be funded", [text, ...facts, both], "Fund this page as well");
+  }
+}
+
+/** What was begun of a funding that was not reported, as far as a bounty may be there, or still come of it. */
+async function stillToCome(context: Context, { nonces, signedUntil }: Funding): Promise<readonly Fact[] | undefined> {
+  for (const nonce of nonces) {
+    const left = await leftOf(context, creationStep(nonce), creationEvent(context, nonce));
+    if (left === "open") return [["What was begun", "a transaction that creates its bounty; it is not on the chain yet"]];
+    if (left !== undefined) return [["What was begun", `its bounty ${left.args["bountyId"]}, which is on the chain`]];
+  }
+  if (signedUntil === 0n || (await hasPassed(context, signedUntil))) return undefined;
+  return [["What you signed", `lets anybody who has it create its bounty until ${moment(signedUntil)}`]];
+}
+
 async function confirmSecond(stage: Stage, known: readonly Escrow[], hidden: readonly bigint[]): Promise<void> {
   stage.say("");
   const named = (ids: readonly bigint[]) => ids.map((id) => `bounty ${id}`).join(", ");

@@ -16,6 +16,7 @@ import { transactionBuilder } from "./safe.js";
 import type { Act, Sponsor } from "./settings.js";
 import { nameOf, paidBy, refusal, sponsorOf } from "./sponsoring.js";
 import type { Fact, Stage } from "./stage.js";
+import { isWrongChain } from "./wallet.js";
 
 /** One step that a transaction does. */
 export interface Step {
@@ -29,6 +30,8 @@ export interface Step {
   readonly before?: Call;
   readonly facts: readonly Fact[];
   readonly expected: ExpectedEvent;
+  /** A block at which it was not done, where another device may do it while this page waits for a person. */
+  readonly since?: bigint;
 }
 
 /** The event of a step that is done, and who paid the network's fee, where a sponsor might have. */
@@ -96,7 +99,7 @@ export function perform(context: Context, stage: Stage, step: Step): Promise<Don
     const kept = await context.journal.get<Attempt>(step.name);
     let ended = kept === undefined ? undefined : await followed(context, stage, step, kept);
     while (typeof ended !== "object") ended = await sent(context, stage, step, ended);
-    return { ...ended, paid: await tolerated(paidBy(context, ended.hash)) };
+    return { ...ended, paid: await paidBy(context, ended.hash).catch(() => undefined) };
   });
 }
 
@@ -166,9 +169,10 @@ async function sent(
   const pressed = await stage.confirm(step.title, facts, ...buttons);
   await wallet.requireReady();
   const sponsor = pressed === SPONSORED ? offered : undefined;
-  const fromBlock = earlier?.fromBlock ?? (await node.getBlockNumber());
-  if (earlier !== undefined) {
-    const found = await node.find(step.expected, fromBlock); // it may have happened while its facts were read
+  const since = earlier?.fromBlock ?? step.since;
+  const fromBlock = since ?? (await node.getBlockNumber());
+  if (since !== undefined) {
+    const found = await node.find(step.expected, since); // it may have happened while its facts were read
     if (found !== undefined) {
       await journal.remove(step.name);
       return found;
@@ -278,14 +282,20 @@ async function polled(
     if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(search());
     if (found !== undefined) return found;
     if (receipt?.succeeded === false) {
-      await journal.remove(step.name);
-      throw new ServiceError("transaction_reverted", `The transaction ${hash} failed; it changed nothing.`, {
-        nextAction: "Reload the page to see what the bounty permits now.",
-      });
+      // What it was to do may have been done before it: by an earlier attempt, or by somebody who relayed the call.
+      const looked = await tolerated(node.find(step.expected, fromBlock).then((event) => event ?? "nothing"));
+      if (typeof looked === "object") return looked;
+      if (looked === "nothing") {
+        await journal.remove(step.name);
+        throw new ServiceError("transaction_reverted", `The transaction ${hash} failed; it changed nothing.`, {
+          nextAction: "Reload the page to see what the bounty permits now.",
+        });
+      }
     }
     if (doubted !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
       const doubt = await tolerated(doubted());
       if (doubt === "replaced") {
+        await context.wallet.requireChain();
         // Sped up, it has happened: that it has not is only known where the log could be read.
         const looked = await tolerated(node.find(step.expected, fromBlock).then((event) => event ?? REPLACED));
         if (looked !== undefined) return looked;
@@ -367,11 +377,12 @@ function offerFile({ settings, account }: Context, stage: Stage, step: Step): vo
   stage.show(element("p", {}, link, " and load it in the Safe's Transaction Builder. This page waits for it."));
 }
 
-/** A node that is silent for a moment ends no wait. */
+/** A node that is silent for a moment ends no wait; a wallet that is on another chain does. */
 async function tolerated<Value>(question: Promise<Value>): Promise<Value | undefined> {
   try {
     return await question;
-  } catch {
+  } catch (error) {
+    if (isWrongChain(error)) throw error;
     return undefined;
   }
 }

@@ -103,17 +103,19 @@ export class Wallet {
     }
   }
 
-  /** Refuses a wallet that is on another chain, or has another account selected: `wrong_chain`, `wrong_account`. */
-  async requireReady(): Promise<void> {
-    if (this.#isStale) {
-      const message = "The wallet changed its chain since this page read it.";
-      throw new ServiceError("wrong_chain", message, { nextAction: "Connect the wallet again." });
-    }
+  /** Refuses a wallet that is on another chain, or was meanwhile: `wrong_chain`. */
+  async requireChain(): Promise<void> {
+    this.#requireFresh();
     const chainId = Number(await ask(this.#provider, "eth_chainId"));
     if (chainId !== this.#chainId) {
       const message = `The wallet is on chain ${chainId}; this page acts on chain ${this.#chainId} only.`;
       throw new ServiceError("wrong_chain", message, { nextAction: "Switch the wallet to that chain." });
     }
+  }
+
+  /** Refuses a wallet that is on another chain, or has another account selected: `wrong_chain`, `wrong_account`. */
+  async requireReady(): Promise<void> {
+    await this.requireChain();
     const accounts = await ask(this.#provider, "eth_accounts");
     const [selected] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
     if (typeof selected !== "string" || selected.toLowerCase() !== this.address) {
@@ -136,9 +138,18 @@ export class Wallet {
     }
   }
 
-  /** A question to the wallet's own node. */
-  read(method: string, params: readonly unknown[]): Promise<unknown> {
-    return this.#provider.request({ method, params });
+  /** A question to the wallet's own node; `wrong_chain` once the wallet has changed it for another chain's. */
+  async read(method: string, params: readonly unknown[]): Promise<unknown> {
+    this.#requireFresh();
+    const answer = await this.#provider.request({ method, params });
+    this.#requireFresh();
+    return answer;
+  }
+
+  #requireFresh(): void {
+    if (!this.#isStale) return;
+    const message = "The wallet changed its chain since this page read it.";
+    throw new ServiceError("wrong_chain", message, { nextAction: "Connect the wallet again." });
   }
 
   /** The person's signature of typed data, which was explained before. */
@@ -178,6 +189,11 @@ export class Wallet {
   batchStatus(id: string): Promise<BatchStatus | undefined> {
     return batchStatus(this.#provider, id);
   }
+}
+
+/** Whether it says that the wallet is on another chain than the page. */
+export function isWrongChain(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.code === "wrong_chain";
 }
 
 async function ask(provider: Provider, method: string, params: readonly unknown[] = []): Promise<unknown> {

@@ -323,6 +323,7 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
   const journal = {
     alone: (_, work) => work(),
     get: async (name) => store.get(name),
+    namesBelow: async (beginning) => [...store.keys()].filter((name) => name.startsWith(beginning)),
     put: async (name, value) => void store.set(name, value),
     remove: async (name) => void store.delete(name),
     replace: async () => {},
@@ -358,7 +359,7 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
     },
   };
   const settings = { deployment };
-  const asked = { batchStatus: async () => undefined, requireReady: async () => {}, ...wallet };
+  const asked = { batchStatus: async () => undefined, requireReady: async () => {}, requireChain: async () => {}, ...wallet };
   return { seen, stage, context: { account: ADDRESS, journal, node: chain, wallet: asked, settings, isPrepared: false } };
 }
 
@@ -379,6 +380,52 @@ test("a transaction that was sped up is not called replaced by a node whose log 
   const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
   assert.deepEqual(seen.confirmed, []);
+});
+
+test("a step that another device did while a person was asked is not sent", async (t) => {
+  const node = { find: async () => EVENT };
+  const { seen, stage, context } = scene(t, { presses: ["Send with the wallet"], node });
+  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, since: 7n }))).hash, EVENT.hash);
+  assert.deepEqual([seen.finds, seen.store.size], [[7n], 0]);
+});
+
+test("a transaction that failed since somebody did the same before is what was done", async (t) => {
+  const node = { find: async (count) => (count === 1 ? undefined : EVENT), receipt: async () => ({ succeeded: false, blockNumber: 11n, logs: [] }) };
+  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
+});
+
+test("a transaction that failed is not said to have changed nothing by a node whose log cannot be read", async (t) => {
+  const find = async (count) => (count === 1 || count > 20 ? undefined : reverts());
+  const node = { find, receipt: async () => ({ succeeded: false, blockNumber: 11n, logs: [] }) };
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "transaction_reverted");
+  assert.ok(seen.finds.length > 20);
+});
+
+const wrongChain = () => Promise.reject(new actions.ServiceError("wrong_chain", ""));
+for (const [what, wallet, find] of [
+  ["whose wallet says so", { requireChain: wrongChain }, async () => undefined],
+  ["whose node is asked no more", {}, async (count) => (count === 1 ? undefined : wrongChain())],
+]) {
+  test(`a wait ${what} ends on another chain, and forgets nothing`, async (t) => {
+    const node = { find, transaction: async () => null, minedOf: async () => 5n };
+    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node, wallet });
+    assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "wrong_chain");
+    assert.deepEqual([seen.confirmed.length, seen.store.size], [0, 1]);
+  });
+}
+
+test("a wallet that has changed its chain is read no more", async () => {
+  const heard = new Map();
+  const request = async ({ method }) => (method === "eth_accounts" ? [ADDRESS] : "0x1");
+  const provider = { request, on: (event, listener) => void heard.set(event, listener) };
+  const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider }, 1);
+  assert.equal(await wallet.read("eth_blockNumber", []), "0x1");
+  await wallet.requireChain();
+  heard.get("chainChanged")("0x2");
+  await assert.rejects(wallet.read("eth_blockNumber", []), { code: "wrong_chain" });
+  await assert.rejects(wallet.requireChain(), { code: "wrong_chain" });
 });
 
 test("what was searched of the log is not searched again, but for the last of it", async (t) => {
@@ -418,6 +465,27 @@ for (const [what, given, code, left, asks] of [
     seen.store.set(`create ${NONCE}`, { id: "1", fromBlock: 10n, hash: SENT });
     const end = await actions.requireNoneBegun(context, stage, [NONCE]).catch((error) => error.code);
     assert.deepEqual([end, seen.store.size, seen.confirmed.length], [code, left, asks]);
+  });
+}
+
+const OTHER = `fund 0x${"ab".repeat(32)}`;
+for (const [what, kept, given, asks] of [
+  ["is signed for", { signedUntil: 3_600n }, {}, /until 1970-01-01 01:00/],
+  ["was signed for, and is over", { signedUntil: 900n }, {}, undefined],
+  ["has a creation under way", { signedUntil: 0n }, {}, /not on the chain yet/],
+  ["became a bounty", { signedUntil: 0n }, { node: { find: async () => EVENT } }, /its bounty 6/],
+  ["was reported", { signedUntil: 3_600n, reported: 6n }, {}, undefined],
+]) {
+  test(`another text that ${what} is ${asks === undefined ? "passed over" : "asked about"}`, async (t) => {
+    const { seen, stage, context } = scene(t, { presses: ["Fund this page as well"], ...given });
+    context.node.getFinalizedBlock = async () => ({ timestamp: 1_000n });
+    context.settings = { ...context.settings, hasMovedTime: true };
+    seen.store.set(OTHER, { nonces: [NONCE], ...kept });
+    if (kept.signedUntil === 0n) seen.store.set(`create ${NONCE}`, { id: "1", fromBlock: 10n });
+    await actions.requireNoOtherText(context, stage, `0x${"cd".repeat(32)}`);
+    assert.match([...(seen.confirmed[0]?.[1] ?? [])].join(), asks ?? /^$/);
+    await actions.requireNoOtherText(context, stage, OTHER.slice(5)); // the same text goes on
+    assert.equal(seen.confirmed.length, asks === undefined ? 0 : 1);
   });
 }
 
