@@ -12,7 +12,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api import jobs
 from service_api.jobs import PERIODIC
 from service_api.storage.port import ObjectInfo
-from service_api.usecases import ciphertexts
+from service_api.usecases import ciphertexts, orphans
 from service_api.usecases.orphans import DAY_SECONDS, ENVELOPE_DAYS, _recorded, delete_orphans
 from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
@@ -155,9 +155,12 @@ def test_verified_ciphertext__with_another_length_announced__stays(service: Serv
     assert sealed.prepare().status_code == 200
 
 
+@pytest.mark.parametrize("at_once", [1, 1_000])
 def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_nothing_else(
-    service: Service, tmp_path: Path
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
+    """However few of a bounty's objects are held together: anybody may upload more than fit into memory."""
+    monkeypatch.setattr(orphans, "_AT_ONCE", at_once)
     world = service.world
     bounty, deps = open_bounty(service), service.dependencies
     folders = [tmp_path / name for name in ("recorded", "prepared", "uploaded", "open")]
@@ -171,7 +174,11 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     uploaded = seal(service, folders[2], bounty, world.solver(3))
     uploaded.upload()
     unknown = storage_locator(
-        world.chain_id, world.hub_address, BountyId(999_999), Address("0x" + "11" * 20), Bytes32("0x" + "22" * 32)
+        world.chain_id,
+        world.hub_address,
+        BountyId(990_000 + at_once),
+        Address("0x" + "11" * 20),
+        Bytes32("0x" + "22" * 32),
     )
     put(service, unknown, b"x")
     deadline = int(world.contract.call("getBounty", bounty)[3])

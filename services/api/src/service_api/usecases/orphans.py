@@ -12,9 +12,10 @@ run loses nothing.
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, Final
 
+from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.locator import parse_locator
 from bounty_protocol.types import Address, BountyId
 from service_common.db import app as t
@@ -34,6 +35,9 @@ DAY_SECONDS: Final = 86_400
 ENVELOPE_DAYS: Final = 30
 """For how long after the judging deadline a missing envelope may be put back, and its sealed bytes are still there."""
 
+_AT_ONCE: Final = 1_000
+"""Objects of one bounty that are held together: anybody may upload any number of them."""
+
 log = get_logger(__name__)
 
 
@@ -41,11 +45,14 @@ def delete_orphans(deps: Dependencies) -> int:
     """How many objects were deleted."""
     count = 0
     for bounty_id, objects in groupby(_objects(deps), key=lambda info: parse_locator(info.locator).bounty_id):
-        found = list(objects)
-        with deps.facts.open() as facts:
-            orphans = _orphans(facts, bounty_id, found)
-        for info in orphans:
-            count += _delete(deps, info)
+        while found := list(islice(objects, _AT_ONCE)):
+            with deps.facts.open() as facts:
+                bounty = read_bounty(facts.connection, bounty_id)
+                if bounty is None or facts.head.finalized_time < bounty.terms.submission_deadline + DAY_SECONDS:
+                    break
+                orphans = _orphans(facts, bounty, found)
+            for info in orphans:
+                count += _delete(deps, info)
     return count
 
 
@@ -61,11 +68,9 @@ def _objects(deps: Dependencies) -> Iterator[ObjectInfo]:
             yield info
 
 
-def _orphans(facts: HubFacts, bounty_id: BountyId, objects: list[ObjectInfo]) -> list[ObjectInfo]:
-    bounty = read_bounty(facts.connection, bounty_id)
-    if bounty is None or facts.head.finalized_time < bounty.terms.submission_deadline + DAY_SECONDS:
-        return []
-    young, listed = facts.head.finalized_time - DAY_SECONDS, _listed(facts, bounty_id)
+def _orphans(facts: HubFacts, bounty: Bounty, objects: list[ObjectInfo]) -> list[ObjectInfo]:
+    bounty_id = bounty.bounty_id
+    young, listed = facts.head.finalized_time - DAY_SECONDS, _listed(facts, bounty_id, objects)
     unlisted = [info for info in objects if info.locator not in listed and info.created_at <= young]
     recorded = _recorded(facts, bounty_id, {_solver(info) for info in unlisted})
     waits = facts.head.finalized_time < bounty.terms.judging_deadline + ENVELOPE_DAYS * DAY_SECONDS
@@ -81,10 +86,12 @@ def _solver(info: ObjectInfo) -> Address:
     return parse_locator(info.locator).solver_address
 
 
-def _listed(facts: HubFacts, bounty_id: BountyId) -> frozenset[str]:
-    """The places that the rows of recorded envelopes say: enough to keep an object."""
-    e = t.submission_envelopes.c
-    rows = facts.connection.execute(_final(facts, bounty_id, e.storage_locator).where(e.storage_locator.is_not(None)))
+def _listed(facts: HubFacts, bounty_id: BountyId, objects: list[ObjectInfo]) -> frozenset[str]:
+    """The places among those of ``objects`` that the rows of recorded envelopes say: enough to keep an object."""
+    e, places = t.submission_envelopes.c, literal([info.locator for info in objects], ARRAY(Text))
+    rows = facts.connection.execute(
+        _final(facts, bounty_id, e.storage_locator).where(e.storage_locator == any_(places))
+    )
     return frozenset(row.storage_locator for row in rows)
 
 
