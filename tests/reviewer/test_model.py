@@ -1,8 +1,10 @@
 """The reviewer that asks a model, against an endpoint that speaks the protocol and misbehaves in every way."""
 
+import gzip
 import json
 import logging
 import socket
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -14,8 +16,9 @@ from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import UnixSeconds
 from demo.examples import EXAMPLES
 from service_reviewer.config import ModelSettings
+from service_reviewer.providers.model.bounded import MAX_ANSWER_BYTES
 from service_reviewer.providers.model.prompt import SCHEMA
-from service_reviewer.providers.model.provider import MAX_ANSWER_BYTES, ModelProvider
+from service_reviewer.providers.model.provider import ModelProvider
 from service_reviewer.providers.port import Judgement, ProviderError
 
 from tests.fakes.model import KEY, MODEL, READY, ModelTwin, Reply, not_ready, says
@@ -186,6 +189,24 @@ def test_endpoint__slow_in_both_answers__has_one_time_limit_for_them(twin: Model
 def test_endpoint__that_never_stops_sending__is_cut_off_by_size(twin: ModelTwin) -> None:
     error = refused(twin, Reply(body=says(READY).body + b" " * MAX_ANSWER_BYTES))
     assert error.ending.code == "invalid_orchestrator_output"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_endpoint__that_answers_gigabytes__costs_no_memory(twin: ModelTwin, status: int, encoding: str) -> None:
+    """The library reads a refusal to its end, and unpacks it."""
+    plain = b" " * (50 * MAX_ANSWER_BYTES)
+    body = gzip.compress(plain) if encoding == "gzip" else plain
+    tracemalloc.start()
+    try:
+        begun, _ = tracemalloc.get_traced_memory()
+        error = refused(twin, Reply(status, body, {"Content-Encoding": encoding}))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert error.ending.code in {"orchestrator_provider_error", "invalid_orchestrator_output"}
+    assert most - begun < 10 * MAX_ANSWER_BYTES
 
 
 def test_endpoint__that_refuses_the_key_or_does_not_know_the_model__is_unconfigured(twin: ModelTwin) -> None:

@@ -25,10 +25,10 @@ from service_common.traces import port as traces
 
 from service_reviewer.config import ModelSettings
 from service_reviewer.providers.model.answer import Completion, UnusableAnswer, read_completion, read_review
+from service_reviewer.providers.model.bounded import MAX_ANSWER_BYTES, BoundedTransport
 from service_reviewer.providers.model.prompt import SCHEMA, Messages, messages, prompt_bytes, repair
 from service_reviewer.providers.port import Judgement, ProviderError
 
-MAX_ANSWER_BYTES: Final = 1024 * 1024
 _WAIT_SECONDS: Final = 10
 _UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 """What ends a request before any of it went out: it costs nothing."""
@@ -58,7 +58,7 @@ class ModelProvider:
         """One request, and one more where its answer cannot be used."""
         first = messages(material, self._rubric)
         ends = self._clock.monotonic() + self._settings.timeout_seconds
-        with self._client() as client:
+        with self._client(ends) as client:
             completion = self._ask(client, first, ends)
             try:
                 text, issues = read_review(completion)
@@ -69,15 +69,16 @@ class ModelProvider:
         model = "".join(c for c in completion.model[:200] if c.isprintable()) or self._settings.model
         return Judgement(issues, "openai", model, prompt_bytes(first, self._settings.model), text.encode())
 
-    def _client(self) -> openai.OpenAI:
+    def _client(self, ends: float) -> openai.OpenAI:
         settings = self._settings
         return openai.OpenAI(
             api_key=settings.api_key,
             base_url=settings.base_url,
             max_retries=0,
-            # A kept connection may be closed by the time the second request goes out.
             http_client=openai.DefaultHttpxClient(
-                follow_redirects=False, limits=httpx2.Limits(max_keepalive_connections=0)
+                follow_redirects=False,
+                headers={"Accept-Encoding": "identity"},
+                transport=BoundedTransport(self._clock, ends),
             ),
         )
 
