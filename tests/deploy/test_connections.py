@@ -1,9 +1,10 @@
 """The budget of connections: every process has its pools, and the server of the trials takes what an overlay opens."""
 
 import pytest
+import yaml
 from kustomization.render import containers
 
-from tools.generate.connections import ENGINES_OF, of_overlay, per_pod
+from tools.generate.connections import ENGINES_OF, JOBS, of_overlay, per_pod
 
 from .conftest import REPOSITORY
 from .manifests import ENTRY_POINTS, OVERLAYS, by_name
@@ -22,3 +23,9 @@ def test_budget__of_an_overlay__fits_the_server_of_the_trials(overlay: str) -> N
     (server,) = containers(by_name(OVERLAYS["staging"])["StatefulSet", "postgresql"])
     (limit,) = (int(word.partition("=")[2]) for word in server["args"] if word.startswith("max_connections="))
     assert 0 < rest < most < limit
+
+
+def test_budget__of_compose__fits_its_server_with_four_workers_of_each_process() -> None:
+    services = yaml.safe_load((REPOSITORY / "deploy/compose/compose.yaml").read_text(encoding="utf-8"))["services"]
+    (limit,) = (word.partition("=")[2] for word in services["postgresql"]["command"] if "max_connections" in word)
+    assert 4 * sum(count for name, count in per_pod().items() if name in services) + JOBS < int(limit)
