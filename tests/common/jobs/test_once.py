@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from threading import Barrier, Semaphore
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import pytest
 from bounty_protocol.errors import ServiceError
 from redis import Redis
+from redis.exceptions import LockError
 from rq.executions import Execution
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
+from service_common.jobs import once
 from service_common.jobs.once import (
     SIGN_SECONDS,
     count_heard,
@@ -206,6 +209,18 @@ def test_lease__that_nobody_took__keeps_no_job_from_its_turn(redis: Redis, ends:
     jobs = [Periodic(QueueName.ARTIFACTS, "somewhere.sweep", every_seconds=3_600, run_seconds=60)]
     redis.set(f"lease:{jobs[0].job_id}", 1, ex=ends)
     assert [enqueue_due(jobs, redis) for _ in range(2)] == [["somewhere.sweep"], []]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("ends", [None, 10**6])
+def test_turn__that_nobody_took__keeps_no_job_from_being_enqueued(
+    redis: Redis, ends: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(once, "TURN_SECONDS", 1.0)
+    redis.set(f"enqueuing:{ID}", 1, ex=ends)
+    with suppress(LockError):  # it may take the time of a whole turn
+        enqueue(redis)
+    assert enqueue(redis) or find_pending(redis, ID) is not None
 
 
 @pytest.mark.attack

@@ -79,8 +79,13 @@ def find_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) 
 
 @contextmanager
 def one_at_a_time(redis: Redis, job_id: str) -> Iterator[None]:
-    """Hold the turn to replace what an earlier job of this id left; a turn that is not given back expires."""
-    with redis.lock(f"enqueuing:{job_id}", timeout=TURN_SECONDS, blocking_timeout=TURN_SECONDS):
+    """Hold the turn to replace what an earlier job of this id left; a turn that is not given back expires.
+
+    One that nobody took, without an end or with a later one, gets that of a turn: else no job were ever enqueued.
+    """
+    name = f"enqueuing:{job_id}"
+    redis.expire(name, int(TURN_SECONDS), lt=True)
+    with redis.lock(name, timeout=TURN_SECONDS, blocking_timeout=TURN_SECONDS):
         yield
 
 
