@@ -84,6 +84,20 @@ def test_notice__signed_by_two_owners_of_the_canceller__counts_and_is_published(
     assert len(api.requests) == 2  # the others have it all the same
 
 
+def test_notice__beside_a_later_one_of_its_account__is_not_said_to_be_published(
+    world: World, api: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that was ahead had a withdrawal reported as published that never took effect."""
+    _, draft = write(world, world.canceller.address, "hub_flaw")
+    _, file = finish(world, draft, signatures(draft, world.canceller.owners[:2]))
+    body = json.loads(file.read_text())
+    monkeypatch.setattr(api, "alter", lambda _request, _reply: as_json(body, 200))
+    assert "there already" in operate("notice", "publish", str(file), api.url)
+    later = {**body, "issued_at": body["issued_at"] + 300}
+    monkeypatch.setattr(api, "alter", lambda _request, _reply: as_json(later, 200))
+    assert "a later one of this account is there" in operate("notice", "publish", str(file), api.url, code=1)
+
+
 @pytest.mark.attack
 def test_notice__of_one_owner_or_of_others__is_not_made(world: World) -> None:
     _, draft = write(world, world.canceller.address, "hub_flaw")

@@ -115,14 +115,31 @@ def publish(options: argparse.Namespace) -> None:
         headers = {"Content-Type": "application/json"}
         try:
             answer = _HTTP.request("POST", f"{api.rstrip('/')}/api/hub-notices", body=body, headers=headers)
-            told = {201: "published", 200: "there already, or a later one is"}.get(answer.status)
-            words = told or f"refused with {answer.status}: {answer.data[:600].decode('utf-8', 'replace')}"
+            told, words = _told(answer.status, answer.data, body)
         except urllib3.exceptions.HTTPError as error:
-            told, words = None, f"did not answer ({type(error).__name__})"
+            told, words = False, f"did not answer ({type(error).__name__})"
         print(f"{api}: {words}")
         failed += [] if told else [api]
     if failed:
         raise OperationRefused(f"not published at {', '.join(failed)}")
+
+
+def _told(status: int, answer: bytes, body: bytes) -> tuple[bool, str]:
+    """Whether an API has the notice in effect now, and what to say of it."""
+    if status == 201:
+        return True, "published"
+    if status != 200:
+        return False, f"refused with {status}: {answer[:600].decode('utf-8', 'replace')}"
+    try:
+        kept = read(HubNotice, json.loads(answer))
+        if kept == read(HubNotice, json.loads(body)):
+            return True, "there already"
+    except (ValueError, KeyError, TypeError):
+        return False, "answered something else than a notice"
+    return False, (
+        f"not in effect: a later one of this account is there, {kept.reason} of {iso_utc(kept.issued_at)}; look at the "
+        "clocks, and write one anew after that moment"
+    )
 
 
 def _candidates(notice: HubNotice, signatures: list[bytes]) -> list[bytes]:
