@@ -7,6 +7,7 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber, BountyId
 from service_common.db import engine as engines
 from service_common.db import hub_index as t
@@ -14,8 +15,8 @@ from service_indexer import place, replay
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import advance
 from service_indexer.main import main
-from service_indexer.replay import Progress, rebuild_copy, verify_copy
-from service_indexer.source import source_of
+from service_indexer.replay import Progress, Replay, rebuild_copy, verify_copy
+from service_indexer.source import RpcSource, source_of
 from service_indexer.stretch import BLOCKS_PER_STEP
 from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, FencedOut, only_writer
 from sqlalchemy import Connection, Engine, delete, func, select, text, update
@@ -197,6 +198,37 @@ def test_verify__while_a_reorg_is_repaired__looks_again(world: World, monkeypatc
 
     monkeypatch.setattr(place, "sleep", repair)
     assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
+
+
+@pytest.mark.parametrize(("after", "run"), [("compare_place", verify_copy), ("header", rebuild_copy)])
+def test_replay__after_whose_hours_the_endpoints_fail_for_a_moment__is_not_given_up(
+    world: World, monkeypatch: pytest.MonkeyPatch, after: str, run: Callable[[IndexerConfig, Progress], object]
+) -> None:
+    monkeypatch.setattr(replay, "PAUSE_SECONDS", 0.0)
+    failures, advanced = [2], Replay.advance_to_tip
+    owner: Any = replay if after == "compare_place" else RpcSource
+    honest = getattr(owner, after)
+
+    def fail(*given: object, **named: object) -> object:
+        if failures and is_replayed:
+            failures[0] -= 1
+            if not failures[0]:
+                failures.clear()
+            raise ChainUnavailable("502")
+        return honest(*given, **named)
+
+    def advance_all(self: Replay) -> None:
+        advanced(self)
+        is_replayed.append(True)
+
+    is_replayed: list[bool] = []
+    monkeypatch.setattr(Replay, "advance_to_tip", advance_all)
+    monkeypatch.setattr(owner, after, fail)
+    history(world)
+    world.writer_lock.close()
+    said = list[str]()
+    run(config_of(world), said.append)
+    assert said.count("another endpoint is asked next: 502") == 2
 
 
 def test_replay__of_a_chain_with_a_new_block_at_each_step__ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

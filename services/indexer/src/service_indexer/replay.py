@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
@@ -56,6 +56,7 @@ PAUSE_SECONDS: Final = 0.5
 PART_ROWS: Final = 1_000_000
 """Rows that are compared as one text: of 33 million it would be longer than the gigabyte that PostgreSQL permits."""
 Progress = Callable[[str], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,9 @@ def verify_copy(config: IndexerConfig, say: Progress) -> list[Comparison]:
             say(f"comparing every fact up to block {common}")
             facts = [_compare(connection, other, table, common) for table in t.FACTS]
             found = [*facts, _compare_changes(connection, other, common), _compare_open(connection)]
-        place = compare_place(engine, source_of(config, chain.rpc()), chain, final, say)
+        place = _asked_again(
+            source_of(config, chain.rpc()), say, lambda source: compare_place(engine, source, chain, final, say)
+        )
         return [*found, *(Comparison(table.name, rows, equal) for table, rows, equal in place)]
 
 
@@ -142,23 +145,30 @@ class Replay:
 
     def advance_to_tip(self) -> None:
         """Bring it to the chain's newest block."""
-        reported, failures, busy = time.monotonic(), 0, True
+        reported, busy = time.monotonic(), True
         while busy:
-            try:
-                busy, failures = advance(self.source, self.writer), 0
-            except ChainUnavailable as error:
-                failures += 1
-                if failures > MAX_FAILURES:
-                    raise
-                self.say(f"another endpoint is asked next: {error}")
-                self.source.distrust()
-                time.sleep(PAUSE_SECONDS * failures)
+            busy = _asked_again(self.source, self.say, lambda source: advance(source, self.writer))
             head = self.writer.head()
-            if head is not None and not failures and head.block_number >= head.tip_number:
+            if head is not None and head.block_number >= head.tip_number:
                 return  # blocks that came meanwhile are the follower's: where a step takes as long as one, there are
             if head is not None and time.monotonic() - reported > 2:
                 reported = time.monotonic()
                 self.say(f"replayed up to block {head.block_number}")
+
+
+def _asked_again(source: RpcSource, say: Progress, ask: Callable[[RpcSource], T]) -> T:
+    """What ``ask`` gives, of one endpoint after the other: a replay of hours is not given up for a moment."""
+    failures = 0
+    while True:
+        try:
+            return ask(source)
+        except ChainUnavailable as error:
+            failures += 1
+            if failures > MAX_FAILURES:
+                raise
+            say(f"another endpoint is asked next: {error}")
+            source.distrust()
+            time.sleep(PAUSE_SECONDS * failures)
 
 
 @contextmanager
@@ -187,7 +197,7 @@ def _replaying(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator
 def _taken_over(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator[None]:
     """Hold the copy's lock, which a follower gives up when its fencing token is out of date."""
     chain = config.chain
-    start = source_of(config, chain.rpc()).header(chain.first_block)
+    start = _asked_again(source_of(config, chain.rpc()), say, lambda source: source.header(chain.first_block))
     ends = time.monotonic() + SWITCH_SECONDS
     say("waiting for the follower to step aside")
     while time.monotonic() < ends:
