@@ -112,9 +112,9 @@ class Acting:
 
     def require_own_policy(self) -> None:
         """Refuse to start with the policy of another deployment, for whatever it permits."""
-        if (policy := self._policy) is None:
+        policy, deployment = self._policy, self._reading.deployment
+        if policy is None:
             return
-        deployment = self._reading.deployment
         own = (deployment.chain_id, deployment.hub_address, deployment.escrow_token.address)
         if (policy.chain_id, policy.hub_address, policy.token_address) != own:
             message = "The policy is for another chain, Hub or token. Nothing was signed."
