@@ -11,13 +11,11 @@ import pytest
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
 from service_cli.client import Client
-from service_cli.disk import state_below
-from service_cli.errors import CommandFailed
 from service_cli.poster.events import FundedBounty, FundingPreview
 from service_cli.solver import selection
 from service_cli.solver.events import SubmittedWork
 from service_cli.solver.selection import Selection
-from service_mcp.plans import BegunPlan, PlanStore, Request, Signer
+from service_mcp import plans
 from service_mcp.work_dir import WorkDir
 
 from tests.agents.conftest import MakeScene, Refused, Scene, policy_for
@@ -76,8 +74,7 @@ def test_page__that_changes__is_not_funded(scene: MakeScene, stage: Stage, chang
 
 
 def _kept(scene: Scene, plan_id: str) -> Path:
-    (folder,) = Path(scene.case.home.home / "state/service-cli/mcp/plans").iterdir()
-    return folder / f"{plan_id}.json"
+    return Path(scene.case.home.home / f"state/service-cli/mcp/plans/{plan_id}.json")
 
 
 @pytest.mark.parametrize(
@@ -258,64 +255,6 @@ def test_act__that_a_reorg_takes_back__is_carried_out_again_until_it_is_final(
     assert found.agent.call("carry_out", plan_id=plan["plan_id"]) == {**again, "state": "finalized"}
 
 
-def test_plan__begun_under_a_former_policy__is_held_against_that_of_today(
-    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = scene(fund, policy_for(stage))
-    plan, before = found.agent.call("prepare_funding", path="page.md"), stage.ledger.nonce(found.case.account)
-    with monkeypatch.context() as patch:
-        patch.setattr(Client, "fund", _away)
-        with pytest.raises(Refused) as refused:
-            found.agent.call("carry_out", plan_id=plan["plan_id"])
-        assert refused.value.code == "api_unreachable"
-    lowered = policy_for(stage, most_spent_per_action=1)
-    with pytest.raises(Refused) as refused:
-        replace(found.agent, options=replace(found.agent.options, policy=lowered)).call(
-            "carry_out", plan_id=plan["plan_id"]
-        )
-    assert (refused.value.code, stage.ledger.nonce(found.case.account)) == ("policy_exceeded", before)
-    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
-
-
-def _away(*_: object) -> None:
-    raise CommandFailed("api_unreachable", "The API does not answer.")
-
-
-def test_plan__of_another_network__is_none_here(tmp_path: Path) -> None:
-    request, plan_id = Request("claim", 7), "ab" * 32
-    with state_below(tmp_path):
-        PlanStore(1, "0x11").keep(plan_id, request)
-        PlanStore(1, "0x11").note_tried(7)
-        assert (PlanStore(1, "0x11").kept(plan_id), PlanStore(1, "0x11").was_tried(7)) == (request, True)
-        for other in (PlanStore(2, "0x11"), PlanStore(1, "0x12")):
-            assert not other.was_tried(7)
-            with pytest.raises(ServiceError) as refused:
-                other.kept(plan_id)
-            assert refused.value.code == "plan_unknown"
-
-
-def test_submission__put_back_after_another_one__is_recorded_anew(scene: MakeScene, stage: Stage) -> None:
-    """It was said to be recorded, and the other one was judged."""
-    found = scene(seal, policy_for(stage))
-    file: Path = found.case.home.home / "work/main.py"
-    first = file.read_text()
-
-    def submit() -> tuple[str, str]:
-        plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
-        found.agent.call("carry_out", plan_id=plan["plan_id"])
-        return plan["plan_id"], stage.ledger.submission(found.bounty_id, found.case.account)
-
-    recorded = submit()
-    stage.ledger.node.mine(70)
-    assert found.agent.call("carry_out", plan_id=recorded[0])["state"] == "finalized"
-    file.write_text("print(3)\n")
-    other = submit()
-    file.write_text(first)
-    again = submit()
-    assert again[0] == recorded[0]
-    assert len({recorded[1], other[1], again[1]}) == 3
-
-
 def test_submission__that_another_call_has_begun_meanwhile__goes_on_with_its_files(
     scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -324,13 +263,13 @@ def test_submission__that_another_call_has_begun_meanwhile__goes_on_with_its_fil
     found.agent.call("carry_out", plan_id=plan["plan_id"])
     recorded, files = stage.ledger.submission(found.bounty_id, found.case.account), _kept(found, plan["plan_id"])
     files.with_suffix(".done").unlink()
-    before, looks, look = files.with_suffix(".files").stat().st_ino, list[str](), PlanStore.begun
+    before, looks, look = files.with_suffix(".files").stat().st_ino, list[str](), plans.begun
 
-    def begun(store: PlanStore, plan_id: str, request: Request, signer: Signer) -> BegunPlan | None:
+    def begun(plan_id: str, request: plans.Request, signer: plans.Signer) -> plans.Content | None:
         looks.append(plan_id)
-        return None if len(looks) == 1 else look(store, plan_id, request, signer)  # before the other had begun
+        return None if len(looks) == 1 else look(plan_id, request, signer)  # it looked before the other had begun
 
-    monkeypatch.setattr(PlanStore, "begun", begun)
+    monkeypatch.setattr(plans, "begun", begun)
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == found.bounty_id
     assert (files.with_suffix(".files").stat().st_ino, len(looks)) == (before, 2)
     assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import parse_address
 from service_cli.disk import state_below
 from service_mcp.policy import DAY_SECONDS, Policy, Spending, charge, require_foreign, require_within
 
 from tests.agents.conftest import MakeScene, Refused, policy_for
-from tests.cli.scenes import Stage, fund, open_work, seal
+from tests.cli.scenes import Stage, fund, seal
 
 NOBODY = 65_534
-ELSEWHERE = parse_address("0x" + "11" * 20)
 TEXT = """
 chain_id = 8453
 hub_address = "0x1111111111111111111111111111111111111111"
@@ -143,8 +141,6 @@ def test_day__of_a_cap__is_kept_by_any_number_of_servers(stage: Stage, tmp_path:
         assert charged(policy, Spending("b", 10, 0)) == "charged"
         assert charged(policy, Spending("c", 1, 0), DAY_SECONDS - 1) == "policy_exceeded"
         assert charged(policy, Spending("c", 1, 0), DAY_SECONDS) == "charged"
-        assert charged(policy, Spending("a", 30, 0), DAY_SECONDS) == "policy_exceeded"  # what was begun that day, today
-        assert charged(policy, Spending("a", 29, 0), DAY_SECONDS) == "charged"
 
 
 def _race(policy: Policy, folder: Path, name: str) -> str:
@@ -167,7 +163,7 @@ def test_spending__that_cannot_be_read__permits_nothing(stage: Stage, tmp_path: 
 
 
 def test_server__within_its_policy__signs_no_more_than_that(scene: MakeScene, stage: Stage) -> None:
-    for more in ({"most_spent_per_action": 1}, {"roles": ("solver",)}, {"most_actions_per_day": 0}):
+    for more in ({"most_spent_per_action": 1}, {"roles": ("solver",)}, {"chain_id": 1}, {"most_actions_per_day": 0}):
         found = scene(fund, policy_for(stage, **more))
         plan = found.agent.call("prepare_funding", path="page.md")
         before = stage.ledger.nonce(found.case.account)
@@ -177,16 +173,6 @@ def test_server__within_its_policy__signs_no_more_than_that(scene: MakeScene, st
             state = str(refused.code)
         assert state == ("needs_wallet" if "roles" in more else "policy_exceeded")
         assert stage.ledger.nonce(found.case.account) == before
-
-
-@pytest.mark.parametrize("other", [{"chain_id": 1}, {"hub_address": ELSEWHERE}, {"token_address": ELSEWHERE}])
-def test_policy__of_another_deployment__permits_not_even_to_open_work(
-    scene: MakeScene, stage: Stage, other: dict[str, object]
-) -> None:
-    found = scene(open_work, policy_for(stage, **other))
-    with pytest.raises(ServiceError) as refused:
-        found.agent.call("open_work", bounty_id=found.bounty_id)
-    assert refused.value.code == "policy_exceeded"
 
 
 def test_award__that_is_too_small__is_not_worked_for(scene: MakeScene, stage: Stage) -> None:

@@ -11,14 +11,11 @@ import pytest
 import service_cli
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, parse_address
-from service_cli.chain.session import ChainClient
-from service_cli.client import Client
 from service_cli.errors import CommandRefused
 from service_cli.wallet_page import server
 from service_mcp.policy import Role
 from service_mcp.reading import Limits
 from service_mcp.server import make_server
-from service_mcp.work_dir import WINNING
 
 from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
 from tests.cli.ledger import ESCROW
@@ -117,45 +114,6 @@ def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stag
     plan = judging.agent.call("prepare_verdict", **none_holds)
     assert "no Submission is valid" in plan["in_words"]
     assert judging.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
-
-
-def test_opening__that_was_refused_as_a_whole__is_no_leave_to_judge_unopened(
-    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judging = scene(judge, policy_for(stage))
-
-    def refuse(*_: object, **__: object) -> None:
-        raise CommandRefused("reveal_point_not_reached", "It is sealed still.")
-
-    monkeypatch.setattr(Client, "open_submissions", refuse)
-    for tool, arguments in (("open_work", {}), ("prepare_verdict", {"reasons": "None holds: tests fail.\n"})):
-        with pytest.raises(Refused) as refused:
-            judging.agent.call(tool, bounty_id=judging.bounty_id, **arguments)
-    assert refused.value.code == "work_not_opened"
-
-
-def test_page__that_its_person_funded_with_all_that_they_had__is_funded(
-    scene: MakeScene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An account that could not pay it once more was told to add tokens, or to lower the escrow."""
-    found = scene(fund)
-    plan = found.agent.call("prepare_funding", path="page.md")
-    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
-    found.case.home.run(*found.case.words)
-    monkeypatch.setattr(ChainClient, "token_balance", lambda *_: 0)
-    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
-    assert found.case.home.run(*found.case.words[:1], "--check", *found.case.words[1:]).last["funded_as"]
-
-
-def test_winning_work__of_somebody_who_is_a_guardian_too__is_opened_as_its_poster(
-    scene: MakeScene, stage: Stage
-) -> None:
-    found = scene(receive, policy_for(stage))
-    guardian = {name: text for name, text in stage.home("guardian-2").environment.items() if "GUARDIAN" in name}
-    options = replace(found.agent.options, values={**found.agent.options.values, **guardian})
-    agent = replace(found.agent, options=options)
-    opened = agent.call("open_work", bounty_id=found.bounty_id)
-    assert (opened["opened"], WINNING in Path(opened["directory"]).parts) == (1, True)
 
 
 def test_award__of_work_that_was_not_opened__is_refused(scene: MakeScene, stage: Stage) -> None:

@@ -259,15 +259,14 @@ def check_page(settings: Settings, page: bytes, poster: Address | None, path: st
     """``poster:publish-fund --check``: everything that can be known without a key; ``path`` is where the page is."""
     challenge, commitment = _checked_page(settings, page)
     chain = ChainClient.checked(settings)
-    conditions, before = read_conditions(chain), funded_as(chain, commitment, poster)
-    is_funded = poster is not None and bool(before)  # what a further bounty lacked would say that this one is missing
-    if not is_funded:
-        check_terms(chain, conditions, challenge, poster)
+    conditions = read_conditions(chain)
+    check_terms(chain, conditions, challenge, poster)
     funded_by = FundingPath.ALLOWANCE if poster is None else funding_path(chain, poster)  # the one that costs more
     cost = most_cost(chain, CREATION_CALLS[funded_by])
-    if poster is not None and not is_funded:
+    if poster is not None:
         check_tokens(chain, poster, challenge, conditions.constants.token)
         require_balance(chain, poster, cost)
+    before = funded_as(chain, commitment, poster)
     if before:
         whose = "this account" if poster is not None else "somebody"
         remark(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")

@@ -24,24 +24,11 @@ from service_cli.bounty.events import ShownVerdict
 from service_cli.claimant.claim import CLAIMANT_KEY
 from service_cli.client import Client
 from service_cli.errors import CommandRefused
-from service_cli.solver.events import SubmittedWork
 from service_cli.solver.selection import select
 
-from service_mcp import answers
+from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money
-from service_mcp.plans import (
-    ROLE_OF,
-    BegunPlan,
-    Bounds,
-    Content,
-    Exact,
-    PlanStore,
-    Request,
-    Signer,
-    plan_id_of,
-    require_same,
-    write,
-)
+from service_mcp.plans import ROLE_OF, Content, Exact, Request, Signer, plan_id_of
 from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_within
 from service_mcp.reading import Id, Reading
 from service_mcp.refusals import Refusal
@@ -60,9 +47,8 @@ class Derived:
 
     exact: Exact
     plan: Plan
-    bounds: Bounds
-    replaces: Bytes32 | None = None
-    """The Submission in whose place it would put work: where that is another one, what came of it before is no end."""
+    gas: int
+    award: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +96,6 @@ class Acting:
             next_action = f"Start the server without {CLAIMANT_KEY}: a claim is then signed with the key of its role."
             raise Refusal("key_of_another", message, next_action=next_action)
 
-    def require_own_policy(self) -> None:
-        """Refuse to start with the policy of another deployment, for whatever it permits."""
-        policy, deployment = self._policy, self._reading.deployment
-        if policy is None:
-            return
-        own = (deployment.chain_id, deployment.hub_address, deployment.escrow_token.address)
-        if (policy.chain_id, policy.hub_address, policy.token_address) != own:
-            message = "The policy is for another chain, Hub or token. Nothing was signed."
-            raise Refusal("policy_exceeded", message, next_action="Ask the person who set the policy.")
-
-    @cached_property
-    def _plans(self) -> PlanStore:
-        return PlanStore(self._reading.deployment.chain_id, self._reading.deployment.hub_address)
-
     @cached_property
     def _client(self) -> Client:
         most = None if self._policy is None else self._policy.most_gas_per_action
@@ -156,48 +128,41 @@ class Acting:
 
     def carry_out(self, plan_id: str) -> CarriedOut:
         """Carry out a plan that was prepared, once; call again to learn what came of it."""
-        request = self._plans.kept(plan_id)
+        request = plans.kept(plan_id)
         if (done := self._done(plan_id)) is not None:
             return done
         actor = self._actor(request)
         signer: Signer = "policy" if self._signs(actor.role) else "wallet"
-        if (begun := self._plans.begun(plan_id, request, signer)) is None:
-            begun = self._begun(plan_id, request, actor, signer)
-        elif begun.exact.account != actor.account:
-            message = f"This plan was begun for {begun.exact.account}, and the account here is {actor.account} now."
-            raise Refusal("plan_changed", message, next_action="Prepare it again for that account.")
-        elif signer == "policy":  # which may be another one by now, and the day another day
-            self._require_permitted(actor.role, plan_id, begun.exact, begun.bounds)
+        if (content := plans.begun(plan_id, request, signer)) is None:
+            content = self._begun(plan_id, request, actor, signer)
         if signer == "policy":
-            return self._noted(plan_id, self._carried_out(plan_id, request, begun.content))
-        return self._by_wallet(plan_id, request, begun, actor.account)
+            return self._noted(plan_id, self._carried_out(plan_id, request, content))
+        return self._by_wallet(plan_id, request, content, actor.account)
 
-    def _begun(self, plan_id: str, request: Request, actor: ActingAccount, signer: Signer) -> BegunPlan:
+    def _begun(self, plan_id: str, request: Request, actor: ActingAccount, signer: Signer) -> Content:
         """What a plan is carried out with: the same bytes that it was derived from, and its spending counted by."""
-        with self._plans.content_of(request, self._work_dir) as content:
-            if (before := self._plans.begun(plan_id, request, signer)) is not None:
+        with plans.content_of(request, self._work_dir) as content:
+            if (before := plans.begun(plan_id, request, signer)) is not None:
                 return before  # by another call while this one waited
             derived = self._derived(request, content, actor)
-            require_same(plan_id, request, derived.exact)
+            plans.require_same(plan_id, request, derived.exact)
             if signer == "policy":
-                self._require_permitted(actor.role, plan_id, derived.exact, derived.bounds)
-            return self._plans.begin(plan_id, request, content, derived.exact, derived.bounds, signer)
+                self._require_permitted(actor.role, plan_id, derived)
+            return plans.begin(plan_id, request, content, derived.exact, signer)
 
     # --- work
 
     def open_work(self, bounty_id: Id) -> answers.OpenedWork:
         """Open a bounty's Submissions as a Guardian, or the winning work as its Poster, below the work dir."""
         wanted, number = BountyId(bounty_id), str(bounty_id)
-        is_own = self._signs("poster") and self._client.bounty(wanted).facts.poster_address == self._key("poster")
-        if self._signs("guardian") and not is_own:
+        if self._signs("guardian"):
+            plans.note_tried(bounty_id)
             try:
                 found = self._client.open_submissions(wanted, self._work_dir.new(OPENED, number))
             except CommandRefused as refused:
                 if refused.code != "submissions_not_opened":
                     raise
-                self._plans.note_tried(bounty_id)
                 raise Refusal(refused.code, refused.message, issues=refused.issues) from None
-            self._plans.note_tried(bounty_id)
             return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, found.not_opened)
         if self._signs("poster"):
             work = self._client.open_winning_work(wanted, self._work_dir.new(WINNING, number))
@@ -214,11 +179,9 @@ class Acting:
 
     def _prepared(self, request: Request) -> Plan:
         actor = self._actor(request)
-        with self._plans.content_of(request, self._work_dir) as content:
+        with plans.content_of(request, self._work_dir) as content:
             derived = self._derived(request, content, actor)
-        self._plans.keep(derived.plan.plan_id, request)
-        if derived.replaces is not None:
-            self._plans.forget_end_but(derived.plan.plan_id, derived.replaces)
+        plans.keep(derived.plan.plan_id, request)
         return derived.plan
 
     def _derived(self, request: Request, content: Content, actor: ActingAccount) -> Derived:
@@ -271,7 +234,7 @@ class Acting:
             f"Seal {found.file_count} files for the Guardians of bounty {bounty_id} and record them before "
             f"{answers.moment(found.submission_deadline)}; they are sealed until {answers.moment(found.reveal_at)}."
         )
-        derived = self._plan(
+        return self._plan(
             request,
             actor,
             digest,
@@ -283,7 +246,6 @@ class Acting:
             warnings=found.warnings,
             award=award,
         )
-        return replace(derived, replaces=found.replaces)
 
     def _verdict(self, request: Request, actor: ActingAccount) -> Derived:
         bounty_id = _bounty(request)
@@ -291,7 +253,7 @@ class Acting:
         found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
         if found.doubt is not None:
             raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
-        is_unopened = found.is_unopened if found.solver else not self._plans.was_tried(bounty_id)
+        is_unopened = found.is_unopened if found.solver else not plans.was_tried(bounty_id)
         if is_unopened and self._signs("guardian"):
             message = "The work was not opened on this machine, and it would be judged."
             raise Refusal("work_not_opened", message, next_action="Call open_work, read it, then prepare the Verdict.")
@@ -339,7 +301,7 @@ class Acting:
             warnings=[shown(text, 500) for text in warnings],
             signed_by="policy" if self._signs(actor.role) else "wallet",
         )
-        return Derived(exact, plan, Bounds(gas, award))
+        return Derived(exact, plan, gas, award)
 
     def _money(self, value: int) -> Money:
         return money(value, self._reading.deployment.escrow_token)
@@ -374,12 +336,16 @@ class Acting:
             raise Refusal("account_unknown", message, next_action=f"Start the server with --account {role}=0x….")
         return ActingAccount(role, found)
 
-    def _require_permitted(self, role: Role, plan_id: str, exact: Exact, bounds: Bounds) -> None:
+    def _require_permitted(self, role: Role, plan_id: str, derived: Derived) -> None:
         policy = self._policy
         if policy is None:
             raise _no_policy("a person approves it in a wallet")
-        spending = Spending(plan_id, exact.spends, bounds.gas)
-        require_within(policy, role, spending, bounds.award)
+        token, exact = self._reading.deployment.escrow_token.address, derived.exact
+        if (policy.chain_id, policy.hub_address, policy.token_address) != (exact.chain_id, exact.hub_address, token):
+            message = "The policy is for another chain, Hub or token. Nothing was signed."
+            raise Refusal("policy_exceeded", message, next_action="Ask the person who set the policy.")
+        spending = Spending(plan_id, exact.spends, derived.gas)
+        require_within(policy, role, spending, derived.award)
         charge(policy, spending)
 
     # --- carrying out
@@ -393,10 +359,10 @@ class Acting:
             case "submit":
                 allowed = self._policy is not None and self._policy.allow_secret_files
                 work = self._client.submit(_bounty(request), content.directory, include_suspicious=allowed)
-                return self._submitted(plan_id, work)
+                return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, "The work is recorded.")
             case "verdict":
                 # Of what cannot be opened after a try nobody can judge more: none of it is valid.
-                unopened = request.submission is None and self._plans.was_tried(_bounty(request))
+                unopened = request.submission is None and plans.was_tried(_bounty(request))
                 verdict = self._client.record_verdict(
                     _bounty(request), str(request.text), request.submission, unopened=unopened
                 )
@@ -406,38 +372,32 @@ class Acting:
                 paid = self._client.claim(_bounty(request))
                 return self._recorded(plan_id, paid.block_number, paid.tx_hash, _bounty(request), "The amount is paid.")
 
-    def _submitted(self, plan_id: str, work: SubmittedWork) -> CarriedOut:
-        self._plans.note_submission(plan_id, work.submission_commitment)
-        return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, "The work is recorded.")
-
     def _recorded(
         self, plan_id: str, block: BlockNumber, tx_hash: Bytes32, bounty_id: BountyId, words: str
     ) -> CarriedOut:
         state = "finalized" if self._client.is_final(block) else "recorded"
         return CarriedOut(plan_id, state, words, tx_hash=tx_hash, bounty_id=bounty_id)  # type: ignore[arg-type]
 
-    def _by_wallet(self, plan_id: str, request: Request, begun: BegunPlan, account: Address) -> CarriedOut:
+    def _by_wallet(self, plan_id: str, request: Request, content: Content, account: Address) -> CarriedOut:
         match request.action:
             case "fund" | "verdict":
-                return self._by_pages(plan_id, request, begun, account)
+                return self._by_pages(plan_id, request, content, account)
             case _:
-                return self._by_own_page(plan_id, request, begun.content, account)
+                return self._by_own_page(plan_id, request, content, account)
 
-    def _by_pages(self, plan_id: str, request: Request, begun: BegunPlan, account: Address) -> CarriedOut:
+    def _by_pages(self, plan_id: str, request: Request, content: Content, account: Address) -> CarriedOut:
         """On the service's own pages; what came of it is read from the chain."""
         if request.action == "fund":
-            if before := self._client.preview_funding(begun.content.page, account).funded_as:
+            if before := self._client.preview_funding(content.page, account).funded_as:
                 return self._noted(plan_id, CarriedOut(plan_id, "recorded", "It is funded.", bounty_id=before[-1]))
             words = f"{account} publishes and funds this page there, with the wallet's approval."
             return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
         bounty_id = _bounty(request)
         recorded = [each for each in self._client.verdicts(bounty_id) if each.guardian_address == account]
-        if any(
-            each.report_commitment == begun.exact.content for each in recorded
-        ):  # the document names all that it decides
+        if any(each.report_commitment == content.exact for each in recorded):  # the document names all that it decides
             words = "This Verdict is recorded; get_bounty shows what became of the bounty."
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
-        if any(self._decides_as(each, request, begun.exact) for each in recorded):
+        if any(self._decides_as(each, request, content) for each in recorded):
             words = (
                 "This decision is recorded, with reasons that its person changed; get_bounty shows what became of it."
             )
@@ -452,7 +412,7 @@ class Acting:
         words = f"{account} records this Verdict there, with the wallet's approval."
         return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/bounties/{bounty_id}")
 
-    def _decides_as(self, recorded: ShownVerdict, request: Request, exact: Exact) -> bool:
+    def _decides_as(self, recorded: ShownVerdict, request: Request, content: Content) -> bool:
         """Whether it decides what the plan does: with the plan's reasons it would be the plan's document. On the page
         a person writes them out anew, and may change them."""
         deployment = self._reading.deployment
@@ -466,7 +426,7 @@ class Acting:
             recorded.submission_commitment,
             str(request.text),
         )
-        return report_commitment(render_verdict(written)) == exact.content
+        return report_commitment(render_verdict(written)) == content.exact
 
     def _by_own_page(self, plan_id: str, request: Request, content: Content, account: Address) -> CarriedOut:
         """On a page of this machine, as ``--browser`` of the command; it is asked for once at a time."""
@@ -494,7 +454,8 @@ class Acting:
         if request.action == "claim":
             paid = client.claim(bounty_id, wallet=account)
             return self._recorded(plan_id, paid.block_number, paid.tx_hash, bounty_id, "The amount is paid.")
-        return self._submitted(plan_id, client.submit(bounty_id, content.directory, wallet=account))
+        work = client.submit(bounty_id, content.directory, wallet=account)
+        return self._recorded(plan_id, work.block_number, work.tx_hash, bounty_id, "The work is recorded.")
 
     # --- what is done
 
@@ -503,7 +464,7 @@ class Acting:
 
         A reorg may take back what is not final: then the client finds or sends its transaction again.
         """
-        file = self._plans.file_of(plan_id, "done")
+        file = plans.file_of(plan_id, "done")
         if not file.exists():
             return None
         done = CarriedOut(**json.loads(file.read_text()))
@@ -517,9 +478,9 @@ class Acting:
         return self._noted(plan_id, replace(done, state="finalized")) if self._client.is_final(block) else done
 
     def _noted(self, plan_id: str, done: CarriedOut) -> CarriedOut:
-        write(self._plans.file_of(plan_id, "done"), json.dumps(asdict(done)))
+        plans.write(plans.file_of(plan_id, "done"), json.dumps(asdict(done)))
         if done.state == "finalized":
-            self._plans.forget_content(plan_id)
+            plans.forget_content(plan_id)
         return done
 
 

@@ -14,12 +14,11 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from bounty_protocol.foreign_json import read_json
-from bounty_protocol.types import Bytes32
 from service_cli.disk import open_private, open_regular, private_folder, state_directory
 
 from service_mcp.policy import Role
@@ -67,18 +66,47 @@ class Exact:
     """Files, and their bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a policy bounds beside what is exact: gas in wei, the award in base units."""
-
-    gas: int
-    award: int | None = None
-
-
 def plan_id_of(request: Request, exact: Exact) -> str:
     """32 bytes in hex."""
     fields = [request.to_json(), *(getattr(exact, name) for name in Exact.__slots__)]
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+
+
+def file_of(plan_id: str, what: str) -> Path:
+    """Where something about a plan is remembered; ``plan_id`` is one that ``kept`` knows."""
+    return _folder() / f"{plan_id}.{what}"
+
+
+def write(file: Path, text: str) -> None:
+    """Whole or not at all."""
+    draft = file.with_name(f"{file.name}.new")
+    with open_private(draft, "w") as opened:
+        opened.write(text)
+        opened.flush()
+        os.fsync(opened.fileno())
+    draft.replace(file)
+
+
+def keep(plan_id: str, request: Request) -> None:
+    """Remember a plan's arguments; a server that starts anew knows it, too."""
+    folder = _folder()
+    private_folder(folder)
+    write(file_of(plan_id, "json"), json.dumps(request.to_json()))
+
+
+def kept(plan_id: str) -> Request:
+    """The arguments of a plan that was prepared on this machine."""
+    unknown = Refusal("plan_unknown", "No such plan was prepared here.", next_action="Prepare it first.")
+    if len(plan_id) != 64 or not set(plan_id) <= set("0123456789abcdef"):
+        raise unknown
+    try:
+        with open_regular(_folder() / f"{plan_id}.json") as file:
+            found = read_json(file.read(MOST_BYTES))
+    except (OSError, ValueError):
+        raise unknown from None
+    if not isinstance(found, dict) or found.get("action") not in ROLE_OF:
+        raise unknown
+    return Request(**{str(name): value for name, value in found.items()})
 
 
 def require_same(plan_id: str, request: Request, exact: Exact) -> None:
@@ -94,140 +122,64 @@ class Content:
 
     page: bytes = b""
     directory: Path = Path()
+    exact: str = ""
+    """``Exact.content`` of the plan that was derived from it."""
 
 
-@dataclass(frozen=True, slots=True)
-class BegunPlan:
-    """A plan that passed its checks, with what it is carried out with."""
-
-    content: Content
-    exact: Exact
-    bounds: Bounds
-
-
-class PlanStore:
-    """The plans of one deployment on this machine: those of another network are none here."""
-
-    def __init__(self, chain_id: int, hub_address: str) -> None:
-        self._folder = state_directory() / "mcp" / "plans" / f"{chain_id}-{hub_address}"
-
-    def file_of(self, plan_id: str, what: str) -> Path:
-        """Where something about a plan is remembered; ``plan_id`` is one that ``kept`` knows."""
-        return self._folder / f"{plan_id}.{what}"
-
-    def keep(self, plan_id: str, request: Request) -> None:
-        """Remember a plan's arguments; a server that starts anew knows it, too."""
-        private_folder(self._folder)
-        write(self.file_of(plan_id, "json"), json.dumps(request.to_json()))
-
-    def kept(self, plan_id: str) -> Request:
-        """The arguments of a plan that was prepared on this machine."""
-        unknown = Refusal("plan_unknown", "No such plan was prepared here.", next_action="Prepare it first.")
-        if len(plan_id) != 64 or not set(plan_id) <= set("0123456789abcdef"):
-            raise unknown
-        try:
-            with open_regular(self.file_of(plan_id, "json")) as file:
-                found = read_json(file.read(MOST_BYTES))
-        except (OSError, ValueError):
-            raise unknown from None
-        if not isinstance(found, dict) or found.get("action") not in ROLE_OF:
-            raise unknown
-        return Request(**{str(name): value for name, value in found.items()})
-
-    @contextmanager
-    def content_of(self, request: Request, work_dir: WorkDir) -> Iterator[Content]:
-        """Read it from the work dir. Directories are copied one at a time; one that is begun is moved away inside."""
-        if request.action == "fund":
-            yield Content(page=work_dir.read(str(request.path)))
-        elif request.action == "submit":
-            private_folder(self._folder)
-            with open_private(self._folder / "draft.lock", "a") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                draft = self._folder / "draft"
-                shutil.rmtree(draft, ignore_errors=True)  # of a server that was killed
-                self._forget_old()
-                try:
-                    _copy(work_dir, str(request.path), draft)
-                    yield Content(directory=draft)
-                finally:
-                    shutil.rmtree(draft, ignore_errors=True)
-        else:
-            yield Content()
-
-    def begin(
-        self, plan_id: str, request: Request, content: Content, exact: Exact, bounds: Bounds, signer: Signer
-    ) -> BegunPlan:
-        """Remember that a plan passed its checks, and what it is carried out with from now on, which is returned."""
-        page, directory = self._kept_content(plan_id)
-        if request.action == "fund":
-            write(page, content.page.decode())  # a plan of it was made: it is text
-        elif request.action == "submit":
-            shutil.rmtree(directory, ignore_errors=True)  # of one that was killed before it was begun
-            content.directory.rename(directory)
-            os.sync()  # after a power cut half of the files would be sealed as the work
-        known = {"signer": signer, "exact": asdict(exact), "bounds": asdict(bounds)}
-        write(self.file_of(plan_id, "begun"), json.dumps(known))
-        return BegunPlan(Content(content.page, directory), exact, bounds)
-
-    def begun(self, plan_id: str, request: Request, signer: Signer) -> BegunPlan | None:
-        """What an earlier call began a plan with. A policy was not asked about what a wallet was to approve."""
-        file, (page, directory) = self.file_of(plan_id, "begun"), self._kept_content(plan_id)
-        try:
-            if file.stat().st_mtime < time.time() - _BEGUN_SECONDS:
-                return None
-            known = json.loads(file.read_text())
-            content = Content(page.read_bytes() if request.action == "fund" else b"", directory)
-        except FileNotFoundError:
-            return None
-        if known["signer"] not in {signer, "policy"} or (request.action == "submit" and not directory.is_dir()):
-            return None
-        files, byte_length = known["exact"].pop("counts")
-        return BegunPlan(content, Exact(**known["exact"], counts=(files, byte_length)), Bounds(**known["bounds"]))
-
-    def forget_content(self, plan_id: str) -> None:
-        """Of a plan that is carried out for good."""
-        page, directory = self._kept_content(plan_id)
-        page.unlink(missing_ok=True)
-        shutil.rmtree(directory, ignore_errors=True)
-
-    def note_submission(self, plan_id: str, commitment: Bytes32) -> None:
-        """Remember which Submission a plan recorded."""
-        write(self.file_of(plan_id, "submission"), commitment)
-
-    def forget_end_but(self, plan_id: str, active: Bytes32) -> None:
-        """Of a plan that is to be carried out once more, where not its own Submission is the active one."""
-        recorded = self.file_of(plan_id, "submission")
-        if not recorded.exists() or recorded.read_text() != active:
-            self.file_of(plan_id, "done").unlink(missing_ok=True)
-
-    def note_tried(self, bounty_id: int) -> None:
-        """Remember that this machine tried to open every Submission of a bounty, and says why one was not opened."""
-        private_folder(self._folder)
-        write(self._folder / f"{bounty_id}.tried", "")
-
-    def was_tried(self, bounty_id: int) -> bool:
-        """Whether it did."""
-        return (self._folder / f"{bounty_id}.tried").exists()
-
-    def _forget_old(self) -> None:
-        """What nobody asked for again once it was final, or was begun."""
-        for what, kept_for in (("done", _FINAL_SECONDS), ("begun", _BEGUN_SECONDS)):
-            for file in self._folder.glob(f"*.{what}"):
-                if file.stat().st_mtime < time.time() - kept_for:
-                    self.forget_content(file.stem)
-
-    def _kept_content(self, plan_id: str) -> tuple[Path, Path]:
-        return self.file_of(plan_id, "page"), self.file_of(plan_id, "files")
+@contextmanager
+def content_of(request: Request, work_dir: WorkDir) -> Iterator[Content]:
+    """Read it from the work dir. Directories are copied one at a time; one that is begun is moved away inside."""
+    if request.action == "fund":
+        yield Content(page=work_dir.read(str(request.path)))
+    elif request.action == "submit":
+        private_folder(_folder())
+        with open_private(_folder() / "draft.lock", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            draft = _folder() / "draft"
+            shutil.rmtree(draft, ignore_errors=True)  # of a server that was killed
+            _forget_old()
+            try:
+                _copy(work_dir, str(request.path), draft)
+                yield Content(directory=draft)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+    else:
+        yield Content()
 
 
-def write(file: Path, text: str) -> None:
-    """Whole or not at all."""
-    draft = file.with_name(f"{file.name}.new")
-    with open_private(draft, "w") as opened:
-        opened.write(text)
-        opened.flush()
-        os.fsync(opened.fileno())
-    draft.replace(file)
+def begin(plan_id: str, request: Request, content: Content, exact: Exact, signer: Signer) -> Content:
+    """Remember that a plan passed its checks, and what it is carried out with from now on, which is returned."""
+    page, directory = _kept_content(plan_id)
+    if request.action == "fund":
+        write(page, content.page.decode())  # a plan of it was made: it is text
+    elif request.action == "submit":
+        shutil.rmtree(directory, ignore_errors=True)  # of one that was killed before it was begun
+        content.directory.rename(directory)
+        os.sync()  # after a power cut half of the files would be sealed as the work
+    write(file_of(plan_id, "begun"), f"{signer} {exact.content}")
+    return Content(content.page, directory, exact.content)
+
+
+def begun(plan_id: str, request: Request, signer: Signer) -> Content | None:
+    """What an earlier call began a plan with. A policy was not asked about what a wallet was to approve."""
+    try:
+        began, _, exact = file_of(plan_id, "begun").read_text().partition(" ")
+    except FileNotFoundError:
+        return None
+    page, directory = _kept_content(plan_id)
+    if began not in {signer, "policy"} or (request.action == "submit" and not directory.is_dir()):
+        return None
+    try:
+        return Content(page.read_bytes() if request.action == "fund" else b"", directory, exact)
+    except FileNotFoundError:
+        return None
+
+
+def forget_content(plan_id: str) -> None:
+    """Of a plan that is carried out for good."""
+    page, directory = _kept_content(plan_id)
+    page.unlink(missing_ok=True)
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _copy(work_dir: WorkDir, path: str, draft: Path) -> None:
@@ -236,3 +188,30 @@ def _copy(work_dir: WorkDir, path: str, draft: Path) -> None:
     except OSError as error:
         message = f"The files cannot be copied into the server's state directory: {error.strerror}."
         raise Refusal("copy_not_written", message, next_action="Make room there, then call again.") from error
+
+
+def _forget_old() -> None:
+    """What nobody asked for again once it was final, or was begun."""
+    for what, kept_for in (("done", _FINAL_SECONDS), ("begun", _BEGUN_SECONDS)):
+        for file in _folder().glob(f"*.{what}"):
+            if file.stat().st_mtime < time.time() - kept_for:
+                forget_content(file.stem)
+
+
+def _kept_content(plan_id: str) -> tuple[Path, Path]:
+    return file_of(plan_id, "page"), file_of(plan_id, "files")
+
+
+def note_tried(bounty_id: int) -> None:
+    """Remember that this machine tried to open every Submission of a bounty."""
+    private_folder(_folder())
+    write(_folder() / f"{bounty_id}.tried", "")
+
+
+def was_tried(bounty_id: int) -> bool:
+    """Whether it did."""
+    return (_folder() / f"{bounty_id}.tried").exists()
+
+
+def _folder() -> Path:
+    return state_directory() / "mcp" / "plans"

@@ -154,12 +154,12 @@ def require_within(policy: Policy, role: Role, spending: Spending, award: int | 
 
 
 def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
-    """Count a plan before it is signed, once in a day however often it is gone on with; refused beyond its caps."""
+    """Count a plan before it is signed, once however often it is carried out; refused beyond the day's caps."""
     at = int(time.time()) if now is None else now
     with _ledger() as (spent, save):
-        today = [each for each in spent if each.at > at - DAY_SECONDS]
-        if any(each.plan_id == spending.plan_id for each in today):
+        if any(each.plan_id == spending.plan_id for each in spent):
             return
+        today = [each for each in spent if each.at > at - DAY_SECONDS]
         if len(today) + 1 > policy.most_actions_per_day:
             raise _exceeded(f"{policy.most_actions_per_day} actions are permitted in a day, and that many were begun")
         tokens = sum(each.tokens for each in today) + spending.tokens

@@ -97,7 +97,6 @@ def make_server(options: Options) -> MCPServer:
             raise ValueError("a server that acts has a work dir")
         pages = options.pages or f"https://{reading.deployment.public_host}"
         acting = Acting(reading, client, work_dir, options.policy, dict(options.accounts), pages.rstrip("/"))
-        acting.require_own_policy()
         acting.require_own_keys(options.roles)
         for name, (annotations, roles) in ACTING.items():
             if roles & options.roles:
