@@ -9,9 +9,11 @@ from typing import NoReturn
 
 import pytest
 import service_cli
+from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, parse_address
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.guardian import opening
 from service_cli.wallet_page import server
 from service_mcp.policy import Role
 from service_mcp.reading import Limits
@@ -114,6 +116,32 @@ def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stag
     plan = judging.agent.call("prepare_verdict", **none_holds)
     assert "no Submission is valid" in plan["in_words"]
     assert judging.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        CommandRefused("reveal_point_not_reached", "It is not.", next_action="Wait."),
+        CommandFailed("api_unreachable", "It is.", next_action="Wait."),
+        CommandRefused("submission_not_recorded", "It was replaced.", next_action="Wait."),
+        SealedDataError(Failure.CAPSULE_NOT_FOR_THIS_KEY, "another key"),
+    ],
+    ids=lambda error: error.code,
+)
+def test_verdict__that_none_is_valid__does_not_follow_from_work_that_this_machine_did_not_open(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch, error: ServiceError
+) -> None:
+    judging = scene(judge, policy_for(stage))
+
+    def fail(*_arguments: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(opening, "open_as_guardian", fail)
+    with pytest.raises(Refused):
+        judging.agent.call("open_work", bounty_id=judging.bounty_id)
+    with pytest.raises(Refused) as refused:
+        judging.agent.call("prepare_verdict", bounty_id=judging.bounty_id, reasons="None holds: tests fail.\n")
+    assert refused.value.code == "work_not_opened"
 
 
 def test_award__of_work_that_was_not_opened__is_refused(scene: MakeScene, stage: Stage) -> None:

@@ -21,10 +21,14 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from pydantic import Field
 from service_cli.bounty.events import ShownVerdict
+from service_cli.chain.journal import note_done, was_done
 from service_cli.claimant.claim import CLAIMANT_KEY
 from service_cli.client import Client
 from service_cli.errors import CommandRefused
+from service_cli.guardian.events import OpenedBounty, UnopenedSubmission
+from service_cli.shell.event import Event
 from service_cli.solver.selection import select
+from service_cli.submissions import OF_ITS_CONTENT
 
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money
@@ -168,18 +172,42 @@ class Acting:
         """Open a bounty's Submissions as a Guardian, or the winning work as its Poster, below the work dir."""
         wanted, number = BountyId(bounty_id), str(bounty_id)
         if self._signs("guardian"):
-            plans.note_tried(bounty_id)
-            try:
-                found = self._client.open_submissions(wanted, self._work_dir.new(OPENED, number))
-            except CommandRefused as refused:
-                if refused.code != "submissions_not_opened":
-                    raise
-                raise Refusal(refused.code, refused.message, issues=refused.issues) from None
+            found = self._open_submissions(wanted)
             return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, found.not_opened)
         if self._signs("poster"):
             work = self._client.open_winning_work(wanted, self._work_dir.new(WINNING, number))
             return answers.OpenedWork(bounty_id, work.output_dir, 1, 0, 0)
         raise _no_policy("service-cli guardian:open or poster:open-winning-submission opens it")
+
+    def _open_submissions(self, bounty_id: BountyId) -> OpenedBounty:
+        """Open them all, and remember it once each was opened, or has a fault that keeps it closed for everybody."""
+        closed = list[str]()
+
+        def note(event: Event) -> None:
+            if isinstance(event, UnopenedSubmission):
+                closed.append(event.code)
+
+        try:
+            found = self._make(on_event=note).open_submissions(bounty_id, self._work_dir.new(OPENED, str(bounty_id)))
+        except CommandRefused as refused:
+            if refused.code != "submissions_not_opened":
+                raise
+            next_action = "Judge each by its reason, and read the others below the work dir."
+            if OF_ITS_CONTENT.issuperset(closed):
+                self._note_opened(bounty_id)
+            else:
+                next_action = "Ask your person: it may be this machine, its keys or this moment that keeps it closed."
+            raise Refusal(refused.code, refused.message, issues=refused.issues, next_action=next_action) from None
+        self._note_opened(bounty_id)
+        return found
+
+    def _note_opened(self, bounty_id: BountyId) -> None:
+        deployment = self._reading.deployment
+        note_done(deployment.chain_id, deployment.hub_address, *_opened_name(bounty_id))
+
+    def _was_opened(self, bounty_id: BountyId) -> bool:
+        deployment = self._reading.deployment
+        return was_done(deployment.chain_id, deployment.hub_address, *_opened_name(bounty_id))
 
     def deliver_key(self, bounty_id: Id) -> answers.Delivered:
         """Deliver the winning work's key for the Poster, as a Guardian; after the bounty is final."""
@@ -264,7 +292,7 @@ class Acting:
         found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
         if found.doubt is not None:
             raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
-        is_unopened = found.is_unopened if found.solver else not plans.was_tried(bounty_id)
+        is_unopened = found.is_unopened if found.solver else not self._was_opened(bounty_id)
         if is_unopened and self._signs("guardian"):
             message = "The work was not opened on this machine, and it would be judged."
             raise Refusal("work_not_opened", message, next_action="Call open_work, read it, then prepare the Verdict.")
@@ -372,8 +400,8 @@ class Acting:
                 work = client.submit(_bounty(request), content.directory, include_suspicious=allowed)
                 return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, "The work is recorded.")
             case "verdict":
-                # Of what cannot be opened after a try nobody can judge more: none of it is valid.
-                unopened = request.submission is None and plans.was_tried(_bounty(request))
+                # Of what nobody can open nobody can judge more: none of it is valid.
+                unopened = request.submission is None and self._was_opened(_bounty(request))
                 verdict = client.record_verdict(
                     _bounty(request), str(request.text), request.submission, unopened=unopened
                 )
@@ -546,6 +574,11 @@ def _files_of(directory: Path) -> tuple[list[str], str]:
                 content.update(chunk)
         digest.update(f"{entry.path}\0{content.hexdigest()}\0".encode("utf-8", "surrogateescape"))
     return names, digest.hexdigest()
+
+
+def _opened_name(bounty_id: BountyId) -> tuple[str, ...]:
+    """How it is remembered that nothing of a bounty is left for this machine to open."""
+    return "allopened", str(bounty_id)
 
 
 def _bounty(request: Request) -> BountyId:

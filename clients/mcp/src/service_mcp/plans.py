@@ -211,16 +211,5 @@ def _kept_content(plan_id: str) -> tuple[Path, Path]:
     return file_of(plan_id, "page"), file_of(plan_id, "files")
 
 
-def note_tried(bounty_id: int) -> None:
-    """Remember that this machine tried to open every Submission of a bounty."""
-    private_folder(_folder())
-    write(_folder() / f"{bounty_id}.tried", "")
-
-
-def was_tried(bounty_id: int) -> bool:
-    """Whether it did."""
-    return (_folder() / f"{bounty_id}.tried").exists()
-
-
 def _folder() -> Path:
     return state_directory() / "mcp" / "plans"
