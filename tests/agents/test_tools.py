@@ -181,6 +181,17 @@ def test_poster_and_guardian__without_a_policy__are_led_to_the_services_pages(
     assert again["state"] == "recorded"
 
 
+def test_funding__that_its_person_did_by_a_wallet__is_recorded_whatever_the_account_holds_by_then(
+    scene: MakeScene, stage: Stage
+) -> None:
+    found = scene(fund)
+    plan = found.agent.call("prepare_funding", path="page.md")
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
+    found.case.home.run(*found.case.words)
+    stage.ledger.advance_to(stage.ledger.time() + 3_000)  # no bounty could be made of the page any more
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
+
+
 @pytest.mark.parametrize("written", ["None holds: tests fail.", "Other reasons.\n"])
 def test_verdict__that_its_person_records_with_other_reasons__is_recorded(
     scene: MakeScene, stage: Stage, written: str
