@@ -238,6 +238,22 @@ def test_plan__that_was_begun_elsewhere_or_by_another_account__is_not_carried_ou
     assert (refused.value.code, stage.ledger.nonce(found.case.account)) == ("plan_of_another", before)
 
 
+def test_files__that_are_put_back__are_a_plan_of_their_own_and_count_again(scene: MakeScene, stage: Stage) -> None:
+    found = scene(seal, policy_for(stage))
+    ids, recorded = list[str](), list[str]()
+    for text in ("print(1)\n", "print(2)\n", "print(1)\n"):
+        (found.case.home.home / "work/main.py").write_text(text)
+        plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
+        assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
+        ids.append(plan["plan_id"])
+        recorded.append(stage.ledger.submission(found.bounty_id, found.case.account))
+    assert (len(set(ids)), len(set(recorded))) == (3, 3)
+    before = stage.ledger.nonce(found.case.account)
+    for plan_id in ids:  # as an agent that asks what came of each
+        assert found.agent.call("carry_out", plan_id=plan_id)["state"] in {"recorded", "finalized"}
+    assert stage.ledger.nonce(found.case.account) == before
+
+
 @pytest.mark.parametrize("part", ["work", "work/lib", "work/lib/main.py"])
 def test_part_of_a_path__replaced_by_a_link_after_it_was_looked_at__is_not_followed(
     part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -41,6 +41,7 @@ from service_mcp.work_dir import OPENED, WINNING, WorkDir
 
 MOST_NAMES: Final = 50
 _CHUNK: Final = 1024 * 1024
+_RECORDED: Final = "The work is recorded; it counts until this account records other work."
 CLAIMING: Final[frozenset[Role]] = frozenset({"solver", "poster"})
 """The roles to which the Hub pays something that ``prepare_claim`` claims."""
 
@@ -277,7 +278,8 @@ class Acting:
         return self._plan(
             request,
             actor,
-            digest,
+            # The same files in another one's place are another plan: what was done of the first says nothing of it.
+            digest if found.replaces is None else f"{digest} in the place of {found.replaces}",
             words,
             found.gas_cost,
             receives=award,
@@ -398,7 +400,7 @@ class Acting:
             case "submit":
                 allowed = self._policy is not None and self._policy.allow_secret_files
                 work = client.submit(_bounty(request), content.directory, include_suspicious=allowed)
-                return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, "The work is recorded.")
+                return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, _RECORDED)
             case "verdict":
                 # Of what nobody can open nobody can judge more: none of it is valid.
                 unopened = request.submission is None and self._was_opened(_bounty(request))
@@ -497,7 +499,7 @@ class Acting:
             paid = client.claim(bounty_id, wallet=account)
             return self._recorded(plan_id, paid.block_number, paid.tx_hash, bounty_id, "The amount is paid.")
         work = client.submit(bounty_id, content.directory, wallet=account)
-        return self._recorded(plan_id, work.block_number, work.tx_hash, bounty_id, "The work is recorded.")
+        return self._recorded(plan_id, work.block_number, work.tx_hash, bounty_id, _RECORDED)
 
     # --- what is done
 

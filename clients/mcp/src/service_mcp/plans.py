@@ -64,7 +64,8 @@ class Exact:
     spends: int
     receives: int
     content: str
-    """What is signed about: a page's commitment, the fingerprint of files, a Verdict's commitment, a function."""
+    """What is signed about: a page's commitment, the fingerprint of files and what they replace, a Verdict's
+    commitment, a function."""
     counts: tuple[int, int]
     """Files, and their bytes."""
 
