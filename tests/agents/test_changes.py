@@ -197,6 +197,14 @@ def test_plan__that_was_begun__is_held_to_the_policy_of_the_server_that_goes_on(
         patched.setattr(Client, "fund", fail)
         with pytest.raises(Refused):
             found.agent.call("carry_out", plan_id=plan["plan_id"])
+    begun, page = _kept(found, plan["plan_id"]).with_suffix(".begun"), found.case.home.home / "page.md"
+    given, began_at = page.read_bytes(), begun.stat().st_mtime
+    os.utime(begun, (0, 0))  # long ago: it is derived anew, from the page as it is now
+    page.write_bytes(given + b"More.\n")
+    with pytest.raises(Refused) as refused:
+        found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "plan_changed"
+    os.utime(begun, (began_at, began_at))
     with pytest.raises(Refused) as refused:
         under(found.agent, policy_for(stage, most_spent_per_action=1)).call("carry_out", plan_id=plan["plan_id"])
     assert (refused.value.code, stage.ledger.nonce(found.case.account)) == ("policy_exceeded", before)

@@ -171,10 +171,14 @@ def begin(plan_id: str, request: Request, content: Content, signer: Signer) -> C
 
 
 def begun(plan_id: str, request: Request, signer: Signer) -> Content | None:
-    """What an earlier call began a plan with. A policy was not asked about what a wallet was to approve."""
+    """What an earlier call began a plan with, unless long ago. A policy was not asked about what a wallet was to
+    approve."""
+    file = file_of(plan_id, "begun")
     try:
-        began = file_of(plan_id, "begun").read_text()
+        began, is_old = file.read_text(), file.stat().st_mtime < time.time() - _BEGUN_SECONDS
     except FileNotFoundError:
+        return None
+    if is_old:
         return None
     page, directory = _kept_content(plan_id)
     if began not in {signer, "policy"} or (request.action == "submit" and not directory.is_dir()):
