@@ -10,18 +10,27 @@ from typing import Any
 import pytest
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
+from service_cli.chain import sender
 from service_cli.client import Client
+from service_cli.disk import state_below
+from service_cli.errors import CommandRefused
 from service_cli.poster.events import FundedBounty, FundingPreview
 from service_cli.solver import selection
 from service_cli.solver.events import SubmittedWork
 from service_cli.solver.selection import Selection
 from service_mcp import plans
+from service_mcp.policy import Policy
 from service_mcp.work_dir import WorkDir
 
-from tests.agents.conftest import MakeScene, Refused, Scene, policy_for
+from tests.agents.conftest import Agent, MakeScene, Refused, Scene, policy_for
 from tests.cli.scenes import Case, Stage, claim, fund, judge, seal
 
 Change = Callable[[Scene], None]
+
+
+def under(agent: Agent, policy: Policy) -> Agent:
+    """The same person's agent, of a server that was started with this policy."""
+    return replace(agent, options=replace(agent.options, policy=policy))
 
 
 def write(name: str, text: str) -> Change:
@@ -91,7 +100,8 @@ def test_plan__whose_file_is_edited__is_not_carried_out(
         found.agent.call("open_work", bounty_id=found.bounty_id)
     plan = found.agent.call("prepare_verdict", bounty_id=found.bounty_id, reasons="None holds: tests fail.\n")
     file = _kept(found, plan["plan_id"])
-    file.write_text(json.dumps(json.loads(file.read_text()) | other))
+    plan_file = json.loads(file.read_text())
+    file.write_text(json.dumps(plan_file | {"request": plan_file["request"] | other}))
     before = stage.ledger.nonce(found.case.account)
     with pytest.raises(Refused):
         found.agent.call("carry_out", plan_id=plan["plan_id"])
@@ -169,12 +179,87 @@ def test_plan__that_a_wallet_was_to_approve__is_checked_again_where_a_policy_sig
     asked = scene(fund)
     plan = asked.agent.call("prepare_funding", path="page.md")
     assert asked.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
-    signing = replace(
-        asked.agent, options=replace(asked.agent.options, policy=policy_for(stage, most_spent_per_action=1))
-    )
     with pytest.raises(Refused) as refused:
-        signing.call("carry_out", plan_id=plan["plan_id"])
+        under(asked.agent, policy_for(stage, most_spent_per_action=1)).call("carry_out", plan_id=plan["plan_id"])
     assert refused.value.code == "policy_exceeded"
+
+
+def test_plan__that_was_begun__is_held_to_the_policy_of_the_server_that_goes_on(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scene(fund, policy_for(stage))
+    plan, before = found.agent.call("prepare_funding", path="page.md"), stage.ledger.nonce(found.case.account)
+
+    def fail(_client: Client, _page: bytes) -> FundedBounty:
+        raise CommandRefused("earlier_bounty_open", "One is.", next_action="Wait.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "fund", fail)
+        with pytest.raises(Refused):
+            found.agent.call("carry_out", plan_id=plan["plan_id"])
+    begun, page = _kept(found, plan["plan_id"]).with_suffix(".begun"), found.case.home.home / "page.md"
+    given, began_at = page.read_bytes(), begun.stat().st_mtime
+    os.utime(begun, (0, 0))  # long ago: it is derived anew, from the page as it is now
+    page.write_bytes(given + b"More.\n")
+    with pytest.raises(Refused) as refused:
+        found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "plan_changed"
+    os.utime(begun, (began_at, began_at))
+    with pytest.raises(Refused) as refused:
+        under(found.agent, policy_for(stage, most_spent_per_action=1)).call("carry_out", plan_id=plan["plan_id"])
+    assert (refused.value.code, stage.ledger.nonce(found.case.account)) == ("policy_exceeded", before)
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
+
+
+def test_plan__whose_transaction_was_sent__is_settled_whatever_the_policy_permits_by_now(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scene(fund, policy_for(stage))
+    plan, before = found.agent.call("prepare_funding", path="page.md"), stage.ledger.nonce(found.case.account)
+    with monkeypatch.context() as patched:
+        patched.setattr(sender, "RECEIPT_SECONDS", 0.0)
+        with pytest.raises(Refused) as refused:
+            found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "transaction_pending"
+    lowered = under(found.agent, policy_for(stage, most_spent_per_action=1, most_spent_per_day=1))
+    assert lowered.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
+    assert stage.ledger.nonce(found.case.account) == before + 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"chain_id": 84532}, {"hub_address": "0x" + "11" * 20}, {"account": "0x" + "11" * 20}]
+)
+def test_plan__that_was_begun_elsewhere_or_by_another_account__is_not_carried_out(
+    scene: MakeScene, stage: Stage, other: dict[str, Any]
+) -> None:
+    """One state directory serves every network of its user."""
+    found = scene(fund, policy_for(stage))
+    plan, before = found.agent.call("prepare_funding", path="page.md"), stage.ledger.nonce(found.case.account)
+    with state_below(found.case.home.home / "state/service-cli"):
+        kept = plans.kept(plan["plan_id"])
+        exact = replace(kept.exact, **other)
+        plan_id = plans.plan_id_of(kept.request, exact)
+        plans.keep(plan_id, kept.request, exact)
+        plans.begin(plan_id, kept.request, plans.Content((found.case.home.home / "page.md").read_bytes()), "policy")
+    with pytest.raises(Refused) as refused:
+        found.agent.call("carry_out", plan_id=plan_id)
+    assert (refused.value.code, stage.ledger.nonce(found.case.account)) == ("plan_of_another", before)
+
+
+def test_files__that_are_put_back__are_a_plan_of_their_own_and_count_again(scene: MakeScene, stage: Stage) -> None:
+    found = scene(seal, policy_for(stage))
+    ids, recorded = list[str](), list[str]()
+    for text in ("print(1)\n", "print(2)\n", "print(1)\n"):
+        (found.case.home.home / "work/main.py").write_text(text)
+        plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
+        assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
+        ids.append(plan["plan_id"])
+        recorded.append(stage.ledger.submission(found.bounty_id, found.case.account))
+    assert (len(set(ids)), len(set(recorded))) == (3, 3)
+    before = stage.ledger.nonce(found.case.account)
+    for plan_id in ids:  # as an agent that asks what came of each
+        assert found.agent.call("carry_out", plan_id=plan_id)["state"] in {"recorded", "finalized"}
+    assert stage.ledger.nonce(found.case.account) == before
 
 
 @pytest.mark.parametrize("part", ["work", "work/lib", "work/lib/main.py"])

@@ -143,6 +143,15 @@ def test_day__of_a_cap__is_kept_by_any_number_of_servers(stage: Stage, tmp_path:
         assert charged(policy, Spending("c", 1, 0), DAY_SECONDS) == "charged"
 
 
+def test_plan__that_is_signed_later_than_it_was_begun__counts_for_that_day(stage: Stage, tmp_path: Path) -> None:
+    policy, signed_at = policy_for(stage, most_spent_per_day=30), 20 * DAY_SECONDS
+    with state_below(tmp_path):
+        for day in range(20):
+            assert charged(policy, Spending(f"plan {day}", 15, 0), day * DAY_SECONDS) == "charged"
+        ended = [charged(policy, Spending(f"plan {day}", 15, 0), signed_at) for day in range(20)]
+    assert ended == ["charged"] * 2 + ["policy_exceeded"] * 18
+
+
 def _race(policy: Policy, folder: Path, name: str) -> str:
     with state_below(folder):
         return charged(policy, Spending(name, 10, 0))

@@ -9,9 +9,11 @@ from typing import NoReturn
 
 import pytest
 import service_cli
+from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, parse_address
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.guardian import opening
 from service_cli.wallet_page import server
 from service_mcp.policy import Role
 from service_mcp.reading import Limits
@@ -116,6 +118,32 @@ def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stag
     assert judging.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        CommandRefused("reveal_point_not_reached", "It is not.", next_action="Wait."),
+        CommandFailed("api_unreachable", "It is.", next_action="Wait."),
+        CommandRefused("submission_not_recorded", "It was replaced.", next_action="Wait."),
+        SealedDataError(Failure.CAPSULE_NOT_FOR_THIS_KEY, "another key"),
+    ],
+    ids=lambda error: error.code,
+)
+def test_verdict__that_none_is_valid__does_not_follow_from_work_that_this_machine_did_not_open(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch, error: ServiceError
+) -> None:
+    judging = scene(judge, policy_for(stage))
+
+    def fail(*_arguments: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(opening, "open_as_guardian", fail)
+    with pytest.raises(Refused):
+        judging.agent.call("open_work", bounty_id=judging.bounty_id)
+    with pytest.raises(Refused) as refused:
+        judging.agent.call("prepare_verdict", bounty_id=judging.bounty_id, reasons="None holds: tests fail.\n")
+    assert refused.value.code == "work_not_opened"
+
+
 def test_award__of_work_that_was_not_opened__is_refused(scene: MakeScene, stage: Stage) -> None:
     judging = scene(judge, policy_for(stage))
     with pytest.raises(Refused) as refused:
@@ -151,6 +179,17 @@ def test_poster_and_guardian__without_a_policy__are_led_to_the_services_pages(
     found.case.home.run(*found.case.words)  # the person does it
     again = found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert again["state"] == "recorded"
+
+
+def test_funding__that_its_person_did_by_a_wallet__is_recorded_whatever_the_account_holds_by_then(
+    scene: MakeScene, stage: Stage
+) -> None:
+    found = scene(fund)
+    plan = found.agent.call("prepare_funding", path="page.md")
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
+    found.case.home.run(*found.case.words)
+    stage.ledger.advance_to(stage.ledger.time() + 3_000)  # no bounty could be made of the page any more
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
 
 
 @pytest.mark.parametrize("written", ["None holds: tests fail.", "Other reasons.\n"])

@@ -8,6 +8,7 @@ import pytest
 from bounty_protocol.domain.lifecycle import Outcome, VerdictKind
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_cli import Client, Failed, ProgressReport, Refused
+from service_cli.chain import sender
 from service_cli.shell.event import Event
 
 from tests.cli.api_twin import ApiTwin
@@ -72,6 +73,27 @@ def number(case: Case) -> BountyId:
 
 def transactions(stage: Stage, case: Case) -> int:
     return stage.ledger.nonce(case.account)
+
+
+def test_client__that_asks_before_it_signs__signs_nothing_against_that_and_goes_on_with_what_is_signed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, asked = fund(stage), list[None]()
+    page, before = (case.home.home / "page.md").read_bytes(), transactions(stage, case)
+
+    def refuse() -> None:
+        raise Refused("budget_spent", "It is.", next_action="Wait.")
+
+    with pytest.raises(Refused, match=r"It is\."):
+        client_of(case, before_signing=refuse).fund(page)
+    assert transactions(stage, case) == before
+    with monkeypatch.context() as patched:
+        patched.setattr(sender, "RECEIPT_SECONDS", 0.0)
+        with pytest.raises(Failed):
+            client_of(case, before_signing=lambda: asked.append(None)).fund(page)
+    assert len(asked) == 2, "an authorization, and the transaction that uses it"
+    assert client_of(case, before_signing=refuse).fund(page).bounty_id
+    assert transactions(stage, case) == before + 1
 
 
 def test_fund__of_a_page__returns_the_bounty_and_again_the_same(stage: Stage, untouched: Callable[[], None]) -> None:

@@ -12,7 +12,7 @@ seconds since 1970 by the chain, and results are frozen dataclasses that docs/ev
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -82,6 +82,7 @@ class Client:
         on_event: Callable[[Event], None] = lambda _: None,
         on_message: Callable[[str], None] = lambda _: None,
         on_page: Callable[[str], None] = lambda _: None,
+        before_signing: Callable[[], None] = lambda: None,
     ) -> None:
         """``values``: by the names of the command's variables (docs/configuration.md), keys included; neither the
         environment nor a ``.env`` is read. ``network``: ``mainnet``, ``staging``, ``local`` or a chain id, instead of
@@ -91,10 +92,13 @@ class Client:
         acts are remembered, instead of the command's; two programs with one account need the same one.
 
         ``on_progress``, ``on_event`` (each step of an act as it is done), ``on_message`` (sentences for people) and
-        ``on_page`` (where a browser wallet's page was opened) are called from the thread of the call.
+        ``on_page`` (where a browser wallet's page was opened) are called from the thread of the call, and so is
+        ``before_signing`` before each transaction or authorization of the token that a key here signs: with a
+        ``Refused`` that it raises, nothing is signed.
         """
         self._environment = Environment(dict(values), {})
         self._network, self._max_cost, self._state = network, max_cost, state_directory
+        self._before_signing = before_signing
         self._sink = OutputSink(on_event, on_message, lambda *step: on_progress(ProgressReport(*step)), on_page)
 
         self._reading: ApiClient | None = None
@@ -645,7 +649,8 @@ class Client:
             if self._state is not None:
                 stack.enter_context(state_below(self._state))
             try:
-                yield load_settings(self._network, None, needs, environment=self._environment, max_cost=self._max_cost)
+                found = load_settings(self._network, None, needs, self._environment, self._max_cost)
+                yield replace(found, before_signing=self._before_signing)
             except (Refused, Failed):
                 raise
             except ServiceError as error:  # of a page, an envelope or sealed data: final for these bytes

@@ -799,6 +799,24 @@ def test_check__of_a_page_that_was_funded__names_the_bounties(
     assert ran.last["funded_as"] == []
 
 
+def test_check__of_a_page_that_its_account_has_funded__asks_for_no_second_escrow(
+    ledger: Ledger, poster: Terminal, page_path: str
+) -> None:
+    first = poster.run("poster:publish-fund", page_path).last["bounty_id"]
+    account, wallet, friend = ledger.people.poster.address, ledger.people.poster.wallet, ledger.people.owner.wallet
+    for each in (wallet, friend):
+        each.forget_nonce()
+    held = int(ledger.token.call("balanceOf", account))
+    ledger.token.transact(wallet, "transfer", friend.address, held)
+    try:
+        assert poster.run("poster:publish-fund", "--check", page_path).last["funded_as"] == [first]
+    finally:
+        ledger.token.transact(friend, "transfer", account, held)
+    ledger.advance_to(ledger.time() + 3_000)  # past its deadline
+    ran = poster.run("poster:publish-fund", "--check", "--text", page_path)
+    assert ("Ready" in ran.stdout, f"funded before, as bounty {first}" in ran.stdout) == (False, True)
+
+
 def test_clock_that_is_far_from_a_public_chain_s_is_named_once(
     api: ApiTwin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

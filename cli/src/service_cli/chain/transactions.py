@@ -456,6 +456,7 @@ def sign_attempt(
         data=bytes.fromhex(call.data[2:]),
     )
     summary = f"{call.summary}; at most {ether(cost.wei)} for gas"
+    chain.settings.before_signing()
     raw = "0x" + signer.sign_transaction(unsigned, summary).hex()
     earlier, start = (replaces.raws, replaces.from_block) if replaces else ((), head)
     return SignedStep(nonce, start, call.data, cost.price.cap, cost.price.tip, (*earlier, raw), cost.gas)

@@ -89,6 +89,8 @@ class Settings:
     network_source: str = "default"
     max_cost: int | None = None
     """Wei that one transaction may cost for gas, as the person decided beforehand."""
+    before_signing: Callable[[], None] = lambda: None
+    """Called before a transaction or an authorization of the token is signed here; what it raises keeps it unsigned."""
 
     def origin(self, name: str) -> tuple[str | None, str]:
         """A plain value as text, unchecked, and where it came from."""

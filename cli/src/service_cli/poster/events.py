@@ -168,7 +168,8 @@ class FundingPreview(Event):
     funded_as: tuple[BountyId, ...] | None
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield f"{screen.good('Ready.')} The page can be funded; nothing was signed or sent."
+        if not self.funded_as:
+            yield f"{screen.good('Ready.')} The page can be funded; nothing was signed or sent."
         yield Field("Escrow", f"{tokens(self.escrow_amount, screen)}, which you pay in")
         yield Field("Award", f"{tokens(self.winner_award, screen)}, the winner's")
         yield Field("Guardian fee", tokens(self.guardian_fee, screen))

@@ -380,6 +380,7 @@ class Funding:
             f"{roster.quorum} of {len(roster.members)} Guardians, fees of at most "
             f"{amount(terms.max_protocol_fee + terms.max_guardian_fee, token)}"
         )
+        chain.settings.before_signing()
         signed = Authorization(terms, valid_before, self.session.signer.sign_typed_data(typed, summary))
         self.journal.note(AUTHORIZATION, signed)
         return signed

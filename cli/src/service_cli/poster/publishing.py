@@ -256,17 +256,22 @@ def _show_funded(session: ApiSession[Signer], done: FundedBounty) -> FundedBount
 
 
 def check_page(settings: Settings, page: bytes, poster: Address | None, path: str | None = None) -> FundingPreview:
-    """``poster:publish-fund --check``: everything that can be known without a key; ``path`` is where the page is."""
+    """``poster:publish-fund --check``: everything that can be known without a key; ``path`` is where the page is.
+
+    What another bounty would need is not asked of a page that the account has funded: it has spent that on this one.
+    """
     challenge, commitment = _checked_page(settings, page)
     chain = ChainClient.checked(settings)
     conditions = read_conditions(chain)
-    check_terms(chain, conditions, challenge, poster)
+    before = funded_as(chain, commitment, poster)
+    is_done = bool(before) and poster is not None
+    if not is_done:
+        check_terms(chain, conditions, challenge, poster)
     funded_by = FundingPath.ALLOWANCE if poster is None else funding_path(chain, poster)  # the one that costs more
     cost = most_cost(chain, CREATION_CALLS[funded_by])
-    if poster is not None:
+    if poster is not None and not is_done:
         check_tokens(chain, poster, challenge, conditions.constants.token)
         require_balance(chain, poster, cost)
-    before = funded_as(chain, commitment, poster)
     if before:
         whose = "this account" if poster is not None else "somebody"
         remark(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")

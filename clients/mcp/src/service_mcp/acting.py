@@ -21,14 +21,18 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from pydantic import Field
 from service_cli.bounty.events import ShownVerdict
+from service_cli.chain.journal import note_done, was_done
 from service_cli.claimant.claim import CLAIMANT_KEY
 from service_cli.client import Client
 from service_cli.errors import CommandRefused
+from service_cli.guardian.events import OpenedBounty, UnopenedSubmission
+from service_cli.shell.event import Event
 from service_cli.solver.selection import select
+from service_cli.submissions import OF_ITS_CONTENT
 
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money
-from service_mcp.plans import ROLE_OF, Content, Exact, Request, Signer, plan_id_of
+from service_mcp.plans import ROLE_OF, Content, Exact, KeptPlan, Request, Signer, plan_id_of
 from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_within
 from service_mcp.reading import Id, Reading
 from service_mcp.refusals import Refusal
@@ -37,6 +41,7 @@ from service_mcp.work_dir import OPENED, WINNING, WorkDir
 
 MOST_NAMES: Final = 50
 _CHUNK: Final = 1024 * 1024
+_RECORDED: Final = "The work is recorded; it counts until this account records other work."
 CLAIMING: Final[frozenset[Role]] = frozenset({"solver", "poster"})
 """The roles to which the Hub pays something that ``prepare_claim`` claims."""
 
@@ -48,7 +53,6 @@ class Derived:
     exact: Exact
     plan: Plan
     gas: int
-    award: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +102,12 @@ class Acting:
 
     @cached_property
     def _client(self) -> Client:
+        return self._signing(lambda: None)
+
+    def _signing(self, before_signing: Callable[[], None]) -> Client:
+        """One that asks this before each transaction or authorization that it signs."""
         most = None if self._policy is None else self._policy.most_gas_per_action
-        return self._make(max_cost=most)
+        return self._make(max_cost=most, before_signing=before_signing)
 
     # --- plans
 
@@ -128,27 +136,36 @@ class Acting:
 
     def carry_out(self, plan_id: str) -> CarriedOut:
         """Carry out a plan that was prepared, once; call again to learn what came of it."""
-        request = plans.kept(plan_id)
+        kept = plans.kept(plan_id)
+        request, exact, deployment = kept.request, kept.exact, self._reading.deployment
+        if (exact.chain_id, exact.hub_address) != (deployment.chain_id, deployment.hub_address):
+            raise _of_another(exact)
         if (done := self._done(plan_id)) is not None:
             return done
         actor = self._actor(request)
+        if actor.account != exact.account:
+            raise _of_another(exact)
         signer: Signer = "policy" if self._signs(actor.role) else "wallet"
         if (content := plans.begun(plan_id, request, signer)) is None:
-            content = self._begun(plan_id, request, actor, signer)
-        if signer == "policy":
-            return self._noted(plan_id, self._carried_out(plan_id, request, content))
-        return self._by_wallet(plan_id, request, content, actor.account)
+            content = self._begun(plan_id, kept, actor, signer)
+        if signer == "wallet":
+            return self._by_wallet(plan_id, kept, content)
+        # What was signed before is only waited for; before anything more is, the policy of now is asked. The client
+        # bounds its gas.
+        client = self._signing(lambda: self._require_permitted(actor.role, plan_id, kept, 0))
+        return self._noted(plan_id, self._carried_out(client, plan_id, request, content))
 
-    def _begun(self, plan_id: str, request: Request, actor: ActingAccount, signer: Signer) -> Content:
+    def _begun(self, plan_id: str, kept: KeptPlan, actor: ActingAccount, signer: Signer) -> Content:
         """What a plan is carried out with: the same bytes that it was derived from, and its spending counted by."""
+        request = kept.request
         with plans.content_of(request, self._work_dir) as content:
             if (before := plans.begun(plan_id, request, signer)) is not None:
                 return before  # by another call while this one waited
             derived = self._derived(request, content, actor)
             plans.require_same(plan_id, request, derived.exact)
             if signer == "policy":
-                self._require_permitted(actor.role, plan_id, derived)
-            return plans.begin(plan_id, request, content, derived.exact, signer)
+                self._require_permitted(actor.role, plan_id, kept, derived.gas)
+            return plans.begin(plan_id, request, content, signer)
 
     # --- work
 
@@ -156,18 +173,42 @@ class Acting:
         """Open a bounty's Submissions as a Guardian, or the winning work as its Poster, below the work dir."""
         wanted, number = BountyId(bounty_id), str(bounty_id)
         if self._signs("guardian"):
-            plans.note_tried(bounty_id)
-            try:
-                found = self._client.open_submissions(wanted, self._work_dir.new(OPENED, number))
-            except CommandRefused as refused:
-                if refused.code != "submissions_not_opened":
-                    raise
-                raise Refusal(refused.code, refused.message, issues=refused.issues) from None
+            found = self._open_submissions(wanted)
             return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, found.not_opened)
         if self._signs("poster"):
             work = self._client.open_winning_work(wanted, self._work_dir.new(WINNING, number))
             return answers.OpenedWork(bounty_id, work.output_dir, 1, 0, 0)
         raise _no_policy("service-cli guardian:open or poster:open-winning-submission opens it")
+
+    def _open_submissions(self, bounty_id: BountyId) -> OpenedBounty:
+        """Open them all, and remember it once each was opened, or has a fault that keeps it closed for everybody."""
+        closed = list[str]()
+
+        def note(event: Event) -> None:
+            if isinstance(event, UnopenedSubmission):
+                closed.append(event.code)
+
+        try:
+            found = self._make(on_event=note).open_submissions(bounty_id, self._work_dir.new(OPENED, str(bounty_id)))
+        except CommandRefused as refused:
+            if refused.code != "submissions_not_opened":
+                raise
+            next_action = "Judge each by its reason, and read the others below the work dir."
+            if OF_ITS_CONTENT.issuperset(closed):
+                self._note_opened(bounty_id)
+            else:
+                next_action = "Ask your person: it may be this machine, its keys or this moment that keeps it closed."
+            raise Refusal(refused.code, refused.message, issues=refused.issues, next_action=next_action) from None
+        self._note_opened(bounty_id)
+        return found
+
+    def _note_opened(self, bounty_id: BountyId) -> None:
+        deployment = self._reading.deployment
+        note_done(deployment.chain_id, deployment.hub_address, *_opened_name(bounty_id))
+
+    def _was_opened(self, bounty_id: BountyId) -> bool:
+        deployment = self._reading.deployment
+        return was_done(deployment.chain_id, deployment.hub_address, *_opened_name(bounty_id))
 
     def deliver_key(self, bounty_id: Id) -> answers.Delivered:
         """Deliver the winning work's key for the Poster, as a Guardian; after the bounty is final."""
@@ -181,7 +222,7 @@ class Acting:
         actor = self._actor(request)
         with plans.content_of(request, self._work_dir) as content:
             derived = self._derived(request, content, actor)
-        plans.keep(derived.plan.plan_id, request)
+        plans.keep(derived.plan.plan_id, request, derived.exact)
         return derived.plan
 
     def _derived(self, request: Request, content: Content, actor: ActingAccount) -> Derived:
@@ -237,14 +278,14 @@ class Acting:
         return self._plan(
             request,
             actor,
-            digest,
+            # The same files in another one's place are another plan: what was done of the first says nothing of it.
+            digest if found.replaces is None else f"{digest} in the place of {found.replaces}",
             words,
             found.gas_cost,
             receives=award,
             files=names,
             byte_length=found.byte_length,
             warnings=found.warnings,
-            award=award,
         )
 
     def _verdict(self, request: Request, actor: ActingAccount) -> Derived:
@@ -253,7 +294,7 @@ class Acting:
         found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
         if found.doubt is not None:
             raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
-        is_unopened = found.is_unopened if found.solver else not plans.was_tried(bounty_id)
+        is_unopened = found.is_unopened if found.solver else not self._was_opened(bounty_id)
         if is_unopened and self._signs("guardian"):
             message = "The work was not opened on this machine, and it would be judged."
             raise Refusal("work_not_opened", message, next_action="Call open_work, read it, then prepare the Verdict.")
@@ -283,7 +324,6 @@ class Acting:
         files: Sequence[str] = (),
         byte_length: int = 0,
         warnings: Iterable[str] = (),
-        award: int | None = None,
     ) -> Derived:
         deployment, counts = self._reading.deployment, (len(files), byte_length)
         exact = Exact(deployment.chain_id, deployment.hub_address, actor.account, spends, receives, content, counts)
@@ -301,7 +341,7 @@ class Acting:
             warnings=[shown(text, 500) for text in warnings],
             signed_by="policy" if self._signs(actor.role) else "wallet",
         )
-        return Derived(exact, plan, gas, award)
+        return Derived(exact, plan, gas)
 
     def _money(self, value: int) -> Money:
         return money(value, self._reading.deployment.escrow_token)
@@ -336,40 +376,41 @@ class Acting:
             raise Refusal("account_unknown", message, next_action=f"Start the server with --account {role}=0x….")
         return ActingAccount(role, found)
 
-    def _require_permitted(self, role: Role, plan_id: str, derived: Derived) -> None:
-        policy = self._policy
+    def _require_permitted(self, role: Role, plan_id: str, kept: KeptPlan, gas: int) -> None:
+        """Refuse what the policy does not permit now, and count what it does."""
+        policy, exact = self._policy, kept.exact
         if policy is None:
             raise _no_policy("a person approves it in a wallet")
-        token, exact = self._reading.deployment.escrow_token.address, derived.exact
+        token = self._reading.deployment.escrow_token.address
         if (policy.chain_id, policy.hub_address, policy.token_address) != (exact.chain_id, exact.hub_address, token):
             message = "The policy is for another chain, Hub or token. Nothing was signed."
             raise Refusal("policy_exceeded", message, next_action="Ask the person who set the policy.")
-        spending = Spending(plan_id, exact.spends, derived.gas)
-        require_within(policy, role, spending, derived.award)
+        spending = Spending(plan_id, exact.spends, gas)
+        require_within(policy, role, spending, exact.receives if kept.request.action == "submit" else None)
         charge(policy, spending)
 
     # --- carrying out
 
-    def _carried_out(self, plan_id: str, request: Request, content: Content) -> CarriedOut:
+    def _carried_out(self, client: Client, plan_id: str, request: Request, content: Content) -> CarriedOut:
         match request.action:
             case "fund":
-                funded = self._client.fund(content.page)
+                funded = client.fund(content.page)
                 words = "The bounty is funded."
                 return self._recorded(plan_id, funded.block_number, funded.tx_hash, funded.bounty_id, words)
             case "submit":
                 allowed = self._policy is not None and self._policy.allow_secret_files
-                work = self._client.submit(_bounty(request), content.directory, include_suspicious=allowed)
-                return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, "The work is recorded.")
+                work = client.submit(_bounty(request), content.directory, include_suspicious=allowed)
+                return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, _RECORDED)
             case "verdict":
-                # Of what cannot be opened after a try nobody can judge more: none of it is valid.
-                unopened = request.submission is None and plans.was_tried(_bounty(request))
-                verdict = self._client.record_verdict(
+                # Of what nobody can open nobody can judge more: none of it is valid.
+                unopened = request.submission is None and self._was_opened(_bounty(request))
+                verdict = client.record_verdict(
                     _bounty(request), str(request.text), request.submission, unopened=unopened
                 )
                 words = "The Verdict is recorded."
                 return self._recorded(plan_id, verdict.block_number, verdict.tx_hash, verdict.bounty_id, words)
             case "claim":
-                paid = self._client.claim(_bounty(request))
+                paid = client.claim(_bounty(request))
                 return self._recorded(plan_id, paid.block_number, paid.tx_hash, _bounty(request), "The amount is paid.")
 
     def _recorded(
@@ -378,15 +419,16 @@ class Acting:
         state = "finalized" if self._client.is_final(block) else "recorded"
         return CarriedOut(plan_id, state, words, tx_hash=tx_hash, bounty_id=bounty_id)  # type: ignore[arg-type]
 
-    def _by_wallet(self, plan_id: str, request: Request, content: Content, account: Address) -> CarriedOut:
-        match request.action:
+    def _by_wallet(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
+        match kept.request.action:
             case "fund" | "verdict":
-                return self._by_pages(plan_id, request, content, account)
+                return self._by_pages(plan_id, kept, content)
             case _:
-                return self._by_own_page(plan_id, request, content, account)
+                return self._by_own_page(plan_id, kept, content)
 
-    def _by_pages(self, plan_id: str, request: Request, content: Content, account: Address) -> CarriedOut:
+    def _by_pages(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
         """On the service's own pages; what came of it is read from the chain."""
+        request, account = kept.request, kept.exact.account
         if request.action == "fund":
             if before := self._client.preview_funding(content.page, account).funded_as:
                 return self._noted(plan_id, CarriedOut(plan_id, "recorded", "It is funded.", bounty_id=before[-1]))
@@ -394,10 +436,12 @@ class Acting:
             return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
         bounty_id = _bounty(request)
         recorded = [each for each in self._client.verdicts(bounty_id) if each.guardian_address == account]
-        if any(each.report_commitment == content.exact for each in recorded):  # the document names all that it decides
+        if any(
+            each.report_commitment == kept.exact.content for each in recorded
+        ):  # the document names all that it decides
             words = "This Verdict is recorded; get_bounty shows what became of the bounty."
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
-        if any(self._decides_as(each, request, content) for each in recorded):
+        if any(self._decides_as(each, kept) for each in recorded):
             words = (
                 "This decision is recorded, with reasons that its person changed; get_bounty shows what became of it."
             )
@@ -412,7 +456,7 @@ class Acting:
         words = f"{account} records this Verdict there, with the wallet's approval."
         return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/bounties/{bounty_id}")
 
-    def _decides_as(self, recorded: ShownVerdict, request: Request, content: Content) -> bool:
+    def _decides_as(self, recorded: ShownVerdict, kept: KeptPlan) -> bool:
         """Whether it decides what the plan does: with the plan's reasons it would be the plan's document. On the page
         a person writes them out anew, and may change them."""
         deployment = self._reading.deployment
@@ -424,16 +468,16 @@ class Acting:
             recorded.guardian_address,
             recorded.solver_address,
             recorded.submission_commitment,
-            str(request.text),
+            str(kept.request.text),
         )
-        return report_commitment(render_verdict(written)) == content.exact
+        return report_commitment(render_verdict(written)) == kept.exact.content
 
-    def _by_own_page(self, plan_id: str, request: Request, content: Content, account: Address) -> CarriedOut:
+    def _by_own_page(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
         """On a page of this machine, as ``--browser`` of the command; it is asked for once at a time."""
         with self._lock:
             at_work = self._wallets.get(plan_id)
             if at_work is None:
-                at_work = _AtWallet(lambda on_page: self._with_wallet(plan_id, request, content, account, on_page))
+                at_work = _AtWallet(lambda on_page: self._with_wallet(plan_id, kept, content, on_page))
                 self._wallets[plan_id] = at_work
                 at_work.start()
         at_work.wait(10.0)
@@ -448,14 +492,14 @@ class Acting:
         return CarriedOut(plan_id, "needs_wallet", words, at_work.address)
 
     def _with_wallet(
-        self, plan_id: str, request: Request, content: Content, account: Address, on_page: Callable[[str], None]
+        self, plan_id: str, kept: KeptPlan, content: Content, on_page: Callable[[str], None]
     ) -> CarriedOut:
-        client, bounty_id = self._make(on_page=on_page), _bounty(request)
-        if request.action == "claim":
+        client, bounty_id, account = self._make(on_page=on_page), _bounty(kept.request), kept.exact.account
+        if kept.request.action == "claim":
             paid = client.claim(bounty_id, wallet=account)
             return self._recorded(plan_id, paid.block_number, paid.tx_hash, bounty_id, "The amount is paid.")
         work = client.submit(bounty_id, content.directory, wallet=account)
-        return self._recorded(plan_id, work.block_number, work.tx_hash, bounty_id, "The work is recorded.")
+        return self._recorded(plan_id, work.block_number, work.tx_hash, bounty_id, _RECORDED)
 
     # --- what is done
 
@@ -534,10 +578,24 @@ def _files_of(directory: Path) -> tuple[list[str], str]:
     return names, digest.hexdigest()
 
 
+def _opened_name(bounty_id: BountyId) -> tuple[str, ...]:
+    """How it is remembered that nothing of a bounty is left for this machine to open."""
+    return "allopened", str(bounty_id)
+
+
 def _bounty(request: Request) -> BountyId:
     if request.bounty_id is None:
         raise Refusal("invalid_request", "This plan names no bounty.")
     return BountyId(request.bounty_id)
+
+
+def _of_another(exact: Exact) -> Refusal:
+    message = (
+        f"This plan is of {exact.account} at the Hub {exact.hub_address} on chain {exact.chain_id}, and this server "
+        "acts for another. Nothing was signed."
+    )
+    next_action = "Prepare it anew; what was begun goes on where the server is started as it was then."
+    return Refusal("plan_of_another", message, next_action=next_action)
 
 
 def _no_policy(instead: str) -> Refusal:

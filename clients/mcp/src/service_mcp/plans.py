@@ -1,9 +1,9 @@
 """Plans: what an act would do, fixed by a digest before anybody approves it.
 
 A plan is derived from the chain, the service and the files; its arguments are kept under its id, the digest of all that
-is exact in it. Before it is carried out it is derived anew from them: whatever changed in between, an amount,
-a file or a text, gives another digest, and nothing is carried out. What it is carried out with is kept beside it, bytes
-that were read once: an agent that writes to the work dir meanwhile changes nothing.
+is exact in it. Before it is begun it is derived anew from them: whatever changed in between, an amount, a file or a
+text, gives another digest, and nothing is carried out. What it is carried out with is kept beside it, bytes that were
+read once: an agent that writes to the work dir meanwhile changes nothing.
 """
 
 import fcntl
@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from bounty_protocol.foreign_json import read_json
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, ChainId
+from bounty_protocol.wire.reading import read
 from service_cli.disk import open_private, open_regular, private_folder, state_directory
 
 from service_mcp.policy import Role
@@ -55,13 +58,14 @@ class Request:
 class Exact:
     """What is exact in a plan: it is the same each time it is derived, or the plan is another one."""
 
-    chain_id: int
-    hub_address: str
-    account: str
+    chain_id: ChainId
+    hub_address: Address
+    account: Address
     spends: int
     receives: int
     content: str
-    """What is signed about: a page's commitment, the fingerprint of files, a Verdict's commitment, a function."""
+    """What is signed about: a page's commitment, the fingerprint of files and what they replace, a Verdict's
+    commitment, a function."""
     counts: tuple[int, int]
     """Files, and their bytes."""
 
@@ -87,26 +91,34 @@ def write(file: Path, text: str) -> None:
     draft.replace(file)
 
 
-def keep(plan_id: str, request: Request) -> None:
-    """Remember a plan's arguments; a server that starts anew knows it, too."""
+@dataclass(frozen=True, slots=True)
+class KeptPlan:
+    """A plan that was prepared, whoever carries it out."""
+
+    request: Request
+    exact: Exact
+
+
+def keep(plan_id: str, request: Request, exact: Exact) -> None:
+    """Remember a plan; a server that starts anew knows it, too."""
     folder = _folder()
     private_folder(folder)
-    write(file_of(plan_id, "json"), json.dumps(request.to_json()))
+    write(file_of(plan_id, "json"), json.dumps(to_json(KeptPlan(request, exact))))
 
 
-def kept(plan_id: str) -> Request:
-    """The arguments of a plan that was prepared on this machine."""
+def kept(plan_id: str) -> KeptPlan:
+    """A plan that was prepared on this machine, exactly as it was."""
     unknown = Refusal("plan_unknown", "No such plan was prepared here.", next_action="Prepare it first.")
     if len(plan_id) != 64 or not set(plan_id) <= set("0123456789abcdef"):
         raise unknown
     try:
         with open_regular(_folder() / f"{plan_id}.json") as file:
-            found = read_json(file.read(MOST_BYTES))
+            found = read(KeptPlan, read_json(file.read(MOST_BYTES)))
     except (OSError, ValueError):
         raise unknown from None
-    if not isinstance(found, dict) or found.get("action") not in ROLE_OF:
+    if plan_id_of(found.request, found.exact) != plan_id:
         raise unknown
-    return Request(**{str(name): value for name, value in found.items()})
+    return found
 
 
 def require_same(plan_id: str, request: Request, exact: Exact) -> None:
@@ -122,8 +134,6 @@ class Content:
 
     page: bytes = b""
     directory: Path = Path()
-    exact: str = ""
-    """``Exact.content`` of the plan that was derived from it."""
 
 
 @contextmanager
@@ -147,7 +157,7 @@ def content_of(request: Request, work_dir: WorkDir) -> Iterator[Content]:
         yield Content()
 
 
-def begin(plan_id: str, request: Request, content: Content, exact: Exact, signer: Signer) -> Content:
+def begin(plan_id: str, request: Request, content: Content, signer: Signer) -> Content:
     """Remember that a plan passed its checks, and what it is carried out with from now on, which is returned."""
     page, directory = _kept_content(plan_id)
     if request.action == "fund":
@@ -156,21 +166,25 @@ def begin(plan_id: str, request: Request, content: Content, exact: Exact, signer
         shutil.rmtree(directory, ignore_errors=True)  # of one that was killed before it was begun
         content.directory.rename(directory)
         os.sync()  # after a power cut half of the files would be sealed as the work
-    write(file_of(plan_id, "begun"), f"{signer} {exact.content}")
-    return Content(content.page, directory, exact.content)
+    write(file_of(plan_id, "begun"), signer)
+    return Content(content.page, directory)
 
 
 def begun(plan_id: str, request: Request, signer: Signer) -> Content | None:
-    """What an earlier call began a plan with. A policy was not asked about what a wallet was to approve."""
+    """What an earlier call began a plan with, unless long ago. A policy was not asked about what a wallet was to
+    approve."""
+    file = file_of(plan_id, "begun")
     try:
-        began, _, exact = file_of(plan_id, "begun").read_text().partition(" ")
+        began, is_old = file.read_text(), file.stat().st_mtime < time.time() - _BEGUN_SECONDS
     except FileNotFoundError:
+        return None
+    if is_old:
         return None
     page, directory = _kept_content(plan_id)
     if began not in {signer, "policy"} or (request.action == "submit" and not directory.is_dir()):
         return None
     try:
-        return Content(page.read_bytes() if request.action == "fund" else b"", directory, exact)
+        return Content(page.read_bytes() if request.action == "fund" else b"", directory)
     except FileNotFoundError:
         return None
 
@@ -200,17 +214,6 @@ def _forget_old() -> None:
 
 def _kept_content(plan_id: str) -> tuple[Path, Path]:
     return file_of(plan_id, "page"), file_of(plan_id, "files")
-
-
-def note_tried(bounty_id: int) -> None:
-    """Remember that this machine tried to open every Submission of a bounty."""
-    private_folder(_folder())
-    write(_folder() / f"{bounty_id}.tried", "")
-
-
-def was_tried(bounty_id: int) -> bool:
-    """Whether it did."""
-    return (_folder() / f"{bounty_id}.tried").exists()
 
 
 def _folder() -> Path:

@@ -154,18 +154,20 @@ def require_within(policy: Policy, role: Role, spending: Spending, award: int | 
 
 
 def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
-    """Count a plan before it is signed, once however often it is carried out; refused beyond the day's caps."""
+    """Count a plan as of now, before it is begun and before each signature; refused beyond the day's caps.
+
+    However often it is signed it spends once: what counts is its last signature, not the day on which it was begun.
+    """
     at = int(time.time()) if now is None else now
     with _ledger() as (spent, save):
-        if any(each.plan_id == spending.plan_id for each in spent):
-            return
-        today = [each for each in spent if each.at > at - DAY_SECONDS]
+        others = [each for each in spent if each.plan_id != spending.plan_id]
+        today = [each for each in others if each.at > at - DAY_SECONDS]
         if len(today) + 1 > policy.most_actions_per_day:
-            raise _exceeded(f"{policy.most_actions_per_day} actions are permitted in a day, and that many were begun")
+            raise _exceeded(f"{policy.most_actions_per_day} actions are permitted in a day, and that many are counted")
         tokens = sum(each.tokens for each in today) + spending.tokens
         if tokens > policy.most_spent_per_day:
             raise _exceeded(f"a day may spend {policy.most_spent_per_day} base units, and with this it were {tokens}")
-        save([*spent, _Spent(spending.plan_id, at, spending.tokens)])
+        save([*others, _Spent(spending.plan_id, at, spending.tokens)])
 
 
 class _Save:

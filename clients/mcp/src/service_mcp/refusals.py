@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 from bounty_protocol.errors import ServiceError
 from mcp.server.mcpserver.exceptions import ToolError
 from service_cli.disk import state_below
+from service_cli.errors import CommandRefused
 
 from service_mcp.untrusted import shown
 
@@ -18,7 +19,7 @@ T = TypeVar("T")
 MOST_LETTERS = 2_000
 
 
-class Refusal(ServiceError):
+class Refusal(CommandRefused):
     """A refusal of this server's own."""
 
 
