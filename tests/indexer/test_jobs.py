@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from local_stack.valkey import ValkeyServer
+from redis import Redis
 from service_common.db import hub_index as t
 from service_common.db.engine import writing
 from service_common.jobs.queues import MESSAGE_VERSION
 from service_indexer import jobs
+from service_indexer.conduct import read_conduct
 from service_indexer.source import RpcSource, Tip
 from sqlalchemy import update
 
@@ -41,3 +44,23 @@ def test_follower__whose_endpoints_hang__still_steps_aside(
 
     monkeypatch.setattr(RpcSource, "tip", fail)
     assert follow() == "FencedOut"
+
+
+@pytest.mark.attack
+def test_follower__that_was_contradicted__leaves_the_count_to_its_successors(
+    world: World, follow: Callable[[], str], redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, tip = list[Endpoint](), RpcSource.tip
+
+    def contradict(source: RpcSource) -> Tip:
+        shown = tip(source)
+        if not seen:
+            seen.append(source._chain.rpc.endpoints.all[0])
+            source._chain.rpc.endpoints.contradicted(seen[0])
+        return shown
+
+    monkeypatch.setattr(RpcSource, "tip", contradict)
+    for _ in range(2):
+        assert follow() == "lease ended"
+        (reported,) = read_conduct(redis, world.chain_id, [world.node.url])
+        assert reported.contradictions == 1

@@ -96,6 +96,17 @@ def note_contradictions(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -
             redis.delete(f"contradictions:{chain_id}")
 
 
+def hand_over(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:
+    """Note what a follower that ends met itself, and take it out of its report: its successor begins with none, and a
+    figure that falls is taken for one that began anew."""
+    with redis.pipeline() as together:
+        note_contradictions(together, chain_id, endpoints)
+        for each in endpoints.all:
+            each.contradictions = 0
+        together.set(conduct_key(chain_id), conduct_of(endpoints), ex=CONDUCT_SECONDS)
+        together.execute()
+
+
 def _noted_key(chain_id: ChainId) -> str:
     return f"contradictions:by-endpoint:{chain_id}"
 

@@ -33,7 +33,7 @@ from sqlalchemy import Engine
 
 from service_indexer.backfill import Backfill, enqueue_ahead
 from service_indexer.checking import Checking
-from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, note_contradictions, take_over
+from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, hand_over, note_contradictions, take_over
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import MIN_PAUSE_SECONDS, Halted, Rest, advance, pause_after_block, pause_between_looks
 from service_indexer.scheduler import LEASE_JOB_SECONDS, LEASE_SECONDS, lease_key
@@ -203,6 +203,7 @@ def _keep_lease(
             log.warning("lease not renewed", reason=type(error).__name__)
         ended.wait(RENEW_SECONDS)
     with suppress(RedisError):
+        hand_over(redis, config.chain.chain_id, rpc.endpoints)
         redis.delete(lease_key(config))
     redis.close()
 
