@@ -34,10 +34,10 @@ def redis(valkey_server: ValkeyServer) -> Iterator[Redis]:
     connection.close()
 
 
-def scraped(world: World, redis: Redis, rpc_urls: Sequence[str] = ()) -> CollectorRegistry:
+def scraped(world: World, redis: Redis, rpc_urls: Sequence[str] = (), *, proofs: bool = True) -> CollectorRegistry:
     registry = CollectorRegistry()
     engine, clock = world.engine("service_indexer"), ChainClock(world.rpc)
-    registry.register(IndexCollector(engine, redis, world.chain_id, clock, rpc_urls))
+    registry.register(IndexCollector(engine, redis, world.chain_id, clock, rpc_urls, proofs=proofs))
     return registry
 
 
@@ -53,6 +53,8 @@ def test_metrics__after_reorgs__count_them_and_tell_the_deepest(world: World, re
     assert registry.get_sample_value("service_index_lag_blocks") == 0
     assert registry.get_sample_value("service_index_halted") == 0
     assert registry.get_sample_value("service_index_unproven_blocks") == 0
+    without = scraped(world, redis, proofs=False)
+    assert without.get_sample_value("service_index_unproven_blocks") is None, "an alert would fire for ever"
     assert registry.get_sample_value("service_index_disputed") == 0
     assert registry.get_sample_value("service_index_compared_seconds") is not None
 

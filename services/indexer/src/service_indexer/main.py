@@ -76,7 +76,7 @@ def _work(config: IndexerConfig, module: str, queue: QueueName, *counters: Count
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
     chain = config.chain
-    collector = IndexCollector(engine, redis, chain.chain_id, SystemClock(), chain.rpc_urls)
+    collector = IndexCollector(engine, redis, chain.chain_id, SystemClock(), chain.rpc_urls, proofs=config.proofs)
     REGISTRY.register(BoundedCollector(collector))
     if queue is QueueName.INDEX:
         solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)

@@ -21,11 +21,21 @@ from service_indexer.due import read_due
 
 
 class IndexCollector(Collector):
-    """Blocks, lag, reorgs and halt of one chain's copy, and its endpoints; only what can be read at this moment."""
+    """Blocks, lag, reorgs and halt of one chain's copy, and its endpoints; only what can be read at this moment.
+    Without ``proofs`` nothing is shown to be complete, by the operator's choice, and no figure counts what is not."""
 
-    def __init__(self, engine: Engine, redis: Redis, chain_id: ChainId, clock: Clock, rpc_urls: Sequence[str]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        redis: Redis,
+        chain_id: ChainId,
+        clock: Clock,
+        rpc_urls: Sequence[str],
+        *,
+        proofs: bool = True,
+    ) -> None:
         self._engine, self._redis, self._chain_id, self._clock = engine, redis, chain_id, clock
-        self._rpc_urls = rpc_urls
+        self._rpc_urls, self._proofs = rpc_urls, proofs
 
     def collect(self) -> Iterator[Metric]:
         """The figures of this moment."""
@@ -79,8 +89,9 @@ class IndexCollector(Collector):
         yield GaugeMetricFamily("service_index_halted", "1 when the copy is halted", float(head.halted is not None))
         behind = max(0, head.tip_number - head.block_number)
         yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind when it moved last", behind)
-        unproven = max(0, head.finalized_number - (head.proven_number or 0))
-        yield GaugeMetricFamily("service_index_unproven_blocks", "Final blocks not shown to be complete", unproven)
+        if self._proofs:
+            unproven = max(0, head.finalized_number - (head.proven_number or 0))
+            yield GaugeMetricFamily("service_index_unproven_blocks", "Final blocks not shown to be complete", unproven)
         yield GaugeMetricFamily("service_index_disputed", "Rows proven not to be the chain's", head.disputed)
         since = head.compared_at or head.compare_began or self._clock.now()
         yield GaugeMetricFamily(
