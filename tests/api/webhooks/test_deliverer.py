@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from threading import Event
 from typing import Any
 
@@ -13,20 +13,22 @@ from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import Address, TokenAmount, UnixSeconds
 from bounty_protocol.wire.bounties import BountyFilter
 from bounty_protocol.wire.values import ChangeNumber
+from prometheus_client import CollectorRegistry
 from service_api.changes import read_changes
 from service_api.usecases.defects import Looked, Walk, note
 from service_api.usecases.webhooks import FORMER_SECRETS
 from service_api.webhooks.deliveries import BACKOFF, CHALLENGES, admit_new, list_hearing, pass_over
 from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, Lanes
 from service_api.webhooks.messages import MAX_FACTS
+from service_api.webhooks.metrics import WebhookCollector
 from service_api.webhooks.receivers import ReceiverRules
 from service_api.webhooks.secrets import make_secret, seal, secret_text
 from service_api.webhooks.sending import Sender
 from service_api.webhooks.subjects import Subject, concerned_by
-from service_api.webhooks.tables import deliveries
+from service_api.webhooks.tables import deliveries, progress, subscriptions
 from service_api.webhooks.worker import Deliverer, IndexOfAnotherHub
 from service_indexer.replay import rebuild_copy
-from sqlalchemy import Engine, delete, event, select, text
+from sqlalchemy import Engine, delete, event, func, select, text, update
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.api.conftest import WEBHOOK_KEY, Service, running_service
@@ -697,6 +699,46 @@ def test_index__that_counts_anew_after_a_restore__says_so(
     assert names(receiver) == ["BountyCreated"] * count
     (missed,) = receiver.of_type("hub.missed")
     assert missed.message["data"]["last_block_number"] <= final
+
+
+def test_webhook__of_a_change_that_came_while_the_worker_looked__is_of_no_index_that_counts_anew(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = service.world
+
+    def admit_later(engine: Engine, now: datetime) -> int:
+        if not subscriber.list():
+            world.create()
+            world.index()
+            subscriber.register(receiver.url(), all_bounties=True, finality="unsafe")
+        return admit_new(engine, now)
+
+    monkeypatch.setattr("service_api.webhooks.worker.admit_new", admit_later)
+    worker.run()
+    world.create()
+    world.finalize()
+    worker.run()
+    assert names(receiver) == ["BountyCreated"]
+    assert receiver.of_type("hub.missed") == []
+
+
+def test_lag__of_a_worker_that_never_sent__is_since_the_first_registration(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    def lag() -> float | None:
+        registry = CollectorRegistry()
+        registry.register(WebhookCollector(worker.deliverer.engine, service.world.chain_id))
+        return registry.get_sample_value("service_webhooks_lag_seconds")
+
+    with service.world.database.engine().begin() as connection:
+        connection.execute(delete(progress))
+    assert lag() is None, "there is nobody to be late for"
+    subscriber.register(receiver.url(), all_bounties=True)
+    with service.world.database.engine().begin() as connection:
+        connection.execute(update(subscriptions).values(created_at=func.now() - timedelta(hours=1)))
+    assert (lag() or 0) >= HOUR
+    worker.run()
+    assert (lag() or 0) < HOUR
 
 
 def test_webhook__whose_row_of_the_worker_is_gone__is_challenged_and_told_everything_again(

@@ -229,17 +229,19 @@ def pass_over(engine: Engine, due: Sequence[DueWebhook], cursor: FactsPosition, 
         connection.execute(moved.values(**_columns(cursor), until_number=None, after_notice=further))
 
 
-def recount(engine: Engine, newest: ChangeNumber) -> int:
+def recount(engine: Engine) -> int:
     """Let webhooks at a change that this index never issued, as after a restore, go on from their place in the chain;
     of unsafe facts from their registration, for retractions may be lost. How many; they are told of it.
 
     Events have numbers in the order of the chain: the last one up to a webhook's change is at its place or before it.
-    Where it is not, the index counted anew and came past that change.
+    Where it is not, the index counted anew and came past that change. The newest change is of the same moment as the
+    webhooks: one that the worker saw before may be older than a webhook that was registered since.
     """
     d, s, c = t.deliveries.c, t.subscriptions.c, hub_index.changes.c
     is_event, place = c.log_index.is_not(None), tuple_(c.block_number, c.log_index)
     looked_at = select(func.max(c.number)).where(is_event, c.number <= d.after_number).correlate(t.deliveries)
     is_later = c.number.in_(looked_at) & (place > tuple_(d.sent_block, d.sent_log))
+    newest = select(func.coalesce(func.max(c.number), 0)).scalar_subquery()
     never_issued = (d.after_number > newest) | select(c.number).where(is_later).correlate(t.deliveries).exists()
     lost = select(t.deliveries, s.finality, s.after_block).join(t.subscriptions).where(never_issued)
     with writing(engine) as connection:

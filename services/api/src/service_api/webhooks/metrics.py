@@ -28,21 +28,24 @@ _STATES: Final = (*(each.value for each in WebhookState), _FAILING)
 
 
 class WebhookCollector(Collector):
-    """How many webhooks there are by state, and how long ago nothing was waiting; read at each scrape."""
+    """How many webhooks there are by state, and how long ago nothing was waiting; read at each scrape. Where that
+    never was, since the first was registered."""
 
     def __init__(self, engine: Engine, chain_id: ChainId) -> None:
         self._engine, self._chain_id = engine, chain_id
 
     def collect(self) -> Iterator[Metric]:
         """The figures of this moment."""
-        d, p = t.deliveries.c, t.progress.c
+        d, p, s = t.deliveries.c, t.progress.c, t.subscriptions.c
         failing = (d.state == WebhookState.ACTIVE.value) & (d.failure_count > 0)
         state = case((failing, _FAILING), else_=d.state).label("state")
         try:
             with reading(self._engine) as connection:
                 counted = connection.execute(select(state, func.count()).group_by(state)).all()
-                lag = func.extract("epoch", func.now() - p.caught_up_at)
-                found = connection.execute(select(lag).where(p.chain_id == self._chain_id)).scalar()
+                caught_up = select(p.caught_up_at).where(p.chain_id == self._chain_id).scalar_subquery()
+                first = select(func.min(s.created_at)).scalar_subquery()  # of a worker that never got so far
+                lag = func.extract("epoch", func.now() - func.coalesce(caught_up, first))
+                found = connection.execute(select(lag)).scalar()
         except DatabaseUnavailable:
             return
         counts = {row[0]: row[1] for row in counted}

@@ -149,7 +149,7 @@ class Deliverer:
             return 0
         admitted = admit_new(self.engine, self._now())
         if admitted or recounts:
-            self._count(admitted, recount(self.engine, newest))
+            self._count(admitted, recount(self.engine))
         self._seen, self._looked_at = seen, self.clock.monotonic()
         return self._start(newest, newest_notice, is_read_anew=bool(admitted))
 
