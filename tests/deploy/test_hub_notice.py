@@ -93,6 +93,11 @@ def test_notice__beside_a_later_one_of_its_account__is_not_said_to_be_published(
     body = json.loads(file.read_text())
     monkeypatch.setattr(api, "alter", lambda _request, _reply: as_json(body, 200))
     assert "there already" in operate("notice", "publish", str(file), api.url)
+    _, other = finish(world, draft, signatures(draft, world.canceller.owners[1:3]))
+    by_others = json.loads(other.read_text())
+    assert by_others != body
+    monkeypatch.setattr(api, "alter", lambda _request, _reply: as_json(by_others, 200))
+    assert "there already" in operate("notice", "publish", str(file), api.url), "the same, by other owners"
     later = {**body, "issued_at": body["issued_at"] + 300}
     monkeypatch.setattr(api, "alter", lambda _request, _reply: as_json(later, 200))
     assert "a later one of this account is there" in operate("notice", "publish", str(file), api.url, code=1)
