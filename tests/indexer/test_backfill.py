@@ -166,11 +166,15 @@ def test_jobs__enqueued_once_each_and_worked_by_another_worker__leave_the_follow
         head = writer.head()
         assert head is not None
         wanted = list(ranges_ahead(head.block_number, final))
+        redis.sadd("rq:workers:index", "the follower's")
+        assert enqueue_ahead(redis, backfill, world.chain_id, head.block_number, final) == 0, "nobody else would read"
+        redis.sadd("rq:workers:index", "another")
         assert enqueue_ahead(redis, backfill, world.chain_id, head.block_number, final) == len(wanted) >= 3
         assert enqueue_ahead(redis, backfill, world.chain_id, head.block_number, final) == 0
         queue = open_queue(QueueName.INDEX, redis)
         assert SimpleWorker([queue], connection=redis, serializer=JSONSerializer).work(burst=True)
         assert backfill.kept() == set(wanted)
+        redis.sadd("rq:workers:index", "the follower's", "another")
         assert enqueue_ahead(redis, backfill, world.chain_id, head.block_number, final) == 0
         source = replayed(world, writer, backfill)
         assert sum(last - first + 1 for first, last in source.asked) < final - BLOCKS_PER_STEP * 2

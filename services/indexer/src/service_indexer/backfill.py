@@ -15,10 +15,11 @@ from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, UnixSeconds
 from redis import Redis
 from redis.exceptions import RedisError
+from rq.worker_registration import get_keys
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
 from service_common.jobs.once import enqueue_once
-from service_common.jobs.queues import QueueName, message
+from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.log import get_logger
 from sqlalchemy import Engine, delete, select
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -27,6 +28,8 @@ from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, check_links
 
 RANGES_AHEAD: Final = 8
 """How many ranges may be waiting or read: bounds what is stored in the database."""
+FEWEST_WORKERS: Final = 2
+"""The follower's, and one that reads."""
 RANGE_SECONDS: Final = 120
 """How long reading one range may take."""
 
@@ -83,9 +86,12 @@ class Backfill:
 
 
 def enqueue_ahead(redis: Redis, backfill: Backfill, chain_id: ChainId, head: BlockNumber, final: BlockNumber) -> int:
-    """Have the ranges after the one the follower is in read by other workers; how many were enqueued now."""
+    """Have the ranges after the one the follower is in read by other workers; how many were enqueued now. None
+    where the follower's is the only one: what it passes meanwhile would wait for it by the thousand."""
     enqueued, kept = 0, backfill.kept()
     try:
+        if len(get_keys(open_queue(QueueName.INDEX, redis))) < FEWEST_WORKERS:
+            return 0
         for first in ranges_ahead(head, final):
             fields = message(chain_id=chain_id, first_block=first)
             job_id = f"backfill-{chain_id}-{first}"
