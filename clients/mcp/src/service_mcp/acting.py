@@ -381,10 +381,6 @@ class Acting:
         policy, exact = self._policy, kept.exact
         if policy is None:
             raise _no_policy("a person approves it in a wallet")
-        token = self._reading.deployment.escrow_token.address
-        if (policy.chain_id, policy.hub_address, policy.token_address) != (exact.chain_id, exact.hub_address, token):
-            message = "The policy is for another chain, Hub or token. Nothing was signed."
-            raise Refusal("policy_exceeded", message, next_action="Ask the person who set the policy.")
         spending = Spending(plan_id, exact.spends, gas)
         require_within(policy, role, spending, exact.receives if kept.request.action == "submit" else None)
         charge(policy, spending)
