@@ -331,18 +331,16 @@ function parseHeader(block: Uint8Array): TarEntry & { readonly kind: string } {
   return { kind, name, size, directory };
 }
 
-/** An octal number, or a binary one as GNU tar writes large ones; those beyond 2^53 are refused. */
+/** An octal number, or a binary one as GNU tar writes large ones; beyond 2^53 it is near, and above every limit. */
 function number(field: Uint8Array): number {
   const first = field[0] ?? 0;
   if (first === 0x80 || first === 0xff) {
     const bits = field.subarray(1).reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
-    const value = Number(first === 0xff ? bits - 256n ** BigInt(field.length - 1) : bits);
-    if (!Number.isSafeInteger(value)) throw unreadable();
-    return value;
+    return Number(first === 0xff ? bits - 256n ** BigInt(field.length - 1) : bits);
   }
-  const digits = text(field).trim();
-  if (!/^[0-7]*$/.test(digits)) throw unreadable();
-  return Number.parseInt(digits || "0", 8);
+  const digits = text(field);
+  if (!/^ *[0-7]* *$/.test(digits)) throw unreadable();
+  return Number.parseInt(digits.trim() || "0", 8);
 }
 
 /** Records `<length> <key>=<value>\n`, each exactly as long as it states. */
@@ -365,7 +363,7 @@ function paxRecords(data: Uint8Array): [string, string][] {
 function sizeIn(records: ReadonlyMap<string, string>, size: number): number {
   const given = records.get("size");
   if (given === undefined) return size;
-  if (!/^\d{1,18}$/.test(given) || !Number.isSafeInteger(Number(given))) throw malformed("a pax size cannot be read");
+  if (!/^\d{1,18}$/.test(given)) throw malformed("a pax size cannot be read");
   return Number(given);
 }
 

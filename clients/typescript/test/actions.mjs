@@ -468,6 +468,55 @@ for (const [what, given, code, left, asks] of [
   });
 }
 
+const TERMS = {
+  specCommitment: NONCE,
+  expectedRosterHash: NONCE,
+  salt: NONCE,
+  ...{ escrowAmount: 9n, submissionDeadline: 9n, judgingWindow: 9n, maxProtocolFee: 0n, maxGuardianFee: 0n },
+};
+for (const [what, kept, given, asked] of [
+  ["as one, which failed", { batch: "0x1", isTogether: true }, { batchStatus: async () => ({ state: "failed" }) }, "Allow the escrow"],
+  ["as one, of which nobody knows", { batch: "0x1", isTogether: true }, {}, "A creation of this bounty is outstanding"],
+  ["after an allowance", { hash: SENT, isTogether: false }, {}, undefined],
+]) {
+  test(`a bounty that was begun ${what}, is ${asked === undefined ? "looked for" : "gone on with by two transactions"}`, async (t) => {
+    const { seen, stage, context } = scene(t, { node: { readContract: async () => 0n }, wallet: given });
+    const { get } = context.journal;
+    let isKept = true;
+    const account = ADDRESS.toLowerCase();
+    const token = { address: account, symbol: "tUSDC", decimals: 6 };
+    Object.assign(context, { account, token, settings: { deployment: { chainId: 31337, hubAddress: account } } });
+    Object.assign(context.journal, {
+      get: async (name) => (name.startsWith("create ") ? (isKept ? { id: "1", fromBlock: 10n, ...kept } : undefined) : get(name)),
+      remove: async () => void (isKept = false),
+    });
+    const conditions = { guardians: [], quorum: 1n, revealDelay: 0n, now: 0n };
+    const funding = { terms: TERMS, validBefore: 0n, isAllowed: true, nonces: [NONCE], signedUntil: 0n };
+    const end = await actions.approve(context, stage, { ...TERMS, title: "A" }, conditions, funding).catch((error) => error.code ?? error);
+    assert.deepEqual([end, seen.confirmed[0]?.[0]], [asked && "cancelled", asked]);
+  });
+}
+
+for (const [what, kept, given, asks] of [
+  ["may still happen", { batch: "0x1" }, {}, 1],
+  ["failed", { batch: "0x1" }, { wallet: { batchStatus: async () => ({ state: "failed" }) } }, 0],
+  ["is recorded", { hash: SENT }, { node: { find: async () => EVENT } }, 0],
+]) {
+  test(`a Verdict beside an earlier one that ${what} is ${asks === 0 ? "" : "not "}sent unasked`, async (t) => {
+    const { seen, stage, context } = scene(t, { presses: ["Go on with this one"], ...given });
+    seen.store.set(`verdict 7 ${NONCE}`, { id: "1", fromBlock: 10n, ...kept });
+    for (const name of ["verdict-draft 7", `verdict 70 ${NONCE}`]) seen.store.set(name, {});
+    const own = `verdict 7 0x${"ab".repeat(32)}`;
+    const go = (step) => actions.confirmLast(context, stage, step, "verdict 7", () => ({}));
+    await go(own);
+    assert.equal(seen.confirmed.length, asks);
+    await go(`verdict 7 ${NONCE}`); // the same one goes on
+    seen.store.set(own, {});
+    await go(own);
+    assert.equal(seen.confirmed.length, asks);
+  });
+}
+
 const OTHER = `fund 0x${"ab".repeat(32)}`;
 for (const [what, kept, given, asks] of [
   ["is signed for", { signedUntil: 3_600n }, {}, /until 1970-01-01 01:00/],

@@ -208,6 +208,16 @@ test("archive: refused with its failure", async () => {
   }
 });
 
+test("archive: accepted with its file", async () => {
+  for (const { tar, reason } of load("archive").accepted) {
+    const found = [];
+    await unpack(chunksOf(stream(bytes(tar))), async ({ directory, content }) => {
+      if (!directory) found.push(new TextDecoder().decode(await collect(content)));
+    });
+    assert.deepEqual(found, ["data"], reason);
+  }
+});
+
 test("archive: a directory is repeated at most as often as a program that made it may", async () => {
   const limits = { maxEntries: 2, maxBytes: 4 };
   const repeated = (count) => [
