@@ -34,7 +34,7 @@ MOST_NETWORKS: Final = 30_000
 IPV6_SHARES: Final = {64: 1, 56: 4, 48: 16}
 """How many times what one caller has each network of IPv6 around it has, by the length of its prefix: as in the API."""
 MOST_AT_ONCE: Final = 32
-MOST_BODIES: Final = 256
+MOST_BODIES: Final = 128
 """That are being read at a time, each of at most ``MOST_BODY``."""
 MOST_OF_ONE: Final = 8
 """Of each of these of one caller."""
