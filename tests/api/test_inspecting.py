@@ -3,7 +3,7 @@
 import re
 import secrets
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -124,6 +124,58 @@ def test_sealed_object__that_is_gone_or_changed__is_found_and_names_its_bounty(
         assert any(line.startswith(f"bounty {each.bounty_id}: {each.envelope.commitment()}: ") for line in lines)
     rot(whole)  # what it had is kept since
     assert whole.bounty_id in walk(deps, Walk.OBJECTS)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("name", [Walk.OBJECTS, Walk.BYTES])
+def test_sealed_object__that_the_storage_never_gives__is_found_and_keeps_nothing_else_unseen(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: Walk
+) -> None:
+    deps = service.dependencies
+    refused, lost, back = [recorded(service, tmp_path, each) for each in ("refused", "lost", "back")]
+    for each in (lost, back):
+        lose(each)
+    walk(deps, Walk.OBJECTS)
+    assert back.upload() == 200
+    locators = {each.envelope.ciphertext.storage_locator for each in (refused, lost)}
+    with monkeypatch.context() as now:
+        now.setattr(deps, "store", Refusing(deps.store, locators))
+        assert {refused.bounty_id, lost.bounty_id} <= walk(deps, name)
+        assert notices(back) == ["lost", "restored"]
+        look_again(deps)
+    assert (notices(refused), notices(lost)) == ([], ["lost"])
+    look_again(deps)
+    assert refused.bounty_id not in known_bounties(deps)
+
+
+@dataclass
+class Refusing:
+    """A storage that gives anything but a few objects."""
+
+    store: Any
+    locators: set[str]
+
+    def stat(self, locator: str) -> ObjectInfo | None:
+        if locator in self.locators:
+            raise ServiceError("storage_unavailable", "Refused.")
+        found: ObjectInfo | None = self.store.stat(locator)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+
+@pytest.mark.attack
+def test_walk__while_the_storage_is_away__is_left_to_the_next_run_and_finds_nothing(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deps, sealed = service.dependencies, recorded(service, tmp_path)
+    with monkeypatch.context() as now:
+        now.setattr(deps, "store", Raising(ServiceError("storage_unavailable", "Away.")))
+        assert sealed.bounty_id not in walk(deps, Walk.OBJECTS)
+    lose(sealed)
+    inspect_kept(deps)
+    assert sealed.bounty_id in known_bounties(deps)
 
 
 @pytest.mark.attack

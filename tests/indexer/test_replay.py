@@ -15,8 +15,8 @@ from service_indexer import place, replay
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import advance
 from service_indexer.main import main
-from service_indexer.replay import Progress, Replay, rebuild_copy, verify_copy
-from service_indexer.source import RpcSource, source_of
+from service_indexer.replay import Comparison, Progress, Replay, rebuild_copy, verify_copy
+from service_indexer.source import RpcSource, Tip, source_of
 from service_indexer.stretch import BLOCKS_PER_STEP
 from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, FencedOut, only_writer
 from sqlalchemy import Connection, Engine, delete, func, select, text, update
@@ -44,6 +44,10 @@ def variables(world: World, *urls: str, quorum: int = 1) -> dict[str, str]:
 
 def config_of(world: World, *urls: str, quorum: int = 1) -> IndexerConfig:
     return read_config(variables(world, *urls, quorum=quorum))
+
+
+def verify(config: IndexerConfig, say: Progress) -> list[Comparison]:
+    return list(verify_copy(config, say))
 
 
 @pytest.fixture
@@ -81,7 +85,7 @@ def scratch_rows(engine: Engine) -> int:
 def test_verify__of_a_true_copy__finds_every_table_equal_and_leaves_nothing(world: World) -> None:
     engine = history(world)
     before = contents(engine)
-    compared = verify_copy(config_of(world), lambda _: None)
+    compared = verify(config_of(world), lambda _: None)
     assert [each.table for each in compared] == [table.name for table in (*COMPARED, *PLACE)]
     assert all(each.equal for each in compared)
     assert sum(each.rows for each in compared[: -len(PLACE)]) == sum(
@@ -96,7 +100,7 @@ def test_verify__of_a_copy_with_one_altered_row__names_its_table(world: World) -
     engine = history(world)
     with engine.begin() as connection:
         connection.execute(text("UPDATE hub_index.submissions SET submission_commitment = '0x' WHERE bounty_id = 2"))
-    compared = verify_copy(config_of(world), lambda _: None)
+    compared = verify(config_of(world), lambda _: None)
     assert [each.table for each in compared if not each.equal] == ["submissions"]
 
 
@@ -144,10 +148,10 @@ def test_verify__of_altered_rows__names_their_table_and_a_rebuild_heals_it(world
     table, change = ALTERED[how]
     with world.engine("service_indexer").begin() as connection:
         connection.execute(text(change.replace("{}", f"hub_index.{table}")))
-    assert [each.table for each in verify_copy(config_of(world), lambda _: None) if not each.equal] == [table]
+    assert [each.table for each in verify(config_of(world), lambda _: None) if not each.equal] == [table]
     world.writer_lock.close()
     rebuild_copy(config_of(world), lambda _: None)
-    assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
+    assert all(each.equal for each in verify(config_of(world), lambda _: None))
     with engine.connect() as connection:
         kept = connection.execute(select(func.count()).select_from(t.logs)).scalar_one()
         told = connection.execute(select(func.count(t.changes.c.log_index))).scalar_one()
@@ -161,14 +165,14 @@ def test_verify__of_a_head_far_behind__reports_it_and_compares_what_was_final(wo
         connection.execute(text("UPDATE hub_index.head SET block_hash = '0x' || repeat('66', 32)"))
     world.node.mine(BLOCKS_PER_STEP + 3)
     said = list[str]()
-    assert all(each.equal for each in verify_copy(config_of(world), said.append))
+    assert all(each.equal for each in verify(config_of(world), said.append))
     assert any(each.startswith("head: it is at block ") and "far behind" in each for each in said)
     with engine.begin() as connection:
         connection.execute(text("UPDATE hub_index.submissions SET submission_commitment = '0x' WHERE bounty_id = 2"))
         connection.execute(
             text("DELETE FROM hub_index.blocks WHERE number = (SELECT max(number) FROM hub_index.blocks)")
         )
-    wrong = {each.table for each in verify_copy(config_of(world), lambda _: None) if not each.equal}
+    wrong = {each.table for each in verify(config_of(world), lambda _: None) if not each.equal}
     assert wrong == {"blocks", "submissions"}
 
 
@@ -181,7 +185,7 @@ def test_verify__of_a_head_that_calls_nothing_final__compares_what_the_chain_cal
         first = {"finalized_number": world.hub.deploy_block, "finalized_time": 0}
         connection.execute(update(t.head).values(first))
     said = list[str]()
-    wrong = {each.table for each in verify_copy(config_of(world), said.append) if not each.equal}
+    wrong = {each.table for each in verify(config_of(world), said.append) if not each.equal}
     assert wrong == {"head", "blocks", "submissions"}
     assert any(each.startswith("head: it calls no block after ") for each in said)
 
@@ -197,17 +201,15 @@ def test_verify__while_a_reorg_is_repaired__looks_again(world: World, monkeypatc
             connection.execute(update(t.head).values(block_hash=truth))
 
     monkeypatch.setattr(place, "sleep", repair)
-    assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
+    assert all(each.equal for each in verify(config_of(world), lambda _: None))
 
 
-@pytest.mark.parametrize(("after", "run"), [("compare_place", verify_copy), ("header", rebuild_copy)])
+@pytest.mark.parametrize(("question", "run"), [("headers", verify), ("header", rebuild_copy)])
 def test_replay__after_whose_hours_the_endpoints_fail_for_a_moment__is_not_given_up(
-    world: World, monkeypatch: pytest.MonkeyPatch, after: str, run: Callable[[IndexerConfig, Progress], object]
+    world: World, monkeypatch: pytest.MonkeyPatch, question: str, run: Callable[[IndexerConfig, Progress], object]
 ) -> None:
     monkeypatch.setattr(replay, "PAUSE_SECONDS", 0.0)
-    failures, advanced = [2], Replay.advance_to_tip
-    owner: Any = replay if after == "compare_place" else RpcSource
-    honest = getattr(owner, after)
+    failures, advanced, honest = [2], Replay.advance_to_tip, getattr(RpcSource, question)
 
     def fail(*given: object, **named: object) -> object:
         if failures and is_replayed:
@@ -223,12 +225,30 @@ def test_replay__after_whose_hours_the_endpoints_fail_for_a_moment__is_not_given
 
     is_replayed: list[bool] = []
     monkeypatch.setattr(Replay, "advance_to_tip", advance_all)
-    monkeypatch.setattr(owner, after, fail)
+    monkeypatch.setattr(RpcSource, question, fail)
     history(world)
     world.writer_lock.close()
     said = list[str]()
     run(config_of(world), said.append)
     assert said.count("another endpoint is asked next: 502") == 2
+
+
+def test_verify__after_whose_replay_no_endpoint_answers__has_told_what_it_compared(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "PAUSE_SECONDS", 0.0)
+    history(world)
+    world.writer_lock.close()
+    compared = verify_copy(config_of(world), lambda _: None)
+    told = [next(compared).table for _ in COMPARED]
+    monkeypatch.setattr(RpcSource, "tip", _refuse)
+    with pytest.raises(ChainUnavailable):
+        next(compared)
+    assert told == [table.name for table in COMPARED]
+
+
+def _refuse(_: RpcSource) -> Tip:
+    raise ChainUnavailable("502")
 
 
 def test_replay__of_a_chain_with_a_new_block_at_each_step__ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,7 +262,7 @@ def test_replay__of_a_chain_with_a_new_block_at_each_step__ends(world: World, mo
         return steps[-1]
 
     monkeypatch.setattr(replay, "advance", advance_and_mine)
-    assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
+    assert all(each.equal for each in verify(config_of(world), lambda _: None))
 
 
 def test_rebuild__of_a_halted_and_altered_copy__puts_the_chains_truth_in_its_place(world: World) -> None:
@@ -278,7 +298,7 @@ def test_replay__with_a_quorum__is_of_what_the_endpoints_agree_on(
     truth = contents(engine)
     endpoints[0].change = lie
     config = config_of(world, *(each.url for each in endpoints), quorum=2)
-    assert all(each.equal for each in verify_copy(config, lambda _: None))
+    assert all(each.equal for each in verify(config, lambda _: None))
     world.writer_lock.close()
     rebuild_copy(config, lambda _: None)
     assert contents(engine) == truth
@@ -302,7 +322,7 @@ def test_replay__whose_statements_take_longer_than_a_service_waits_for_an_answer
     with monkeypatch.context() as limited:
         limited.setattr(engines, "ANSWER_SECONDS", 0.2)
         limited.setattr(engines, "STATEMENT_TIMEOUT_MS", 200)
-        assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
+        assert all(each.equal for each in verify(config_of(world), lambda _: None))
         rebuild_copy(config_of(world), lambda _: None)
     assert contents(engine) == truth
 
@@ -335,7 +355,7 @@ def test_replay__that_cannot_begin__ends_with_one_sentence(
 
 
 @pytest.mark.parametrize("moment", ["at block", "waiting for the follower"])
-@pytest.mark.parametrize("run", [verify_copy, rebuild_copy])
+@pytest.mark.parametrize("run", [verify, rebuild_copy])
 def test_replay__beside_which_another_one_is_begun__goes_on_and_the_other_ends(
     world: World, run: Callable[[IndexerConfig, Progress], object], moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,7 +366,7 @@ def test_replay__beside_which_another_one_is_begun__goes_on_and_the_other_ends(
 
     def begin_another(config: IndexerConfig) -> None:
         with pytest.raises(AnotherWriter) as refused:
-            verify_copy(config, lambda _: None)
+            verify(config, lambda _: None)
         others.append(refused.type)
 
     def look(connection: Connection) -> int | None:  # within the transaction that switches
@@ -369,7 +389,7 @@ LOCK_ENDS: LiteralString = """
 """
 
 
-@pytest.mark.parametrize("run", [verify_copy, rebuild_copy])
+@pytest.mark.parametrize("run", [verify, rebuild_copy])
 def test_replay__whose_lock_was_lost_to_another_one__puts_nothing_in_place(
     world: World, run: Callable[[IndexerConfig, Progress], object]
 ) -> None:

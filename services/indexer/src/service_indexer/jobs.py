@@ -159,6 +159,8 @@ def _follow(source: RpcSource, writer: Writer, ahead: _Ahead, draining: Event, r
     failures, pause = 0, pause_between_looks(block_seconds)
     while time.monotonic() < ends and not draining.is_set():
         try:
+            if failures:
+                writer.standing(BlockNumber(0))  # raises FencedOut: a rebuild waits a minute, endpoints may hang longer
             busy, failures = advance(source, writer, ahead.backfill, rest), 0
             if busy:
                 ahead.look(source, writer, reached=rest.reached)

@@ -110,11 +110,13 @@ def _status(environment: Environment) -> None:
 def _verify(environment: Environment) -> None:
     from service_indexer.replay import verify_copy
 
+    is_equal = True
     with _failing():
-        compared = verify_copy(read_config(environment), _say)
-    for each in compared:
-        print(f"{'equal    ' if each.equal else 'DIFFERENT'} {each.table} ({each.rows} rows)")  # noqa: T201
-    if not all(each.equal for each in compared):
+        for each in verify_copy(read_config(environment), _say):
+            result = "equal    " if each.equal else "DIFFERENT"
+            print(f"{result} {each.table} ({each.rows} rows)", flush=True)  # noqa: T201
+            is_equal = is_equal and each.equal
+    if not is_equal:
         sys.exit("the copy differs from the chain: run service-indexer rebuild")
 
 

@@ -403,6 +403,16 @@ class _Wrong:
 
 _ALTERED: Final = _Wrong("the stored envelope does not hash to its commitment", is_lost=False)
 _MISSING: Final = _Wrong("the storage has no ciphertext")
+_NOT_GIVEN: Final = _Wrong("the storage does not give the ciphertext, though it answers otherwise", is_lost=False)
+
+
+def _not_given(deps: Dependencies, error: ServiceError) -> _Wrong:
+    """What an error says about one object, so that no walk ends at it for ever. Raises one of a storage that is away,
+    or of something else."""
+    if error.code != "storage_unavailable":
+        raise error
+    deps.store.check()
+    return _NOT_GIVEN
 
 
 def _look_at_objects(deps: Dependencies, position: str) -> Iterator[Looked]:
@@ -411,7 +421,10 @@ def _look_at_objects(deps: Dependencies, position: str) -> Iterator[Looked]:
 
 
 def _wrong_object(deps: Dependencies, wanted: CiphertextReference) -> _Wrong | None:
-    info = deps.store.stat(wanted.storage_locator)
+    try:
+        info = deps.store.stat(wanted.storage_locator)
+    except ServiceError as error:
+        return _not_given(deps, error)
     if info is None:
         return _MISSING
     known = known_good(deps, info)
@@ -437,9 +450,8 @@ def _look_at_lost(deps: Dependencies) -> None:
             envelope = None if row is None else kept_envelope(row)
             if envelope is not None:  # else replaced by its Solver, or altered: that is for the walks
                 work = _Submitted("", bounty_id, solver, commitment, envelope)
-                is_hashed = _is_put_back_hashed(deps, envelope.ciphertext, found_at)
-                found = work.found(_wrong_object(deps, envelope.ciphertext))
-                note_again(deps.engine, found, is_hashed=is_hashed)
+                is_hashed, wrong = _look_at_put_back(deps, envelope.ciphertext, found_at)
+                note_again(deps.engine, work.found(wrong), is_hashed=is_hashed)
     except _EnoughToday:
         log.info("what was put back is hashed tomorrow")
     except ServiceError as error:
@@ -464,8 +476,17 @@ def _look_at_work_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
     wanted = envelope.ciphertext
     if known.inspection is Walk.BYTES:
         return [work.found(_wrong_bytes(deps, wanted))]
-    _is_put_back_hashed(deps, wanted, known.found_at)
-    return [work.found(_wrong_object(deps, wanted))]
+    _, wrong = _look_at_put_back(deps, wanted, known.found_at)
+    return [work.found(wrong)]
+
+
+def _look_at_put_back(deps: Dependencies, wanted: CiphertextReference, lost_at: datetime) -> tuple[bool, _Wrong | None]:
+    """Whether what is there was hashed since it was lost, and what is wrong with it."""
+    try:
+        is_hashed = _is_put_back_hashed(deps, wanted, lost_at)
+    except ServiceError as error:
+        return False, _not_given(deps, error)
+    return is_hashed, _wrong_object(deps, wanted)
 
 
 def _is_put_back_hashed(deps: Dependencies, wanted: CiphertextReference, lost_at: datetime) -> bool:
@@ -491,11 +512,14 @@ def _look_at_bytes(deps: Dependencies, position: str) -> Iterator[Looked]:
 
 
 def _wrong_bytes(deps: Dependencies, wanted: CiphertextReference) -> _Wrong | None:
-    info = deps.store.stat(wanted.storage_locator)
-    if info is None:
-        return _MISSING
-    _take(deps, wanted.byte_length)
-    found = verify_object(deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length)
+    try:
+        info = deps.store.stat(wanted.storage_locator)
+        if info is None:
+            return _MISSING
+        _take(deps, wanted.byte_length)
+        found = verify_object(deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length)
+    except ServiceError as error:
+        return _not_given(deps, error)
     if found is Verification.DIFFERS:
         return _Wrong("the ciphertext is other bytes than the envelope states")
     keep_verified(deps.engine, info, wanted)
