@@ -5,7 +5,7 @@ import type { Binding } from "./binding.js";
 import { ByteSource, chunksOf, concat, streamOf, utf8 } from "./bytes.js";
 import type { Bytes } from "./bytes.js";
 import { refusal } from "./errors.js";
-import { inertPath } from "./inert.js";
+import { InertPaths } from "./inert.js";
 import { DEFAULT_LIMITS, Names, archiveRefused, shown } from "./names.js";
 import type { ArchiveLimits } from "./names.js";
 
@@ -106,7 +106,7 @@ export async function unpack(
   limits: ArchiveLimits = DEFAULT_LIMITS,
 ): Promise<Unpacked> {
   const reader = new TarReader(new ByteSource(chunks), HEADERS_PER_ENTRY * limits.maxEntries);
-  const names = new Names(limits);
+  const [names, inertPaths] = [new Names(limits), new InertPaths()];
   let [fileCount, byteLength] = [0, 0];
   for (let entry = await reader.next(); entry !== undefined; entry = await reader.next()) {
     const { name, size, directory } = entry;
@@ -116,7 +116,7 @@ export async function unpack(
     if (!directory) [fileCount, byteLength] = [fileCount + 1, byteLength + size];
     if (byteLength > limits.maxBytes) throw archiveRefused(`more than ${limits.maxBytes} bytes of files`);
     const content = reader.content(size);
-    await onEntry({ path, inertPath: inertPath(path, directory), directory, size, content: content.chunks() });
+    await onEntry({ path, inertPath: inertPaths.of(path, directory), directory, size, content: content.chunks() });
     await content.skip();
   }
   await reader.expectOnlyZeros();

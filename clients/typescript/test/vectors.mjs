@@ -228,6 +228,23 @@ test("archive: a directory is repeated at most as often as a program that made i
   assert.strictEqual(await failureOf(() => unpack(tarOf(repeated(8)), () => undefined, limits)), "archive_refused");
 });
 
+test("archive: each directory is folded once, however many entries are below it", async () => {
+  const above = Array(30).fill("\u00e9".repeat(15)).join("/");
+  const files = Array.from({ length: 100 }, (_, index) => ({ path: `${above}/${index}`, content: new Uint8Array(4) }));
+  const { normalize } = String.prototype;
+  let folded = 0;
+  String.prototype.normalize = function (form) {
+    folded += this.length;
+    return normalize.call(this, form);
+  };
+  try {
+    assert.strictEqual((await unpack(tarOf(files), () => undefined)).fileCount, 100);
+  } finally {
+    String.prototype.normalize = normalize;
+  }
+  assert.isAtMost(folded, 10 * above.length); // for the names and for the layout, in some forms each
+});
+
 test("names: laid out so that no tool obeys them", () => {
   for (const { path, directory, laid_out } of load("names").names) {
     assert.strictEqual(inertPath(path, directory), laid_out, path);
