@@ -18,6 +18,7 @@ from flask.testing import FlaskClient
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.process import minimal_environment
 from local_stack.runtime import Runtime, running
+from prometheus_client import REGISTRY
 from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import Dependencies, make_dependencies
@@ -192,6 +193,11 @@ def api_variables(
         # One session of tests asks for more than anybody does in an hour; the budgets have their own tests.
         "SERVICE_BUDGET_FACTOR": "1000",
     }
+
+
+def failed() -> float:
+    """Answers that count against what is promised."""
+    return REGISTRY.get_sample_value("service_http_outcomes_total", {"result": "failed"}) or 0.0
 
 
 def error_of(response: TestResponse) -> dict[str, object]:

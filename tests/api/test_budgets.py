@@ -47,7 +47,7 @@ from service_common.web.settings import client_address
 from sqlalchemy import func, insert, select
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, error_of
+from tests.api.conftest import Service, error_of, failed
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.api.test_submissions import open_bounty
@@ -634,6 +634,24 @@ def test_address__answered_slowly__has_two_requests_at_a_time_and_four_bodies() 
     bodies.receive(Endless().request(), HOME, slowed=True)
     assert False in taken
     assert bodies.receive({**Endless().request(), "wsgi.input": BytesIO()}, CAFE, slowed=True)
+
+
+@pytest.mark.attack
+def test_refusals__of_one_who_sends_too_much__are_no_failures_of_the_service(
+    service: Service, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
+    before, path = failed(), "/api/readiness-rubric"
+    signed = "/api/bounty-challenge-specs/prepare-publication"
+    with behind_a_proxy(service, ApiBudgets(arrivals=Budget("arrivals", 1, 10))) as client:
+        asked = [client.post(signed, data=b"x", headers=from_(HOME)).status_code for _ in range(3)]
+        assert asked == [415, 503, 503]
+        monkeypatch.setattr(AtWork, "begin", lambda _, key, *__, **___: not isinstance(key, tuple))  # of one address
+        assert client.get(path, headers=from_(HOME)).status_code == 503
+        assert client.post(signed, data=b"x", headers=from_(CAFE)).status_code == 503
+        assert failed() == before
+        monkeypatch.setattr(AtWork, "begin", lambda *_: False)
+        assert client.get(path).status_code == 503  # there is no place for anybody
+        assert failed() == before + 1
 
 
 def test_requests__that_are_shed__wait_for_their_turn_and_too_many_do_not_wait(

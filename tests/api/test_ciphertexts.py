@@ -20,7 +20,7 @@ from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, message, open_queue
 from sqlalchemy import delete, update
 
-from tests.api.conftest import Service, error_of
+from tests.api.conftest import Service, error_of, failed
 from tests.api.test_submissions import Sealed, open_bounty, seal
 from tests.scraping import start
 from tests.waiting import wait_until
@@ -58,10 +58,12 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
 ) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1), size=9 * 2**20)
     assert sealed.upload() == 200
+    before = failed()
     for bound in (-1.0, 10.0):  # once the queue is at it, no request hashes beside it
         monkeypatch.setattr(ciphertexts, "VERIFY_BOUND_SECONDS", bound)
         pending = sealed.prepare()
         assert (pending.status_code, error_of(pending)["code"]) == (503, "storage_verification_pending")
+    assert failed() == before, "it is no failure to wait"
     assert len(open_queue(QueueName.ARTIFACTS, service.dependencies.redis).job_ids) == 1
     worker = start(service.runtime, "api-worker", service.variables, "service-api", "worker")
     ends = time.monotonic() + 60

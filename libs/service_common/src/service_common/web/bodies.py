@@ -14,6 +14,7 @@ from wsgiref.types import WSGIEnvironment
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 
 from service_common.web.at_work import AtWork
+from service_common.web.outcomes import excuse
 
 MAX_OPEN: Final = 1_000
 MAX_OPEN_OF_ONE: Final = 250
@@ -52,6 +53,7 @@ class OpenBodies:
                 self._open.begin(network, most, places)
                 and self._open.begin(("bytes", network), MAX_OPEN_BYTES_OF_ONE, places, amount=length)
             ):
+                excuse(environ)
                 return False
             body = self._read(environ)
         if body is None:

@@ -26,6 +26,7 @@ from flask import Flask, Response, current_app, g, request
 
 from service_common.budgets import Budget, Budgets, BudgetState
 from service_common.web.at_work import AtWork
+from service_common.web.outcomes import excuse
 from service_common.web.settings import client_address
 from service_common.web.turns import Turns
 
@@ -121,6 +122,7 @@ class Callers:
     def arrive(self) -> None:
         """Count a signed request before anything of it is looked at; 503 where its address sends too many."""
         if any(not standing.granted for standing in self._take(self._limits.arrivals)):
+            excuse(request.environ)
             raise ServiceError("service_overloaded", "Too many requests come from this network address at the moment.")
 
     def read(self) -> AbstractContextManager[None]:
@@ -199,9 +201,12 @@ class Callers:
             return True
         most = SLOWED_AT_ONCE if self.is_slowed(environ) else self._at_once
         most = min(most, max(1, free // FREE_PART))
-        return all(
+        is_admitted = all(
             self._at_work.begin(("requests", share.network), most * share.times, places) for share in network.shares
         )
+        if not is_admitted:
+            excuse(environ)
+        return is_admitted
 
     def is_slowed(self, environ: WSGIEnvironment) -> bool:
         """Whether this request's network address was refused so often that it is answered slowly."""
@@ -236,6 +241,7 @@ class Callers:
         network = self.network()
         with ExitStack() as places:
             if network is not None and not self._at_work.begin((kind, network.name), most, places, patience=patience):
+                excuse(request.environ)
                 raise ServiceError(
                     "service_overloaded", "Too many such requests of this network address are being answered."
                 )

@@ -33,6 +33,7 @@ from service_common.traces import port as traces
 from service_common.web.at_work import AtWork
 from service_common.web.bodies import OpenBodies, is_left_unread, may_have_body
 from service_common.web.callers import Callers
+from service_common.web.outcomes import count_outcome
 from service_common.web.problems import envelope
 
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
@@ -178,6 +179,7 @@ def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
     counter, histogram = _series(route, method, status)
     counter.inc()
     histogram.observe(seconds)
+    count_outcome(environ, status)
     if _IS_SHED not in environ:
         log.info("answered", route=route, method=method, status=int(status), ms=round(seconds * 1000, 1))
 

@@ -21,6 +21,7 @@ from werkzeug.exceptions import HTTPException
 from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
 from service_common.traces import port as traces
+from service_common.web.outcomes import EXCUSED, excuse
 
 ERRORS: Final = Counter("service_errors_total", "Errors answered, by their code", ["code"])
 
@@ -87,6 +88,8 @@ def retry_after_of(error: ServiceError) -> int | None:
 def render_problem(error: ServiceError) -> Response:
     """The envelope of one error, with its status and headers; counted by its code."""
     ERRORS.labels(error.code).inc()
+    if error.code in EXCUSED:
+        excuse(request.environ)
     traces.note({"error.type": error.code})
     response = _refusal(error)
     response.status_code = error.status
