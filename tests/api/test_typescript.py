@@ -89,6 +89,8 @@ def test_programs__of_the_examples__fund_submit_and_open(service: Service, folde
     assert {path.name: path.read_bytes() for path in opened.iterdir()} == {
         each.name: each.read_bytes() for each in files
     }
+    with pytest.raises(AssertionError, match="opened exists already"):
+        open_as_guardian(service, folder, bounty_id, solver, "0x" + "11" * 32, opened)
     with pytest.raises(AssertionError, match="does not record this Submission"):
         open_as_guardian(service, folder, bounty_id, solver, "0x" + "11" * 32, tmp_path / "other")
 

@@ -7,7 +7,7 @@ import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["api", "files", "halts", "journal", "node", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "files", "halts", "journal", "node", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -447,6 +447,21 @@ for (const [what, most, oldest, expected] of [
     assert.deepEqual(await node.findAll(expectedEvent, oldest).then(() => ranges, ({ code }) => code), expected);
   });
 }
+
+test("a wallet that hangs ends what waits for it", async (t) => {
+  const provider = { request: async ({ method }) => (method === "eth_accounts" ? [ADDRESS] : new Promise(() => {})) };
+  const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider }, 1);
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
+  assert.equal((await ended(t, wallet.requireReady())).message, "The wallet does not answer.");
+});
+
+test("an answer that says nothing of the deployment is none", () => {
+  for (const answer of [undefined, null, {}, [], "signed in", { escrow_token: null }, { escrow_token: {} }]) {
+    assert.equal(actions.deploymentIn(answer), undefined);
+  }
+  const stated = { escrow_token: { address: ADDRESS } };
+  assert.equal(actions.deploymentIn(stated), stated);
+});
 
 test("what was searched of the log is not searched again, but for the last of it", async (t) => {
   const find = async (count) => (count === 5 ? EVENT : undefined);
