@@ -7,7 +7,7 @@ import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["api", "files", "halts", "journal", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "files", "halts", "journal", "node", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -428,6 +428,41 @@ test("a wallet that has changed its chain is read no more", async () => {
   await assert.rejects(wallet.requireChain(), { code: "wrong_chain" });
 });
 
+for (const [what, most, oldest, expected] of [
+  ["in ranges of 5,000 blocks", 5_000, 8_001n, [5_000, 5_000, 2_000]],
+  ["in smaller ones where a node takes fewer", 2_000, 17_001n, [1_250, 1_250, 500]],
+  ["not at all where a node takes too few", 100, 1n, "chain_unavailable"],
+]) {
+  test(`logs are read ${what}`, async () => {
+    const ranges = [];
+    const read = async (method, [filter]) => {
+      if (method === "eth_blockNumber") return "0x4e20"; // 20,000
+      const blocks = Number(BigInt(filter.toBlock) - BigInt(filter.fromBlock)) + 1;
+      if (blocks > most) throw new Error("block range is too large");
+      ranges.push(blocks);
+      return [];
+    };
+    const node = new actions.Node({ read }, ADDRESS.toLowerCase());
+    const expectedEvent = { eventName: "BountyFinalized", args: {} };
+    assert.deepEqual(await node.findAll(expectedEvent, oldest).then(() => ranges, ({ code }) => code), expected);
+  });
+}
+
+test("a wallet that hangs ends what waits for it", async (t) => {
+  const provider = { request: async ({ method }) => (method === "eth_accounts" ? [ADDRESS] : new Promise(() => {})) };
+  const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider }, 1);
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
+  assert.equal((await ended(t, wallet.requireReady())).message, "The wallet does not answer.");
+});
+
+test("an answer that says nothing of the deployment is none", () => {
+  for (const answer of [undefined, null, {}, [], "signed in", { escrow_token: null }, { escrow_token: {} }]) {
+    assert.equal(actions.deploymentIn(answer), undefined);
+  }
+  const stated = { escrow_token: { address: ADDRESS } };
+  assert.equal(actions.deploymentIn(stated), stated);
+});
+
 test("what was searched of the log is not searched again, but for the last of it", async (t) => {
   const find = async (count) => (count === 5 ? EVENT : undefined);
   const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xsafe" }, node: { find } });
@@ -535,6 +570,20 @@ for (const [what, kept, given, asks] of [
     assert.match([...(seen.confirmed[0]?.[1] ?? [])].join(), asks ?? /^$/);
     await actions.requireNoOtherText(context, stage, OTHER.slice(5)); // the same text goes on
     assert.equal(seen.confirmed.length, asks === undefined ? 0 : 1);
+  });
+}
+
+for (const [what, answer, expected] of [
+  ["refuses it, is hidden", "hub_refuses", { known: [], hidden: [6n] }],
+  ["does not answer, is not called hidden", "chain_unavailable", "chain_unavailable"],
+]) {
+  test(`a bounty that was seen on a page, and about which a node ${what}`, async (t) => {
+    const { stage, context } = scene(t, {});
+    context.api = { POST: async () => ({ data: { data: { bounties: [] } }, response: new Response() }) };
+    context.node.findAll = async () => [];
+    context.node.readContract = () => Promise.reject(new actions.ServiceError(answer, ""));
+    const found = await actions.escrowsOf(context, stage, NONCE, 6n).catch((error) => error.code ?? error);
+    assert.deepEqual(found, expected);
   });
 }
 
