@@ -5,7 +5,8 @@ import { basename, join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { ServiceError, answerOf, createApi, hubAbi, readBounty, sealSubmission, uploadCiphertext } from "bounty-escrow-client";
-import { createPublicClient, createWalletClient, http, zeroHash } from "viem";
+import type { PinnedBounty, SealedSubmission } from "bounty-escrow-client";
+import { BaseError, createPublicClient, createWalletClient, http, toHex, zeroHash } from "viem";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { apiUrl, beacon, deployment, rpcUrl } from "./settings.js";
@@ -19,39 +20,75 @@ const hub = { address: deployment.hubAddress, abi: hubAbi } as const;
 const me = account.address.toLowerCase();
 const seconds = Number(process.env.BOT_SECONDS ?? "60");
 
+/** What was sealed for a bounty and is not recorded yet: sealed again, it would be one more that the service has to keep. */
+interface Kept {
+  readonly folder: string;
+  readonly file: string;
+  readonly sealed: SealedSubmission;
+  isUploaded: boolean;
+}
+
+const kept = new Map<string, Kept>();
+
 /** Whether this account has submitted to a bounty: the chain's word, so that a restart submits nothing twice. */
 async function hasSubmitted(bountyId: bigint): Promise<boolean> {
   const recorded = await chain.readContract({ ...hub, functionName: "getSubmission", args: [bountyId, account.address] });
   return recorded !== zeroHash;
 }
 
-async function submit(bountyId: bigint): Promise<void> {
-  const bounty = await readBounty(chain, deployment, bountyId);
+/** Refuses before anything is sealed or uploaded what could not be recorded: the Hub's refusal, or too little ether. */
+async function requireRecordable(bountyId: bigint, rosterHash: Hex): Promise<void> {
+  const args = [bountyId, toHex(1, { size: 32 }), rosterHash] as const;
+  const gas = await chain.estimateContractGas({ ...hub, account, functionName: "submit", args });
+  const cost = gas * (await chain.getGasPrice());
+  if ((await chain.getBalance(account)) < cost) throw new Error(`${account.address} needs ${cost} wei to submit`);
+}
+
+async function seal(bounty: PinnedBounty): Promise<Kept> {
   const entries = await Promise.all(files.map(async (file) => ({ path: basename(file), content: await openAsBlob(file) })));
   const folder = await mkdtemp(join(tmpdir(), "sealed-"));
-  try {
-    const sealedFile = join(folder, "artifact.age");
-    const sink = Writable.toWeb(createWriteStream(sealedFile, { mode: 0o600 }));
-    const { envelope, commitment } = await sealSubmission(entries, { bounty, solverAddress: account.address, beacon }, sink);
-    const { ciphertext } = envelope;
-    const path = { bounty_id: `${bountyId}`, solver_address: envelope.solver_address };
-    const target = await answerOf(
-      api.POST("/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url", {
-        params: { path },
-        body: { ciphertext_sha256: ciphertext.sha256, ciphertext_byte_length: ciphertext.byte_length },
-      }),
-    );
-    if (target.storage_locator !== ciphertext.storage_locator) throw new Error("the API names another storage locator");
-    await uploadCiphertext(target, await openAsBlob(sealedFile));
-    const prepared = await answerOf(
-      api.POST("/api/bounties/{bounty_id}/submissions/{solver_address}/prepare", { params: { path }, body: envelope }),
-    );
-    if (prepared.submission_commitment !== commitment) throw new Error("the API derives another commitment");
-    await send("submit", [bountyId, commitment, bounty.guardianRosterHash]);
-    console.log(`submitted ${bountyId}`);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const file = join(folder, "artifact.age");
+  const sink = Writable.toWeb(createWriteStream(file, { mode: 0o600 }));
+  const sealed = await sealSubmission(entries, { bounty, solverAddress: account.address, beacon }, sink);
+  return { folder, file, sealed, isUploaded: false };
+}
+
+async function upload({ file, sealed }: Kept, path: { bounty_id: string; solver_address: string }): Promise<void> {
+  const { ciphertext } = sealed.envelope;
+  const target = await answerOf(
+    api.POST("/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url", {
+      params: { path },
+      body: { ciphertext_sha256: ciphertext.sha256, ciphertext_byte_length: ciphertext.byte_length },
+    }),
+  );
+  if (target.storage_locator !== ciphertext.storage_locator) throw new Error("the API names another storage locator");
+  await uploadCiphertext(target, await openAsBlob(file)).catch((error: unknown) => {
+    if (!(error instanceof ServiceError && error.status === 412)) throw error; // it has the bytes already
+  });
+}
+
+async function submit(bountyId: bigint): Promise<void> {
+  const bounty = await readBounty(chain, deployment, bountyId);
+  await requireRecordable(bountyId, bounty.guardianRosterHash);
+  const work = kept.get(`${bountyId}`) ?? (await seal(bounty));
+  kept.set(`${bountyId}`, work);
+  const { envelope, commitment } = work.sealed;
+  const path = { bounty_id: `${bountyId}`, solver_address: envelope.solver_address };
+  if (!work.isUploaded) await upload(work, path);
+  work.isUploaded = true;
+  const prepared = await answerOf(
+    api.POST("/api/bounties/{bounty_id}/submissions/{solver_address}/prepare", { params: { path }, body: envelope }),
+  );
+  if (prepared.submission_commitment !== commitment) throw new Error("the API derives another commitment");
+  await send("submit", [bountyId, commitment, bounty.guardianRosterHash]);
+  await forget(`${bountyId}`);
+  console.log(`submitted ${bountyId}`);
+}
+
+async function forget(bountyId: string): Promise<void> {
+  const work = kept.get(bountyId);
+  kept.delete(bountyId);
+  if (work !== undefined) await rm(work.folder, { recursive: true, force: true });
 }
 
 /** Send a transaction of the Hub and wait until it is mined; one that would be refused is not sent. */
@@ -61,30 +98,49 @@ async function send(functionName: "submit" | "claim", args: readonly unknown[]):
   if (receipt.status !== "success") throw new Error(`the Hub refused the transaction ${receipt.transactionHash}`);
 }
 
-async function look(): Promise<void> {
-  const open = await answerOf(api.GET("/api/bounties", { params: { query: { tag, accepting: true, limit: 100 } } }));
-  for (const { bounty_id } of open.items) {
-    if (!(await hasSubmitted(BigInt(bounty_id)))) await submit(BigInt(bounty_id));
-  }
+async function claim(bountyId: bigint): Promise<void> {
+  const due = await chain.readContract({ ...hub, functionName: "claimable", args: [bountyId, account.address] });
+  if (due === 0n) return;
+  await send("claim", [bountyId, "0x", "0x"]);
+  console.log(`claimed ${bountyId}`);
+}
+
+async function claimAll(): Promise<void> {
   const final = { status: "final", solver_address: me, limit: 100 } as const;
   const ended = await answerOf(api.GET("/api/bounties", { params: { query: final } }));
   for (const { bounty_id, facts } of ended.items) {
-    const bountyId = BigInt(bounty_id);
-    if (facts.winner?.solver_address !== me) continue;
-    const due = await chain.readContract({ ...hub, functionName: "claimable", args: [bountyId, account.address] });
-    if (due > 0n) {
-      await send("claim", [bountyId, "0x", "0x"]);
-      console.log(`claimed ${bountyId}`);
-    }
+    if (facts.winner?.solver_address === me) await tried(`bounty ${bounty_id}`, claim(BigInt(bounty_id)));
   }
 }
 
-for (;;) {
-  try {
-    await look();
-  } catch (error) {
-    // What failed is looked at again; a refusal says what to do.
-    console.error(error instanceof ServiceError ? `${error.code}: ${error.nextAction}` : error);
+async function submitAll(): Promise<void> {
+  const open = await answerOf(api.GET("/api/bounties", { params: { query: { tag, accepting: true, limit: 100 } } }));
+  const listed = new Set(open.items.map(({ bounty_id }) => bounty_id));
+  for (const bountyId of kept.keys()) if (!listed.has(bountyId)) await forget(bountyId);
+  for (const { bounty_id } of open.items) {
+    const bountyId = BigInt(bounty_id);
+    const doing = async () => ((await hasSubmitted(bountyId)) ? forget(bounty_id) : submit(bountyId));
+    await tried(`bounty ${bounty_id}`, doing());
   }
+}
+
+/** What failed is looked at again in the next round, and keeps nothing else from being done; a refusal says what to do. */
+async function tried(what: string, doing: Promise<void>): Promise<void> {
+  try {
+    await doing;
+  } catch (error) {
+    console.error(`${what}:`, said(error));
+  }
+}
+
+function said(error: unknown): unknown {
+  if (error instanceof ServiceError) return `${error.code}: ${error.nextAction}`;
+  if (error instanceof BaseError) return error.shortMessage;
+  return error instanceof Error ? error.message : error;
+}
+
+for (;;) {
+  await tried("claims", claimAll());
+  await tried("submissions", submitAll());
   await pause(seconds * 1_000);
 }

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { AUTHORIZATION_SECONDS, answerOf, commitmentOf, createApi, fundingCall } from "bounty-escrow-client";
-import { fundingSalt, fundingTypedData, hourBegins, hubAbi, hubEvents, pageTerms } from "bounty-escrow-client";
-import type { Terms } from "bounty-escrow-client";
+import { AUTHORIZATION_SECONDS, FUNDED_QUERY, MOST_LISTED, answerOf, commitmentOf, createApi } from "bounty-escrow-client";
+import { findActEvents, fundingAct, fundingCall, fundingSalt, fundingTypedData, hourBegins } from "bounty-escrow-client";
+import { hubAbi, inEffect, noticeReader, pageTerms, parseNotice, whyVoid } from "bounty-escrow-client";
+import type { HubNotice, Terms } from "bounty-escrow-client";
 import { createPublicClient, createWalletClient, erc20Abi, http, parseAbi } from "viem";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -17,9 +18,14 @@ const hub = { address: deployment.hubAddress, abi: hubAbi } as const;
 
 const { escrowAmount, submissionDeadline, judgingWindow } = pageTerms(page);
 const specCommitment = commitmentOf(page);
+const account = poster.address.toLowerCase();
+const variables = { poster: account, page: specCommitment, first: MOST_LISTED };
+const { data } = await answerOf(api.POST("/subgraph", { body: { query: FUNDED_QUERY, variables } }));
+const [funded] = (data as { bounties: { bounty_id: string }[] }).bounties;
+if (funded !== undefined) throw new Error(`bounty ${funded.bounty_id} is on this page already`);
 const published = await answerOf(
   api.POST("/api/bounty-challenge-specs/prepare-publication", {
-    params: { query: { poster_address: poster.address.toLowerCase() } },
+    params: { query: { poster_address: account } },
     body: page,
     headers: { "Content-Type": "text/markdown" },
   }),
@@ -28,16 +34,24 @@ if (published.spec_commitment !== specCommitment) throw new Error("the API store
 
 const { timestamp } = await chain.getBlock();
 const now = hourBegins(timestamp, BigInt(Math.floor(Date.now() / 1_000))); // else its end is the endpoint's choice
+const shown = await answerOf(api.GET("/api/deployment"));
+const notices: HubNotice[] = [];
+for (const notice of (shown.hub_notices ?? []).map(parseNotice)) {
+  if ((await whyVoid(noticeReader(chain), deployment, notice, Number(now))).length === 0) notices.push(notice);
+}
+if (inEffect(notices) !== undefined) throw new Error("a notice is in effect: nobody should fund a bounty on this Hub");
 const rosterVersion = await chain.readContract({ ...hub, functionName: "currentRosterVersion" });
 const roster = await chain.readContract({ ...hub, functionName: "getRoster", args: [rosterVersion] });
+const [protocolFeeBps, guardianFeeBps] = await chain.readContract({ ...hub, functionName: "feePolicy" });
+// The same terms as the pages and service-cli make of this page: the token takes an authorization over them once.
 const terms: Terms = {
   specCommitment,
   expectedRosterHash: roster.guardianRosterHash,
   escrowAmount,
   submissionDeadline,
   judgingWindow,
-  maxProtocolFee: escrowAmount / 20n,
-  maxGuardianFee: escrowAmount / 20n,
+  maxProtocolFee: (escrowAmount * protocolFeeBps) / 10_000n,
+  maxGuardianFee: (escrowAmount * guardianFeeBps) / 10_000n,
   salt: fundingSalt(deployment.chainId, deployment.hubAddress, poster.address, specCommitment, 1), // the first on this page
 };
 const address = await chain.readContract({ ...hub, functionName: "token" });
@@ -52,8 +66,11 @@ const typedData = fundingTypedData(deployment, { address, name, version }, poste
 const signature = await poster.signTypedData(typedData);
 const call = fundingCall(deployment.hubAddress, poster.address, terms, validBefore, signature);
 const wallet = createWalletClient({ account: poster, transport: http(rpcUrl) });
+const before = await chain.getBlockNumber();
 const hash = await wallet.writeContract({ ...call, chain: null });
-const { logs } = await chain.waitForTransactionReceipt({ hash });
-for (const event of hubEvents(deployment.hubAddress, logs)) {
-  if (event.eventName === "BountyCreated") console.log(`${event.args.bountyId}`);
-}
+await chain.waitForTransactionReceipt({ hash });
+// Where it failed, somebody may have relayed the same call before: the event decides.
+const act = fundingAct(deployment, poster.address, terms, validBefore, signature);
+const [created] = (await findActEvents(chain, act, before)) ?? [];
+if (created === undefined) throw new Error(`the Hub refused the transaction ${hash}`);
+console.log(`${created.args.bountyId}`);

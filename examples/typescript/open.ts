@@ -1,4 +1,4 @@
-import { createWriteStream } from "node:fs";
+import { createWriteStream, existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
@@ -23,6 +23,7 @@ import "./refused.js";
 import { apiUrl, beacon, deployment, relays, rpcUrl } from "./settings.js";
 
 const [bountyId = "", solver = "", commitment = "", directory = ""] = process.argv.slice(2);
+if (existsSync(directory)) throw new Error(`${directory} exists already`);
 const signer = privateKeyToAccount(process.env.SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY as Hex);
 const keyring = JSON.parse(process.env.SERVICE_GUARDIAN_PRIVATE_KEYS_JSON ?? "[]") as string[];
 const chain = createPublicClient({ transport: http(rpcUrl) });

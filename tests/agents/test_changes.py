@@ -211,17 +211,25 @@ def test_plan__that_was_begun__is_held_to_the_policy_of_the_server_that_goes_on(
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
 
 
+@pytest.mark.parametrize("of", [fund, seal, claim])
 def test_plan__whose_transaction_was_sent__is_settled_whatever_the_policy_permits_by_now(
-    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch, of: Callable[[Stage], Case]
 ) -> None:
-    found = scene(fund, policy_for(stage))
-    plan, before = found.agent.call("prepare_funding", path="page.md"), stage.ledger.nonce(found.case.account)
+    found = scene(of, policy_for(stage))
+    if of is fund:
+        plan = found.agent.call("prepare_funding", path="page.md")
+    elif of is seal:
+        plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
+    else:
+        plan = found.agent.call("prepare_claim", bounty_id=found.bounty_id)
+    before = stage.ledger.nonce(found.case.account)
     with monkeypatch.context() as patched:
         patched.setattr(sender, "RECEIPT_SECONDS", 0.0)
         with pytest.raises(Refused) as refused:
             found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert refused.value.code == "transaction_pending"
-    lowered = under(found.agent, policy_for(stage, most_spent_per_action=1, most_spent_per_day=1))
+    nothing = dict.fromkeys(("most_spent_per_action", "most_gas_per_action", "most_actions_per_day"), 0)
+    lowered = under(found.agent, policy_for(stage, **nothing))
     assert lowered.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
     assert stage.ledger.nonce(found.case.account) == before + 1
 

@@ -11,7 +11,7 @@ from service_cli.disk import state_below
 from service_mcp.policy import DAY_SECONDS, Policy, Spending, charge, require_foreign, require_within
 
 from tests.agents.conftest import MakeScene, Refused, policy_for
-from tests.cli.scenes import Stage, fund, seal
+from tests.cli.scenes import Stage, fund, open_work, seal
 
 NOBODY = 65_534
 TEXT = """
@@ -172,7 +172,7 @@ def test_spending__that_cannot_be_read__permits_nothing(stage: Stage, tmp_path: 
 
 
 def test_server__within_its_policy__signs_no_more_than_that(scene: MakeScene, stage: Stage) -> None:
-    for more in ({"most_spent_per_action": 1}, {"roles": ("solver",)}, {"chain_id": 1}, {"most_actions_per_day": 0}):
+    for more in ({"most_spent_per_action": 1}, {"roles": ("solver",)}, {"most_actions_per_day": 0}):
         found = scene(fund, policy_for(stage, **more))
         plan = found.agent.call("prepare_funding", path="page.md")
         before = stage.ledger.nonce(found.case.account)
@@ -182,6 +182,20 @@ def test_server__within_its_policy__signs_no_more_than_that(scene: MakeScene, st
             state = str(refused.code)
         assert state == ("needs_wallet" if "roles" in more else "policy_exceeded")
         assert stage.ledger.nonce(found.case.account) == before
+
+
+@pytest.mark.parametrize(
+    "other", [{"chain_id": 1}, *({name: "0x" + "11" * 20} for name in ("hub_address", "token_address"))]
+)
+def test_server__with_a_policy_of_another_network_hub_or_token__does_not_start(
+    scene: MakeScene, stage: Stage, other: dict[str, object]
+) -> None:
+    """It would open work and deliver keys by it, which spend nothing."""
+    found = scene(open_work, policy_for(stage, **other), roles=frozenset({"guardian"}))
+    with pytest.raises(ServiceError) as refused:
+        found.agent.call("open_work", bounty_id=found.bounty_id)
+    assert refused.value.code == "policy_of_another"
+    assert not (found.case.home.home / "opened").exists()
 
 
 def test_award__that_is_too_small__is_not_worked_for(scene: MakeScene, stage: Stage) -> None:

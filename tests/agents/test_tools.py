@@ -159,6 +159,21 @@ def test_winning_work__by_a_policy_of_the_poster__lies_below_the_work_dir(scene:
     assert Path(opened["directory"]).is_relative_to(found.case.home.home)
 
 
+@pytest.mark.parametrize(("judges", "opened"), [(False, "winning"), (True, "opened")])
+def test_work__opened_by_a_person_with_both_keys__is_the_winners_unless_that_person_judges(
+    scene: MakeScene, stage: Stage, judges: bool, opened: str
+) -> None:
+    found, people = scene(receive, policy_for(stage)), stage.ledger.people
+    guardian = people.guardians[0].variables()
+    if not judges:
+        guardian["SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"] = people.owner.wallet.private_key
+    agent = replace(
+        found.agent, options=replace(found.agent.options, values={**found.agent.options.values, **guardian})
+    )
+    work = agent.call("open_work", bounty_id=found.bounty_id)
+    assert Path(work["directory"]).relative_to(found.case.home.home).parts[0] == opened
+
+
 @pytest.mark.parametrize(("of", "tool", "arguments"), [
     (fund, "prepare_funding", {"path": "page.md"}),
     (judge, "prepare_verdict", {"reasons": "None holds: tests fail.\n"}),

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -19,6 +19,7 @@ from mcp import Client as McpClient
 from mcp import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from service_common.web import callers
+from service_mcp import http
 from service_mcp.http import (
     HEALTH,
     IPV6_SHARES,
@@ -26,8 +27,10 @@ from service_mcp.http import (
     MOST_OF_ONE,
     Budgets,
     Entrance,
+    Places,
     make_app,
     networks_of,
+    server_config,
     with_endpoints,
 )
 from service_mcp.server import READING, Options
@@ -102,11 +105,7 @@ def served(stage: Stage, calls: int = 10_000, hops: int = 0) -> Iterator[str]:
         chosen.bind(("127.0.0.1", 0))
         port = chosen.getsockname()[1]
     options = Options(dict(stage.home("poster").environment), roles=frozenset({"poster"}))
-    server = uvicorn.Server(
-        uvicorn.Config(
-            make_app(options, ["127.0.0.1"], calls, hops), "127.0.0.1", port, log_level="error", lifespan="on"
-        )
-    )
+    server = uvicorn.Server(server_config(make_app(options, ["127.0.0.1"], calls, hops), "127.0.0.1", port))
     thread = Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -255,6 +254,61 @@ def test_entrance__with_as_many_calls_as_it_answers__refuses_more_but_no_probe()
         assert statuses[2:] == [200] * (MOST_AT_ONCE + 2)
 
     asyncio.run(crowd())
+
+
+def test_entrance__while_bodies_drip__answers_others_and_ends_those(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = list[tuple[str, object]]()
+
+    async def crowd() -> None:
+        entrance, drips = Entrance(JSONResponse({}), Budgets(1_000), 0), asyncio.Event()
+
+        def call(address: str, *, whole: bool) -> asyncio.Task[None]:
+            scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [], "client": (address, 1)}
+
+            async def receive() -> MutableMapping[str, object]:
+                if not whole:
+                    await drips.wait()
+                return {"type": "http.request", "body": b"{}"}
+
+            async def send(message: MutableMapping[str, object]) -> None:
+                if message["type"] == "http.response.start":
+                    answered.append((address, message["status"]))
+
+            return asyncio.create_task(entrance(scope, receive, send))
+
+        callers = [f"198.51.100.{number}" for number in range(MOST_AT_ONCE)]
+        dripping = [call(each, whole=False) for each in callers for _ in range(3)]
+        await asyncio.sleep(0)
+        await call("203.0.113.1", whole=True)
+        await asyncio.gather(*dripping)
+
+    monkeypatch.setattr(http, "BODY_SECONDS", 0.05)
+    asyncio.run(crowd())
+    assert answered[0] == ("203.0.113.1", 200)
+    assert {status for _, status in answered[1:]} == {408}
+
+
+def test_places__of_one_subscriber_with_a_large_network__leave_half_to_others() -> None:
+    places, one = Places(MOST_AT_ONCE), [networks_of(f"2001:db8:0:{number:x}::1") for number in range(MOST_AT_ONCE)]
+    with ExitStack() as stack:
+        granted = [stack.enter_context(places.taken(each)) for each in one]
+        assert granted.count(True) == MOST_AT_ONCE // 2
+        assert stack.enter_context(places.taken(networks_of("198.51.100.1")))
+    with places.taken(one[-1]) as is_free:
+        assert is_free
+
+
+def test_http__of_connections_without_a_request__ends_them_and_answers_the_probe(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "HEADERS_SECONDS", 0.2)
+    with served(stage) as url, ExitStack() as stack:
+        port = int(url.split(":")[2].split("/")[0])
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 30)) for _ in range(20)]
+        for each in idle[:10]:
+            each.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        assert urllib3.request("GET", url.replace("/mcp", HEALTH), retries=False).status == 200
+        assert [each.recv(1) for each in idle] == [b""] * 20
 
 
 def test_http__asked_for_its_health__answers_by_any_name_and_without_a_budget(stage: Stage) -> None:

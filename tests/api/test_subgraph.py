@@ -2,9 +2,10 @@
 
 import json
 from functools import partial
+from typing import NoReturn
 
 import pytest
-from bounty_protocol.types import ChainId
+from bounty_protocol.types import Address, ChainId
 from graphql import GraphQLObjectType, build_client_schema, get_introspection_query, print_schema
 from service_api.graphql.request import read_request
 from service_api.graphql.rows import Fetch, RequestLimits, load, plan
@@ -278,6 +279,23 @@ def test_query__that_the_database_takes_too_long_for__is_overload_and_no_fault(
     response = ask(service, "{ bounties { id } }")
     assert (response.status_code, error_of(response)["code"]) == (503, "service_overloaded")
     assert response.headers["Retry-After"] == "2"
+
+
+def test_accounts__whose_statements_take_longer_than_a_query_has__are_overload_before_the_next_one(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[Address]()
+
+    def slowly(connection: Connection, account: Address) -> NoReturn:
+        while True:
+            asked.append(account)
+            connection.execute(select(func.pg_sleep(0.1)))
+
+    monkeypatch.setattr("service_api.graphql.rows.account_record", slowly)
+    monkeypatch.setattr("service_api.graphql.rows.TOTAL_SECONDS", 0.25)
+    response = ask(service, f'{{ account(id: "{service.world.solver(1).address}") {{ solver {{ submitted }} }} }}')
+    assert (response.status_code, error_of(response)["code"]) == (503, "service_overloaded")
+    assert len(asked) < 6
 
 
 def test_query__whose_moment_the_database_takes_too_long_for__is_told_that_the_index_cannot_be_read(

@@ -73,6 +73,8 @@ def test_programs__of_the_examples__fund_submit_and_open(service: Service, folde
     world.open_bounties.append(BountyId(int(bounty_id)))
     world.finalize()
     assert service.get(f"/api/bounties/{bounty_id}").get_json()["challenge_terms"]["matches"]
+    with pytest.raises(AssertionError, match=f"bounty {bounty_id} is on this page already"):
+        run(folder, "fund.js", page, SERVICE_POSTER_PRIVATE_KEY=poster.private_key)
     files = [EXAMPLES / "artifact" / name for name in ("NOTES.md", "bench.py")]
     arguments = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path)}
     commitment = run(folder, "submit.js", bounty_id, *files, **arguments)
@@ -87,6 +89,8 @@ def test_programs__of_the_examples__fund_submit_and_open(service: Service, folde
     assert {path.name: path.read_bytes() for path in opened.iterdir()} == {
         each.name: each.read_bytes() for each in files
     }
+    with pytest.raises(AssertionError, match="opened exists already"):
+        open_as_guardian(service, folder, bounty_id, solver, "0x" + "11" * 32, opened)
     with pytest.raises(AssertionError, match="does not record this Submission"):
         open_as_guardian(service, folder, bounty_id, solver, "0x" + "11" * 32, tmp_path / "other")
 
@@ -132,6 +136,21 @@ def test_bot__of_the_examples__watches_submits_and_claims_and_does_nothing_twice
         world.finalize()
         assert bot.line() == f"submitted {again}", "what it did before is on the chain"
     solver.forget_nonce()
+
+
+def test_bot__without_ether__seals_nothing_until_it_has_some(service: Service, folder: Path, tmp_path: Path) -> None:
+    world, solver = service.world, Wallet()
+    variables = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path), "BOT_SECONDS": "0.05"}
+    bounty_id = created(service, "For the poor", seconds=10_000, language="en\ntags: [poor-tag]")
+    world.finalize()
+    with node_at_work(folder / "bot.js", "poor-tag", EXAMPLES / "artifact" / "NOTES.md", variables=variables) as bot:
+        assert bot.process.stderr is not None
+        refused = [bot.process.stderr.readline() for _ in range(10)]  # more than the Submissions that may be unrecorded
+        assert {line.partition(":")[0] for line in refused} == {f"bounty {bounty_id}"}
+        assert list(tmp_path.iterdir()) == []
+        world.rpc.call("anvil_setBalance", solver.address, hex(10**18))
+        assert bot.line() == f"submitted {bounty_id}"
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_errors__of_the_api_and_of_no_api__have_their_codes(service: Service, folder: Path) -> None:

@@ -96,6 +96,23 @@ def test_client__that_asks_before_it_signs__signs_nothing_against_that_and_goes_
     assert transactions(stage, case) == before + 1
 
 
+def test_submit__of_work_that_is_sent__waits_for_it_whatever_more_gas_may_cost_by_then(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = seal(stage)
+    directory, before = case.home.home / "work", transactions(stage, case)
+    with monkeypatch.context() as patched:
+        patched.setattr(sender, "RECEIPT_SECONDS", 0.0)
+        with pytest.raises(Failed):
+            client_of(case).submit(number(case), directory)
+    assert client_of(case, max_cost=1).submit(number(case), directory).bounty_id == number(case)
+    assert transactions(stage, case) == before + 1
+    (directory / "main.py").write_text("print(2)\n")
+    with pytest.raises(Refused) as refused:
+        client_of(case, max_cost=1).submit(number(case), directory)
+    assert refused.value.code == "gas_cost_too_high"
+
+
 def test_fund__of_a_page__returns_the_bounty_and_again_the_same(stage: Stage, untouched: Callable[[], None]) -> None:
     case = fund(stage)
     page = (case.home.home / "page.md").read_bytes()

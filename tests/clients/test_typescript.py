@@ -57,7 +57,7 @@ from tests.vectors.samples import (
 from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 from tests.web.conftest import VARIABLES
 
-CASES: Final = 19
+CASES: Final = 21
 """Of the vectors."""
 CHUNK: Final = 64 * 1024
 ALTERED: Final = size(150, 5_000)

@@ -61,6 +61,10 @@ def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
+_NO_NUMBERS = ("0o644", "6_44", "+644", "-1", "\x1c644", "\t644", "648")
+"""What one language or another reads as a number, and no tar program writes."""
+
+
 def archive_bytes(binding: Binding | None = BINDING) -> bytes:
     """The deterministic tar of the sample files; without a binding as version 1 had it."""
     head = b"" if binding is None else comment_header(binding.text())
@@ -124,8 +128,28 @@ def _tar(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> bytes:
     return block + (b"data" + bytes(508) if entry.size else b"") + bytes(1024)
 
 
+def _with_number(start: int, end: int, value: bytes, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """The tar of a file or a directory ``x`` whose header has other bytes in a field, with the checksum of these."""
+    data = bytearray(_tar("x", kind))
+    data[start:end] = value.ljust(end - start, b"\0")
+    data[148:156] = b" " * 8
+    data[148:156] = b"%06o\0 " % sum(data[:512])
+    return bytes(data)
+
+
+def _large(bits: int, length: int) -> bytes:
+    """A power of two as GNU tar writes what octal digits cannot hold."""
+    return b"\x80" + (1 << bits).to_bytes(length - 1, "big")
+
+
+def _pax_size(size: int) -> bytes:
+    entry = tarfile.TarInfo("x")
+    entry.pax_headers = {"size": str(size)}
+    return entry.tobuf(tarfile.PAX_FORMAT) + bytes(1024)
+
+
 def archives() -> dict[str, object]:
-    """The deterministic tar and archives that are refused."""
+    """The deterministic tar, archives of other programs that open, and archives that are refused."""
     whole, former = archive_bytes(), archive_bytes(None)
     bound, other = (comment_header(each.text()) for each in (BINDING, OTHERS["another Solver"]))
     cases = [
@@ -147,17 +171,31 @@ def archives() -> dict[str, object]:
         ("its binding twice", bound + whole),
         ("two bindings", other + whole),
         ("a binding in another spelling", comment_header(BINDING.text().replace("0x", "0X")) + former),
+        *((f"a mode of {mode!r}", _with_number(100, 108, mode.encode())) for mode in _NO_NUMBERS),
+        ("a size with a prefix", _with_number(124, 136, b"0o4")),
+        ("a size of 2^60", _with_number(124, 136, _large(60, 12))),
+        ("a pax size of 10^17", _pax_size(10**17)),
+    ]
+    accepted = [
+        ("an owner of 2^55", _with_number(108, 116, _large(55, 8))),
+        ("an owner below zero", _with_number(108, 116, b"\xff" * 8)),
+        ("a time of 2^60", _with_number(136, 148, _large(60, 12))),
+        ("a mode between spaces", _with_number(100, 108, b"  644 ")),
+        ("no mode", _with_number(100, 108, b"")),
+        ("something after a mode's end", _with_number(100, 108, b"644\0\xff9")),
+        ("a directory of 2^60 bytes", _with_number(124, 136, _large(60, 12), tarfile.DIRTYPE)[:512] + _tar("y")),
     ]
     return {
         "about": (
             "files and binding give tar (base64) on every machine, files alone that of version_1; each rejected tar "
-            "with its failure class."
+            "with its failure class. Each accepted tar opens to one file, of the bytes data."
         ),
         "files": FILES_OF_ARTIFACT,
         "binding": BINDING.text(),
         "tar": _text(whole),
         "sha256": "0x" + hashlib.sha256(whole).hexdigest(),
         "version_1": {"tar": _text(former), "sha256": "0x" + hashlib.sha256(former).hexdigest()},
+        "accepted": [{"tar": _text(data), "reason": reason} for reason, data in accepted],
         "rejected": _rejected(try_unpack, "tar", cases),
     }
 

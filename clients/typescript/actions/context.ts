@@ -4,7 +4,7 @@ import { erc20Abi } from "viem";
 import type { Address } from "viem";
 import { answerOf, createApi, hubAbi } from "../src/acting.js";
 import type { Api, ApprovalTypedData, Schemas } from "../src/acting.js";
-import { refuseDifferences, typed } from "./answers.js";
+import { deploymentIn, refuseDifferences, typed } from "./answers.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";
 import type { Settings } from "./settings.js";
@@ -43,13 +43,14 @@ export async function makeContext(settings: Settings, wallet: Wallet, safe?: Add
   const address = await node.readContract({ ...hub, functionName: "token" });
   const token = { address, abi: erc20Abi } as const;
   const signal = AbortSignal.timeout(OPTIONAL_MILLISECONDS);
-  const [symbol, decimals, journal, stated] = await Promise.all([
+  const [symbol, decimals, journal, answer] = await Promise.all([
     node.readContract({ ...token, functionName: "symbol" }),
     node.readContract({ ...token, functionName: "decimals" }),
     Journal.open(deployment, account),
     typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", { signal }))).catch(() => undefined),
   ]);
   node.useToken({ symbol: symbol.slice(0, 20), decimals });
+  const stated = deploymentIn(answer);
   if (stated !== undefined) {
     const { address: theirs, ...shown } = stated.escrow_token;
     refuseDifferences("deployment_mismatch", [

@@ -8,7 +8,7 @@ import { erc20Abi, parseEventLogs } from "viem";
 import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ReadContractParameters, ReadContractReturnType } from "viem";
 import { hubAbi, RECENT_BLOCKS, ServiceError } from "../src/acting.js";
-import { inTime } from "./provider.js";
+import { AnsweredLate, inTime } from "./provider.js";
 import type { Call } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
 import type { Token } from "./text.js";
@@ -57,8 +57,10 @@ type ViewArgs<abi extends Abi | readonly unknown[], name extends ViewName<abi>> 
   name
 >;
 
+/** Blocks of one question about logs; a node that takes fewer is asked about half as many, and again. */
 const LOG_RANGE = 5_000n;
-const MOST_RANGES = 200;
+const LEAST_RANGE = 100n;
+const MOST_BLOCKS = 1_000_000n;
 /** A node that never answers ends no step: it is one that does not answer. */
 const MOST_MILLISECONDS = 30_000;
 
@@ -223,12 +225,22 @@ export class Node {
     const { eventName, args, token } = expected;
     const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args });
     const head = await this.getBlockNumber();
-    const oldest = fromBlock <= head ? fromBlock : head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
-    let last = head;
-    for (let range = 0; range < MOST_RANGES && last >= oldest; range += 1) {
-      const first = last - LOG_RANGE > oldest ? last - LOG_RANGE : oldest;
+    const since = fromBlock <= head ? fromBlock : head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
+    const oldest = head - since < MOST_BLOCKS ? since : head - MOST_BLOCKS + 1n;
+    let range = LOG_RANGE;
+    for (let last = head; last >= oldest; ) {
+      const first = last - range + 1n > oldest ? last - range + 1n : oldest;
       const filter = { address: token ?? this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
-      yield* this.all((await this.#ask("eth_getLogs", [filter])) as readonly Log[], expected);
+      let logs: readonly Log[];
+      try {
+        logs = (await this.#ask("eth_getLogs", [filter])) as readonly Log[];
+      } catch (error) {
+        const isAnswered = error instanceof ServiceError && !(error.cause instanceof AnsweredLate);
+        if (!isAnswered || isWrongChain(error) || range / 2n < LEAST_RANGE) throw error;
+        range /= 2n;
+        continue;
+      }
+      yield* this.all(logs, expected);
       last = first - 1n;
     }
   }
@@ -292,6 +304,7 @@ function unreadable(error?: unknown): ServiceError {
   if (isWrongChain(error)) return error;
   return new ServiceError("chain_unavailable", "The wallet's node does not answer a question about the chain.", {
     nextAction: "Try again in a moment, or choose another node in the wallet.",
+    cause: error,
   });
 }
 

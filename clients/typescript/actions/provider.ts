@@ -14,11 +14,14 @@ export interface Call {
   readonly data: Hex;
 }
 
+/** No answer in time: what a provider says itself is another error. */
+export class AnsweredLate extends Error {}
+
 /** The answer, or an error where it takes longer. */
 export async function inTime<Value>(question: Promise<Value>, milliseconds: number): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("late")), milliseconds);
+    timer = setTimeout(() => reject(new AnsweredLate()), milliseconds);
   });
   try {
     return await Promise.race([question, late]);

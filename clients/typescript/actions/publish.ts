@@ -59,7 +59,7 @@ const ALLOWED = `by two transactions, an allowance of exactly the escrow and the
 const TOGETHER = `by an allowance of exactly the escrow and the bounty itself, which the wallet does as one, both or neither: ${UNSIGNED}`;
 /** What a person decides on who has a creation forgotten. */
 const OUTSTANDING: readonly Fact[] = [
-  ["What was begun", "a transaction that creates this bounty on other terms; it is not on the chain"],
+  ["What was begun", "a transaction that creates this bounty; it is not on the chain"],
   ["Look into the wallet", "wait for it, or cancel it there first: if it is mined later, this page may be paid twice"],
 ];
 const MAINNET = 8453;
@@ -584,21 +584,25 @@ async function allowed(
 
 /**
  * Has the Hub allowed to take exactly the escrow, once: not again where a creation may have taken it already, on
- * whichever terms, so that no two of them find an allowance.
+ * whichever terms, so that no two of them find an allowance. One that was to give the allowance itself is done in the
+ * other way once it came to nothing, by the wallet or as the person decides.
  */
-async function approve(
+export async function approve(
   context: Context,
   stage: Stage,
   page: PageTerms,
   conditions: Conditions,
   funding: Funding,
 ): Promise<void> {
-  const { token, account, settings, journal } = context;
+  const { token, account, settings } = context;
   const { hubAddress } = settings.deployment;
   const { terms, nonces } = funding;
   if (await isApproved(context, terms)) return;
   const nonce = nonceOf(context, terms);
-  if ((await journal.get(creationStep(nonce))) !== undefined) return; // looked for before it is sent again
+  const [step, expected] = creation(context, funding);
+  const left = await leftOf(context, step, expected);
+  const isUndecided = left === "open" && (await isBatchBegun(context, step));
+  if (left !== undefined && !isUndecided) return; // looked for before it is sent again
   await requireNoneBegun(context, stage, nonces);
   await perform(context, stage, {
     name: approvalStep(nonce),

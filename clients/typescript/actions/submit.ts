@@ -18,12 +18,13 @@ import { element, labelled } from "./dom.js";
 import { DirectoryField } from "./files.js";
 import { heedStandstill } from "./halts.js";
 import { heedNotice } from "./notices.js";
+import type { ExpectedEvent } from "./node.js";
 import { paced } from "./paced.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { holdInMemory, keepsFiles, removeOthers, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { perform } from "./transactions.js";
+import { confirmLast, perform } from "./transactions.js";
 import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
 
 export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
@@ -89,13 +90,20 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   }
   const former = await activeOf(context, bounty.id, account);
   const { commitment } = sealed;
+  const kind = `submit ${bounty.id}`;
+  const step = `${kind} ${commitment}`;
+  const recording = (submissionCommitment: Hex): ExpectedEvent => ({
+    eventName: "SubmissionRecorded",
+    args: { bountyId: bounty.id, solver: account, submissionCommitment },
+  });
   const isReplacing = former !== NO_SUBMISSION && former !== commitment;
   if (isReplacing) requireListed(detail, account, former);
+  if (former !== commitment) await confirmLast(context, stage, step, kind, recording);
   const found =
     former === commitment
       ? undefined
       : await perform(context, stage, {
-          name: `submit ${bounty.id} ${commitment}`,
+          name: step,
           title: "Record the Submission on the chain",
           act: "submit",
           functionName: "submit",
@@ -107,10 +115,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
             ["From", moment(bounty.revealAt)],
             ...(isReplacing ? ([["What it replaces", `your Submission ${former}`]] as const) : []),
           ],
-          expected: {
-            eventName: "SubmissionRecorded",
-            args: { bountyId: bounty.id, solver: account, submissionCommitment: commitment },
-          },
+          expected: recording(commitment),
         });
   const copy = await copyOf(context, sealed, bounty);
   await journal.remove(name);

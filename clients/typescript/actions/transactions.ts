@@ -149,6 +149,32 @@ export async function leftOf(
   return undefined;
 }
 
+/**
+ * Has the person decide where another act of theirs may still happen, of which the last one counts: done later, it takes
+ * the place of `step`. The steps' names are `kind` and a commitment, of which `expected` makes the event.
+ */
+export async function confirmLast(
+  context: Context,
+  stage: Stage,
+  step: string,
+  kind: string,
+  expected: (commitment: Hex) => ExpectedEvent,
+): Promise<void> {
+  const { journal } = context;
+  if ((await journal.get(step)) !== undefined) return; // decided when it was begun
+  for (const name of await journal.namesBelow(`${kind} 0x`)) {
+    const commitment = name.slice(kind.length + 1) as Hex;
+    if ((await leftOf(context, name, expected(commitment))) !== "open") continue;
+    const facts: Fact[] = [
+      ["What was begun", `one with the commitment ${commitment}; it is not on the chain yet`],
+      ["If it happens later", "it takes the place of the one that you send now"],
+      ["Look into the wallet", "wait for it, or cancel it there first"],
+    ];
+    stage.say("");
+    await stage.confirm("An earlier one of yours may still be recorded", facts, "Go on with this one");
+  }
+}
+
 /** Has it sent, for the reason given where it was begun before; returns why it may be sent again where it came to nothing. */
 async function sent(
   context: Context,

@@ -9,12 +9,13 @@ import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { heedStandstill } from "./halts.js";
+import type { ExpectedEvent } from "./node.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { listingOf, unlistedNote } from "./submissions.js";
 import type { Listing } from "./submissions.js";
 import { counted, moment } from "./text.js";
-import { perform } from "./transactions.js";
+import { confirmLast, perform } from "./transactions.js";
 import type { Recorded } from "./witnesses.js";
 
 const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
@@ -59,6 +60,13 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
     "Your Verdict",
     named === undefined ? "no valid Submission" : `awards Submission ${named.commitment} of ${named.solver}`,
   ];
+  const kind = `verdict ${bounty.id}`;
+  const name = `${kind} ${commitment}`;
+  const recording = (reportCommitment: Hex): ExpectedEvent => ({
+    eventName: "VerdictRecorded",
+    args: { bountyId: bounty.id, guardian: account, reportCommitment },
+  });
+  await confirmLast(context, stage, name, kind, recording);
   const path = { report_commitment: commitment };
   await signed(
     context,
@@ -89,24 +97,21 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
       nextAction: "Nothing was recorded on the chain. Report it to the operator.",
     });
   }
-  const kind = named === undefined ? NO_VALID_SUBMISSION : AWARDED;
+  const outcome = named === undefined ? NO_VALID_SUBMISSION : AWARDED;
   const { solver, commitment: submission } = named ?? { solver: NO_ADDRESS, commitment: NO_BYTES32 };
   const found = await perform(context, stage, {
-    name: `verdict ${bounty.id} ${commitment}`,
+    name,
     title: "Record the Verdict on the chain",
     act: "verdict",
     functionName: "recordVerdict",
-    call: hubCall(settings.deployment.hubAddress, "recordVerdict", [bounty.id, kind, solver, submission, commitment]),
+    call: hubCall(settings.deployment.hubAddress, "recordVerdict", [bounty.id, outcome, solver, submission, commitment]),
     facts: [
       ["What it does", `records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
       what,
       ["Commitment of your reasons", commitment],
       ...(earlier === 0 ? [] : ([["Your earlier Verdict", "is replaced by this one"]] as const)),
     ],
-    expected: {
-      eventName: "VerdictRecorded",
-      args: { bountyId: bounty.id, guardian: account, reportCommitment: commitment },
-    },
+    expected: recording(commitment),
   });
   await context.journal.forgetWritten(draftName(bounty));
   const next = `The bounty ends once ${bounty.quorum} Guardians agree. Next, claim your share on this page.`;

@@ -6,6 +6,7 @@ import { ServiceError } from "../src/acting.js";
 import { batchStatus, capabilitiesOf, sendBatch } from "./batches.js";
 import type { BatchStatus, Capabilities } from "./batches.js";
 import { addedChain } from "./chains.js";
+import { AnsweredLate, inTime } from "./provider.js";
 import type { Call, Provider } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
 import type { Sponsor } from "./settings.js";
@@ -37,6 +38,7 @@ const MOST_ANNOUNCED = 20;
 const DECLINED = 4001;
 const UNKNOWN_CHAIN = 4902;
 const BUSY = -32002;
+const MOST_MILLISECONDS = 30_000;
 
 /** Calls `found` for each wallet as it announces itself, each once. */
 export function discover(found: (wallet: Announced) => void): void {
@@ -106,7 +108,7 @@ export class Wallet {
   /** Refuses a wallet that is on another chain, or was meanwhile: `wrong_chain`. */
   async requireChain(): Promise<void> {
     this.#requireFresh();
-    const chainId = Number(await ask(this.#provider, "eth_chainId"));
+    const chainId = Number(await askedNobody(this.#provider, "eth_chainId"));
     if (chainId !== this.#chainId) {
       const message = `The wallet is on chain ${chainId}; this page acts on chain ${this.#chainId} only.`;
       throw new ServiceError("wrong_chain", message, { nextAction: "Switch the wallet to that chain." });
@@ -116,7 +118,7 @@ export class Wallet {
   /** Refuses a wallet that is on another chain, or has another account selected: `wrong_chain`, `wrong_account`. */
   async requireReady(): Promise<void> {
     await this.requireChain();
-    const accounts = await ask(this.#provider, "eth_accounts");
+    const accounts = await askedNobody(this.#provider, "eth_accounts");
     const [selected] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
     if (typeof selected !== "string" || selected.toLowerCase() !== this.address) {
       const message = `The wallet has another account selected than ${this.address}, with which this page was connected.`;
@@ -194,6 +196,17 @@ export class Wallet {
 /** Whether it says that the wallet is on another chain than the page. */
 export function isWrongChain(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.code === "wrong_chain";
+}
+
+/** A question that a wallet answers without its person, and so at once; one that hangs is told as that. */
+async function askedNobody(provider: Provider, method: string): Promise<unknown> {
+  try {
+    return await inTime(ask(provider, method), MOST_MILLISECONDS);
+  } catch (error) {
+    if (!(error instanceof AnsweredLate)) throw error;
+    const nextAction = "Open the wallet and see whether it works, then reload this page.";
+    throw new ServiceError("wallet_failed", "The wallet does not answer.", { nextAction });
+  }
 }
 
 async function ask(provider: Provider, method: string, params: readonly unknown[] = []): Promise<unknown> {

@@ -15,6 +15,7 @@ import {
   requireClosed,
   requireRecordedDelay,
   requireRevealPoint,
+  ServiceError,
 } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { detailOf, repeated, statedOf } from "./api.js";
@@ -134,7 +135,7 @@ async function missingOf(
   return undefined;
 }
 
-/** Whether the node has it as this account's bounty on this page. */
+/** Whether the node has it as this account's bounty on this page; a node that does not answer says nothing of it. */
 async function isEscrow(
   { node, hub, account }: Context,
   id: bigint,
@@ -142,7 +143,10 @@ async function isEscrow(
   block: "latest" | "finalized",
 ): Promise<boolean> {
   const question = { ...hub, functionName: "getBounty", args: [id] } as const;
-  const found = await node.readContract(question, block).catch(() => undefined);
+  const found = await node.readContract(question, block).catch((error: unknown) => {
+    if (error instanceof ServiceError && error.code === "hub_refuses") return undefined;
+    throw error;
+  });
   return found?.poster.toLowerCase() === account && found.specCommitment === page;
 }
 
@@ -152,7 +156,8 @@ async function seenFinal(context: Context, page: Hex, listed: readonly Escrow[])
   const seen = new Set(await context.journal.get<readonly bigint[]>(name));
   const before = seen.size;
   for (const { id } of listed) {
-    if (!seen.has(id) && (await isEscrow(context, id, page, "finalized"))) seen.add(id);
+    const isFinal = seen.has(id) || (await isEscrow(context, id, page, "finalized").catch(() => false));
+    if (isFinal) seen.add(id); // else a later visit sees it
   }
   if (seen.size > before) await context.journal.put(name, [...seen]);
   return seen;

@@ -5,7 +5,7 @@ import type { Binding } from "./binding.js";
 import { ByteSource, chunksOf, concat, streamOf, utf8 } from "./bytes.js";
 import type { Bytes } from "./bytes.js";
 import { refusal } from "./errors.js";
-import { inertPath } from "./inert.js";
+import { InertPaths } from "./inert.js";
 import { DEFAULT_LIMITS, Names, archiveRefused, shown } from "./names.js";
 import type { ArchiveLimits } from "./names.js";
 
@@ -106,7 +106,7 @@ export async function unpack(
   limits: ArchiveLimits = DEFAULT_LIMITS,
 ): Promise<Unpacked> {
   const reader = new TarReader(new ByteSource(chunks), HEADERS_PER_ENTRY * limits.maxEntries);
-  const names = new Names(limits);
+  const [names, inertPaths] = [new Names(limits), new InertPaths()];
   let [fileCount, byteLength] = [0, 0];
   for (let entry = await reader.next(); entry !== undefined; entry = await reader.next()) {
     const { name, size, directory } = entry;
@@ -116,7 +116,7 @@ export async function unpack(
     if (!directory) [fileCount, byteLength] = [fileCount + 1, byteLength + size];
     if (byteLength > limits.maxBytes) throw archiveRefused(`more than ${limits.maxBytes} bytes of files`);
     const content = reader.content(size);
-    await onEntry({ path, inertPath: inertPath(path, directory), directory, size, content: content.chunks() });
+    await onEntry({ path, inertPath: inertPaths.of(path, directory), directory, size, content: content.chunks() });
     await content.skip();
   }
   await reader.expectOnlyZeros();
@@ -331,18 +331,16 @@ function parseHeader(block: Uint8Array): TarEntry & { readonly kind: string } {
   return { kind, name, size, directory };
 }
 
-/** An octal number, or a binary one as GNU tar writes large ones; those beyond 2^53 are refused. */
+/** An octal number, or a binary one as GNU tar writes large ones; beyond 2^53 it is near, and above every limit. */
 function number(field: Uint8Array): number {
   const first = field[0] ?? 0;
   if (first === 0x80 || first === 0xff) {
     const bits = field.subarray(1).reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
-    const value = Number(first === 0xff ? bits - 256n ** BigInt(field.length - 1) : bits);
-    if (!Number.isSafeInteger(value)) throw unreadable();
-    return value;
+    return Number(first === 0xff ? bits - 256n ** BigInt(field.length - 1) : bits);
   }
-  const digits = text(field).trim();
-  if (!/^[0-7]*$/.test(digits)) throw unreadable();
-  return Number.parseInt(digits || "0", 8);
+  const digits = text(field);
+  if (!/^ *[0-7]* *$/.test(digits)) throw unreadable();
+  return Number.parseInt(digits.trim() || "0", 8);
 }
 
 /** Records `<length> <key>=<value>\n`, each exactly as long as it states. */
@@ -365,7 +363,7 @@ function paxRecords(data: Uint8Array): [string, string][] {
 function sizeIn(records: ReadonlyMap<string, string>, size: number): number {
   const given = records.get("size");
   if (given === undefined) return size;
-  if (!/^\d{1,18}$/.test(given) || !Number.isSafeInteger(Number(given))) throw malformed("a pax size cannot be read");
+  if (!/^\d{1,18}$/.test(given)) throw malformed("a pax size cannot be read");
   return Number(given);
 }
 

@@ -20,8 +20,25 @@ const HIDING = new RegExp(
 
 /** Where an entry of an archive is laid out, part by part; the same path where no tool obeys any of it. */
 export function inertPath(path: string, directory: boolean): string {
-  const parts = path.split("/");
-  return parts.map((part, index) => inertName(part, directory || index < parts.length - 1)).join("/");
+  return new InertPaths().of(path, directory);
+}
+
+/** The same for the entries of one archive: what is above them is looked at once. */
+export class InertPaths {
+  readonly #directories = new Map<string, string>();
+
+  of(path: string, directory: boolean): string {
+    if (!directory) return this.#laidOut(path, false);
+    const known = this.#directories.get(path) ?? this.#laidOut(path, true);
+    this.#directories.set(path, known);
+    return known;
+  }
+
+  #laidOut(path: string, directory: boolean): string {
+    const end = path.lastIndexOf("/");
+    const name = inertName(path.slice(end + 1), directory);
+    return end < 0 ? name : `${this.of(path.slice(0, end), true)}/${name}`;
+  }
 }
 
 function inertName(name: string, directory: boolean): string {

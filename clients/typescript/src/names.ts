@@ -17,10 +17,12 @@ const MAX_PATH_BYTES = 1_024;
 const MAX_DEPTH = 32;
 const UNWANTED = /[\x00-\x1f\x7f-\x9f\\\u2028\u2029]|\p{Surrogate}/u;
 
-/** Accepts paths one by one and remembers them. */
+/** Accepts paths one by one and remembers them, each directory once: an archive's time is linear in its names. */
 export class Names {
   readonly #limits: ArchiveLimits;
-  readonly #kinds = new Map<string, string>();
+  readonly #keys = new Set<string>();
+  /** What accepted directories fold to, by their exact paths. */
+  readonly #directories = new Map<string, string>();
 
   constructor(limits: ArchiveLimits) {
     this.#limits = limits;
@@ -28,24 +30,39 @@ export class Names {
 
   /** Accepts an entry's path (parts joined by `/`) and its parents, or raises `archive_refused`. */
   add(path: string, directory: boolean): void {
-    const parts = path.split("/");
-    if (parts.length > MAX_DEPTH || utf8(path).length > MAX_PATH_BYTES) {
+    if (path.split("/").length > MAX_DEPTH || utf8(path).length > MAX_PATH_BYTES) {
       throw archiveRefused(`a path that is too long or too deep: ${shown(path)}`);
     }
-    parts.forEach(checkName);
-    for (let depth = 1; depth < parts.length; depth += 1) this.#remember(parts.slice(0, depth).join("/"), true);
-    if (!directory && this.#kinds.has(folded(path))) throw repeated(path);
-    this.#remember(path, directory);
-    if (this.#kinds.size > this.#limits.maxEntries) {
+    if (directory) this.#directory(path);
+    else this.#remember(path, this.#foldedOf(path));
+    if (this.#keys.size > this.#limits.maxEntries) {
       throw archiveRefused(`more than ${this.#limits.maxEntries} files and directories`);
     }
   }
 
-  #remember(path: string, directory: boolean): void {
-    const kind = directory ? `${path}/` : path;
-    const before = this.#kinds.get(folded(path));
-    if (before !== undefined && before !== kind) throw repeated(path);
-    this.#kinds.set(folded(path), kind);
+  /** What a directory folds to, once it and those above it are accepted. */
+  #directory(path: string): string {
+    const known = this.#directories.get(path);
+    if (known !== undefined) return known;
+    const key = this.#foldedOf(path);
+    this.#remember(path, key);
+    this.#directories.set(path, key);
+    return key;
+  }
+
+  /** What a path folds to: its parts do so one by one, since nothing composes with a `/`. */
+  #foldedOf(path: string): string {
+    const end = path.lastIndexOf("/");
+    const name = path.slice(end + 1);
+    checkName(name);
+    return end < 0 ? folded(name) : `${this.#directory(path.slice(0, end))}/${folded(name)}`;
+  }
+
+  #remember(path: string, key: string): void {
+    if (this.#keys.has(key)) {
+      throw archiveRefused(`two entries whose names differ at most in letter case: ${shown(path)}`);
+    }
+    this.#keys.add(key);
   }
 }
 
@@ -56,10 +73,6 @@ export function shown(path: string): string {
 
 export function archiveRefused(what: string): Error {
   return refusal("archive_refused", `the archive is refused: ${what}`);
-}
-
-function repeated(path: string): Error {
-  return archiveRefused(`two entries whose names differ at most in letter case: ${shown(path)}`);
 }
 
 function checkName(name: string): void {

@@ -7,7 +7,7 @@ import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["api", "files", "halts", "journal", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "files", "halts", "journal", "node", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -428,6 +428,41 @@ test("a wallet that has changed its chain is read no more", async () => {
   await assert.rejects(wallet.requireChain(), { code: "wrong_chain" });
 });
 
+for (const [what, most, oldest, expected] of [
+  ["in ranges of 5,000 blocks", 5_000, 8_001n, [5_000, 5_000, 2_000]],
+  ["in smaller ones where a node takes fewer", 2_000, 17_001n, [1_250, 1_250, 500]],
+  ["not at all where a node takes too few", 100, 1n, "chain_unavailable"],
+]) {
+  test(`logs are read ${what}`, async () => {
+    const ranges = [];
+    const read = async (method, [filter]) => {
+      if (method === "eth_blockNumber") return "0x4e20"; // 20,000
+      const blocks = Number(BigInt(filter.toBlock) - BigInt(filter.fromBlock)) + 1;
+      if (blocks > most) throw new Error("block range is too large");
+      ranges.push(blocks);
+      return [];
+    };
+    const node = new actions.Node({ read }, ADDRESS.toLowerCase());
+    const expectedEvent = { eventName: "BountyFinalized", args: {} };
+    assert.deepEqual(await node.findAll(expectedEvent, oldest).then(() => ranges, ({ code }) => code), expected);
+  });
+}
+
+test("a wallet that hangs ends what waits for it", async (t) => {
+  const provider = { request: async ({ method }) => (method === "eth_accounts" ? [ADDRESS] : new Promise(() => {})) };
+  const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider }, 1);
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
+  assert.equal((await ended(t, wallet.requireReady())).message, "The wallet does not answer.");
+});
+
+test("an answer that says nothing of the deployment is none", () => {
+  for (const answer of [undefined, null, {}, [], "signed in", { escrow_token: null }, { escrow_token: {} }]) {
+    assert.equal(actions.deploymentIn(answer), undefined);
+  }
+  const stated = { escrow_token: { address: ADDRESS } };
+  assert.equal(actions.deploymentIn(stated), stated);
+});
+
 test("what was searched of the log is not searched again, but for the last of it", async (t) => {
   const find = async (count) => (count === 5 ? EVENT : undefined);
   const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xsafe" }, node: { find } });
@@ -468,6 +503,55 @@ for (const [what, given, code, left, asks] of [
   });
 }
 
+const TERMS = {
+  specCommitment: NONCE,
+  expectedRosterHash: NONCE,
+  salt: NONCE,
+  ...{ escrowAmount: 9n, submissionDeadline: 9n, judgingWindow: 9n, maxProtocolFee: 0n, maxGuardianFee: 0n },
+};
+for (const [what, kept, given, asked] of [
+  ["as one, which failed", { batch: "0x1", isTogether: true }, { batchStatus: async () => ({ state: "failed" }) }, "Allow the escrow"],
+  ["as one, of which nobody knows", { batch: "0x1", isTogether: true }, {}, "A creation of this bounty is outstanding"],
+  ["after an allowance", { hash: SENT, isTogether: false }, {}, undefined],
+]) {
+  test(`a bounty that was begun ${what}, is ${asked === undefined ? "looked for" : "gone on with by two transactions"}`, async (t) => {
+    const { seen, stage, context } = scene(t, { node: { readContract: async () => 0n }, wallet: given });
+    const { get } = context.journal;
+    let isKept = true;
+    const account = ADDRESS.toLowerCase();
+    const token = { address: account, symbol: "tUSDC", decimals: 6 };
+    Object.assign(context, { account, token, settings: { deployment: { chainId: 31337, hubAddress: account } } });
+    Object.assign(context.journal, {
+      get: async (name) => (name.startsWith("create ") ? (isKept ? { id: "1", fromBlock: 10n, ...kept } : undefined) : get(name)),
+      remove: async () => void (isKept = false),
+    });
+    const conditions = { guardians: [], quorum: 1n, revealDelay: 0n, now: 0n };
+    const funding = { terms: TERMS, validBefore: 0n, isAllowed: true, nonces: [NONCE], signedUntil: 0n };
+    const end = await actions.approve(context, stage, { ...TERMS, title: "A" }, conditions, funding).catch((error) => error.code ?? error);
+    assert.deepEqual([end, seen.confirmed[0]?.[0]], [asked && "cancelled", asked]);
+  });
+}
+
+for (const [what, kept, given, asks] of [
+  ["may still happen", { batch: "0x1" }, {}, 1],
+  ["failed", { batch: "0x1" }, { wallet: { batchStatus: async () => ({ state: "failed" }) } }, 0],
+  ["is recorded", { hash: SENT }, { node: { find: async () => EVENT } }, 0],
+]) {
+  test(`a Verdict beside an earlier one that ${what} is ${asks === 0 ? "" : "not "}sent unasked`, async (t) => {
+    const { seen, stage, context } = scene(t, { presses: ["Go on with this one"], ...given });
+    seen.store.set(`verdict 7 ${NONCE}`, { id: "1", fromBlock: 10n, ...kept });
+    for (const name of ["verdict-draft 7", `verdict 70 ${NONCE}`]) seen.store.set(name, {});
+    const own = `verdict 7 0x${"ab".repeat(32)}`;
+    const go = (step) => actions.confirmLast(context, stage, step, "verdict 7", () => ({}));
+    await go(own);
+    assert.equal(seen.confirmed.length, asks);
+    await go(`verdict 7 ${NONCE}`); // the same one goes on
+    seen.store.set(own, {});
+    await go(own);
+    assert.equal(seen.confirmed.length, asks);
+  });
+}
+
 const OTHER = `fund 0x${"ab".repeat(32)}`;
 for (const [what, kept, given, asks] of [
   ["is signed for", { signedUntil: 3_600n }, {}, /until 1970-01-01 01:00/],
@@ -486,6 +570,20 @@ for (const [what, kept, given, asks] of [
     assert.match([...(seen.confirmed[0]?.[1] ?? [])].join(), asks ?? /^$/);
     await actions.requireNoOtherText(context, stage, OTHER.slice(5)); // the same text goes on
     assert.equal(seen.confirmed.length, asks === undefined ? 0 : 1);
+  });
+}
+
+for (const [what, answer, expected] of [
+  ["refuses it, is hidden", "hub_refuses", { known: [], hidden: [6n] }],
+  ["does not answer, is not called hidden", "chain_unavailable", "chain_unavailable"],
+]) {
+  test(`a bounty that was seen on a page, and about which a node ${what}`, async (t) => {
+    const { stage, context } = scene(t, {});
+    context.api = { POST: async () => ({ data: { data: { bounties: [] } }, response: new Response() }) };
+    context.node.findAll = async () => [];
+    context.node.readContract = () => Promise.reject(new actions.ServiceError(answer, ""));
+    const found = await actions.escrowsOf(context, stage, NONCE, 6n).catch((error) => error.code ?? error);
+    assert.deepEqual(found, expected);
   });
 }
 

@@ -208,6 +208,16 @@ test("archive: refused with its failure", async () => {
   }
 });
 
+test("archive: accepted with its file", async () => {
+  for (const { tar, reason } of load("archive").accepted) {
+    const found = [];
+    await unpack(chunksOf(stream(bytes(tar))), async ({ directory, content }) => {
+      if (!directory) found.push(new TextDecoder().decode(await collect(content)));
+    });
+    assert.deepEqual(found, ["data"], reason);
+  }
+});
+
 test("archive: a directory is repeated at most as often as a program that made it may", async () => {
   const limits = { maxEntries: 2, maxBytes: 4 };
   const repeated = (count) => [
@@ -216,6 +226,23 @@ test("archive: a directory is repeated at most as often as a program that made i
   ];
   assert.strictEqual((await unpack(tarOf(repeated(7)), () => undefined, limits)).fileCount, 1);
   assert.strictEqual(await failureOf(() => unpack(tarOf(repeated(8)), () => undefined, limits)), "archive_refused");
+});
+
+test("archive: each directory is folded once, however many entries are below it", async () => {
+  const above = Array(30).fill("\u00e9".repeat(15)).join("/");
+  const files = Array.from({ length: 100 }, (_, index) => ({ path: `${above}/${index}`, content: new Uint8Array(4) }));
+  const { normalize } = String.prototype;
+  let folded = 0;
+  String.prototype.normalize = function (form) {
+    folded += this.length;
+    return normalize.call(this, form);
+  };
+  try {
+    assert.strictEqual((await unpack(tarOf(files), () => undefined)).fileCount, 100);
+  } finally {
+    String.prototype.normalize = normalize;
+  }
+  assert.isAtMost(folded, 10 * above.length); // for the names and for the layout, in some forms each
 });
 
 test("names: laid out so that no tool obeys them", () => {

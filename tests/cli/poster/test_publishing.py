@@ -810,6 +810,8 @@ def test_check__of_a_page_that_its_account_has_funded__asks_for_no_second_escrow
     ledger.token.transact(wallet, "transfer", friend.address, held)
     try:
         assert poster.run("poster:publish-fund", "--check", page_path).last["funded_as"] == [first]
+        another = poster.run("poster:publish-fund", "--check", "--again", page_path, code=1)
+        assert another.last["code"] == "balance_insufficient"
     finally:
         ledger.token.transact(friend, "transfer", account, held)
     ledger.advance_to(ledger.time() + 3_000)  # past its deadline

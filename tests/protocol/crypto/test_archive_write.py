@@ -8,7 +8,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from bounty_protocol.crypto.archive import ArchiveLimits, ArchiveNames
+from bounty_protocol.crypto import archive
+from bounty_protocol.crypto.archive import ArchiveLimits, ArchiveNames, folded
 from bounty_protocol.crypto.archive_write import comment_header, list_directory, tar_blocks, tar_length
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 
@@ -203,6 +204,22 @@ def test_archive__names_without_end__refused_in_time() -> None:
         names.add(str(number), directory=False)
     with pytest.raises(SealedDataError, match="more than 1000"):
         names.add("one more", directory=False)
+
+
+def test_archive__names_below_a_deep_directory__fold_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def counted(path: str) -> str:
+        seen.append(path)
+        return folded(path)
+
+    monkeypatch.setattr(archive, "folded", counted)
+    names, above = ArchiveNames(ArchiveLimits()), "/".join(["\u00e9" * 15] * 30)
+    for number in range(100):
+        names.add(f"{above}/{number}", directory=False)
+    assert len(seen) == 30 + 100
+    with pytest.raises(SealedDataError, match="letter case"):
+        names.add(f"{above.upper()}/100", directory=False)
 
 
 @pytest.mark.parametrize("change", ["shorter", "longer", "gone", "link"])

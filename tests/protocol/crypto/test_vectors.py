@@ -157,6 +157,12 @@ def test_archive__files__give_the_tar_and_back(tmp_path: Path) -> None:
         shutil.rmtree(out)
 
 
+@pytest.mark.parametrize("case", _cases("archive.json", "accepted"))
+def test_archive__accepted__with_its_file(case: Any, tmp_path: Path) -> None:
+    assert unpack(iter([_bytes(case["tar"])]), tmp_path, ArchiveLimits()).file_count == 1
+    assert [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()] == [b"data"]
+
+
 @pytest.mark.parametrize("case", _cases("archive.json", "rejected"))
 def test_archive__rejected__with_its_failure(case: Any) -> None:
     assert build_sealing.failure_of(build_sealing.try_unpack, _bytes(case["tar"])) == case["failure"]

@@ -262,7 +262,7 @@ def poster_publish_fund(
         settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
         if poster_address is None and settings.environment.source(POSTER_KEY) is not None:
             poster_address = account_of(settings, POSTER_KEY)
-        check_page(settings, read_document(page), poster_address, page)
+        check_page(settings, read_document(page), poster_address, page, again=again)
     else:
         settings, path = load_settings(network, api_base_url, max_cost=max_cost), None if page == "-" else page
         content, consent = read_document(page), FundingConsent(yes, beside, again)

@@ -255,16 +255,18 @@ def _show_funded(session: ApiSession[Signer], done: FundedBounty) -> FundedBount
     return done
 
 
-def check_page(settings: Settings, page: bytes, poster: Address | None, path: str | None = None) -> FundingPreview:
+def check_page(
+    settings: Settings, page: bytes, poster: Address | None, path: str | None = None, *, again: bool = False
+) -> FundingPreview:
     """``poster:publish-fund --check``: everything that can be known without a key; ``path`` is where the page is.
 
-    What another bounty would need is not asked of a page that the account has funded: it has spent that on this one.
+    What another bounty would need is asked of a page that the account has funded only where one is wanted ``again``.
     """
     challenge, commitment = _checked_page(settings, page)
     chain = ChainClient.checked(settings)
     conditions = read_conditions(chain)
     before = funded_as(chain, commitment, poster)
-    is_done = bool(before) and poster is not None
+    is_done = bool(before) and poster is not None and not again
     if not is_done:
         check_terms(chain, conditions, challenge, poster)
     funded_by = FundingPath.ALLOWANCE if poster is None else funding_path(chain, poster)  # the one that costs more

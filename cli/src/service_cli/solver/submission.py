@@ -109,10 +109,11 @@ def submit(
     warn_of_late_chain(work.chain, work.bounty.submission_deadline, "Your Submission")
     selection = select(directory, use_gitignore=options.use_gitignore)
     suspicious = find_secrets(work, selection)
-    _require_permitted(work)
     with work.journal() as journal:
         content = content_of(journal, selection)
         earlier = sealed_before(journal, content)
+        if earlier is None or not may_be_recorded(work, earlier, journal):  # its transaction was paid, or is sent
+            _require_permitted(work)
         if earlier is not None and earlier.version != VERSION and not may_be_recorded(work, earlier, journal):
             journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed again
             earlier = None

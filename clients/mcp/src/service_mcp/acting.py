@@ -172,13 +172,20 @@ class Acting:
     def open_work(self, bounty_id: Id) -> answers.OpenedWork:
         """Open a bounty's Submissions as a Guardian, or the winning work as its Poster, below the work dir."""
         wanted, number = BountyId(bounty_id), str(bounty_id)
-        if self._signs("guardian"):
+        is_poster = self._signs("poster")
+        if self._signs("guardian") and not (is_poster and self._is_only_posted(wanted)):
             found = self._open_submissions(wanted)
             return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, found.not_opened)
-        if self._signs("poster"):
+        if is_poster:
             work = self._client.open_winning_work(wanted, self._work_dir.new(WINNING, number))
             return answers.OpenedWork(bounty_id, work.output_dir, 1, 0, 0)
         raise _no_policy("service-cli guardian:open or poster:open-winning-submission opens it")
+
+    def _is_only_posted(self, bounty_id: BountyId) -> bool:
+        """Whether the Poster's account here funded it, and the Guardian's is not on its roster."""
+        found = self._client.bounty(bounty_id)
+        judges = {member.guardian_address for member in found.guardian_roster.members}
+        return found.facts.poster_address == self._key("poster") and self._key("guardian") not in judges
 
     def _open_submissions(self, bounty_id: BountyId) -> OpenedBounty:
         """Open them all, and remember it once each was opened, or has a fault that keeps it closed for everybody."""
@@ -381,10 +388,6 @@ class Acting:
         policy, exact = self._policy, kept.exact
         if policy is None:
             raise _no_policy("a person approves it in a wallet")
-        token = self._reading.deployment.escrow_token.address
-        if (policy.chain_id, policy.hub_address, policy.token_address) != (exact.chain_id, exact.hub_address, token):
-            message = "The policy is for another chain, Hub or token. Nothing was signed."
-            raise Refusal("policy_exceeded", message, next_action="Ask the person who set the policy.")
         spending = Spending(plan_id, exact.spends, gas)
         require_within(policy, role, spending, exact.receives if kept.request.action == "submit" else None)
         charge(policy, spending)

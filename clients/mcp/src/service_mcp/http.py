@@ -4,9 +4,11 @@ There is no login, since nothing there is anybody's. A request has to name a Hos
 somebody's browser cannot reach it by another name; and each network has a budget of calls, some of which count as many.
 """
 
+import asyncio
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
@@ -21,7 +23,8 @@ from service_cli.config.environment import Environment
 from service_cli.config.settings import load_settings
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from service_mcp.reading import Limits
 from service_mcp.server import Options, make_server
@@ -31,9 +34,13 @@ MOST_NETWORKS: Final = 30_000
 IPV6_SHARES: Final = {64: 1, 56: 4, 48: 16}
 """How many times what one caller has each network of IPv6 around it has, by the length of its prefix: as in the API."""
 MOST_AT_ONCE: Final = 32
+MOST_BODIES: Final = 128
+"""That are being read at a time, each of at most ``MOST_BODY``."""
 MOST_OF_ONE: Final = 8
-"""Of those of one caller."""
-MOST_CONNECTIONS: Final = 512
+"""Of each of these of one caller."""
+BODY_SECONDS: Final = 10.0
+HEADERS_SECONDS: Final = 10.0
+"""After which, at the latest twice that, a connection ends on which no request has begun."""
 HEAVY_AT_ONCE: Final = 2
 MOST_BOUNTIES: Final = 25
 """Of each role of an account: a status costs the chain's endpoint as much as an audit, some hundred calls."""
@@ -79,8 +86,37 @@ class Budgets:
         return min(most, left + (now - at) * most / 60)
 
 
+class Places:
+    """So many at a time: of one caller ``MOST_OF_ONE``, of a network around it as many times that as it has budgets,
+    and never more than half, so that nobody with a large network keeps all others out."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken: Counter[str] = Counter()
+        self._total = 0
+
+    @contextmanager
+    def taken(self, networks: Networks) -> Iterator[bool]:
+        """Hold a place inside; False, and none is held, where there is none left."""
+        granted = self._total < self._most and all(
+            self._taken[network] < min(MOST_OF_ONE * times, self._most // 2) for network, times in networks
+        )
+        held = [network for network, _ in networks] if granted else []
+        self._taken.update(held)
+        self._total += granted
+        try:
+            yield granted
+        finally:
+            self._taken.subtract(held)
+            self._taken += Counter()  # drops those without any
+            self._total -= granted
+
+
 class Entrance:
     """Lets in who has calls left, so many at a time, and has the API know on whose behalf it is asked.
+
+    A body is read before its call has a place among those that are answered, and has a time: one that drips would hold
+    the place for nothing.
 
     ``hops`` is how many proxies of this deployment are in front, each adding who called it to ``X-Forwarded-For``. The
     probe of a pod is let in always: one that was refused while others are served would end all that is under way.
@@ -88,7 +124,7 @@ class Entrance:
 
     def __init__(self, app: ASGIApp, budgets: Budgets, hops: int) -> None:
         self._app, self._budgets, self._hops = app, budgets, hops
-        self._at_work: Counter[str] = Counter()
+        self._bodies, self._at_work = Places(MOST_BODIES), Places(MOST_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] == HEALTH:
@@ -101,19 +137,45 @@ class Entrance:
         networks = networks_of(stated[0] if stated else str(scope["client"][0]) if scope["client"] else "")
         _asking.set(networks)
         forwarded_for.set(", ".join(stated))
-        own = networks[0][0]
         if not self._budgets.charge(1):
             await _refuse(429, "rate_limit_reached", "Too many calls in a minute.")(scope, receive, send)
-        elif self._at_work[own] >= MOST_OF_ONE or self._at_work.total() >= MOST_AT_ONCE:
-            message = "As many calls as are answered at a time are being answered."
-            await _refuse(503, "service_overloaded", message)(scope, receive, send)
-        else:
-            self._at_work[own] += 1
-            try:
-                await self._app(scope, receive, send)
-            finally:
-                self._at_work[own] -= 1
-                self._at_work += Counter()  # drops those without any
+            return
+        with self._bodies.taken(networks) as granted:
+            body = await _body(receive) if granted else _refuse(503, "service_overloaded", _TOO_MANY)
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+            return
+        with self._at_work.taken(networks) as granted:
+            app = self._app if granted else _refuse(503, "service_overloaded", _TOO_MANY)
+            await app(scope, _again(body, receive), send)
+
+
+_TOO_MANY: Final = "As many calls as are answered at a time are being answered."
+
+
+async def _body(receive: Receive) -> bytes | Response:
+    """A request's body, with more than ``MOST_BODY`` bytes where it is too long; a refusal where it does not end."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while len(body) <= MOST_BODY:
+                message = await receive()
+                body += message.get("body", b"")
+                if not message.get("more_body", False):  # the end, or a caller that went away
+                    break
+    except TimeoutError:
+        return _refuse(408, "request_too_slow", f"The body did not come within {BODY_SECONDS:.0f} seconds.")
+    return bytes(body)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Receive a body that was read, then whatever follows."""
+    read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return read.pop() if read else await receive()
+
+    return receive_again
 
 
 def _refuse(status: int, code: str, message: str) -> JSONResponse:
@@ -180,8 +242,29 @@ def serve(options: Options, address: str, hosts: Sequence[str], hops: int) -> No
     host, _, port = address.rpartition(":")
     if not host or not port.isascii() or not port.isdigit():
         raise click.BadParameter("it is HOST:PORT.", param_hint="--http")
-    app = make_app(options, hosts or (host,), hops=hops)
-    uvicorn.run(
-        app, host=host, port=int(port), log_level="warning", limit_concurrency=MOST_CONNECTIONS, lifespan="on",
-        timeout_graceful_shutdown=DRAIN_SECONDS, proxy_headers=False,
+    uvicorn.Server(server_config(make_app(options, hosts or (host,), hops=hops), host, int(port))).run()
+
+
+def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
+    """Without a bound of uvicorn's own on connections: at it the probe would be refused like anybody."""
+    return uvicorn.Config(
+        app, host=host, port=port, log_level="warning", lifespan="on", http=PromptProtocol, proxy_headers=False,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
     )  # fmt: skip
+
+
+class PromptProtocol(H11Protocol):
+    """HTTP/1.1, which ends a connection on which no request begins: idle ones would fill the process's memory."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the class above
+        super().connection_made(transport)
+        self._look(None, is_first=True)
+
+    def _look(self, before: RequestResponseCycle | None, *, is_first: bool = False) -> None:
+        cycle: RequestResponseCycle | None = self.cycle
+        if self.transport.is_closing():
+            return
+        if not is_first and cycle is before and (cycle is None or cycle.response_complete):
+            self.transport.close()
+        else:
+            self.loop.call_later(HEADERS_SECONDS, self._look, cycle)

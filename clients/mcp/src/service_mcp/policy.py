@@ -20,6 +20,7 @@ from typing import Final, Literal
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
 from bounty_protocol.types import Address, ChainId, parse_address
+from service_cli.config.settings import Settings
 from service_cli.disk import open_private, open_regular, private_file, state_directory
 
 from service_mcp.refusals import Refusal
@@ -61,6 +62,15 @@ class Policy:
         if found.chain_id != LOCAL_CHAIN_ID:
             require_foreign(path)
         return found
+
+
+def require_here(policy: Policy, settings: Settings) -> None:
+    """Refuse a policy of another network, Hub or token: it permits nothing here, opening and delivering included."""
+    here = (settings.chain_id, settings.hub_address(), settings.escrow_token())
+    if (policy.chain_id, policy.hub_address, policy.token_address) != here:
+        message = f"The policy is for another chain, Hub or token than {', '.join(map(str, here))}."
+        next_action = "Start the server with the policy of this network, or without one."
+        raise Refusal("policy_of_another", message, next_action=next_action)
 
 
 def require_foreign(path: Path) -> None:

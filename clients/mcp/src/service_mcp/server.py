@@ -13,12 +13,14 @@ from mcp_types import Tool as ListedTool
 from mcp_types import ToolAnnotations
 from service_cli import __version__
 from service_cli.client import Client
+from service_cli.config.environment import Environment
+from service_cli.config.settings import load_settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.template import template
 from service_cli.shell.text import withheld_text
 
 from service_mcp.acting import CLAIMING, Acting
-from service_mcp.policy import Policy, Role
+from service_mcp.policy import Policy, Role, require_here
 from service_mcp.reading import OF_ONE_PERSON, Limits, Reading
 from service_mcp.refusals import refusing
 from service_mcp.untrusted import PAGE_LETTERS, shown
@@ -95,6 +97,9 @@ def make_server(options: Options) -> MCPServer:
     if options.roles:
         if work_dir is None:
             raise ValueError("a server that acts has a work dir")
+        if options.policy is not None:
+            settings = load_settings(options.network, None, None, environment=Environment(options.values, {}))
+            require_here(options.policy, settings)
         pages = options.pages or f"https://{reading.deployment.public_host}"
         acting = Acting(reading, client, work_dir, options.policy, dict(options.accounts), pages.rstrip("/"))
         acting.require_own_keys(options.roles)

@@ -37,31 +37,44 @@ class ArchiveLimits:
 
 
 class ArchiveNames:
-    """Accepts names one by one and remembers them."""
+    """Accepts names one by one and remembers them, each directory once: an archive's time is linear in its names."""
 
     def __init__(self, limits: ArchiveLimits) -> None:
         self._limits = limits
-        self._kinds: dict[str, tuple[str, bool]] = {}
+        self._keys: set[str] = set()
+        self._directories: dict[str, str] = {}
+        """What accepted directories fold to, by their exact paths."""
 
     def add(self, path: str, *, directory: bool) -> None:
         """Accept an entry's path (parts joined by ``/``) and its parents, or raise ``archive_refused``."""
-        parts = path.split("/")
-        if len(parts) > MAX_DEPTH or len(path.encode("utf-8", "surrogateescape")) > MAX_PATH_BYTES:
+        if path.count("/") >= MAX_DEPTH or len(path.encode("utf-8", "surrogateescape")) > MAX_PATH_BYTES:
             raise refused(f"a path that is too long or too deep: {shown(path)}")
-        for part in parts:
-            check_name(part)
-        for depth in range(1, len(parts)):
-            self._remember("/".join(parts[:depth]), directory=True)
-        if not directory and folded(path) in self._kinds:
-            raise refused(f"two entries whose names differ at most in letter case: {shown(path)}")
-        self._remember(path, directory=directory)
-        if len(self._kinds) > self._limits.max_entries:
+        if directory:
+            self._directory(path)
+        else:
+            self._remember(path, self._folded(path))
+        if len(self._keys) > self._limits.max_entries:
             raise refused(f"more than {self._limits.max_entries} files and directories")
 
-    def _remember(self, path: str, *, directory: bool) -> None:
-        before = self._kinds.setdefault(folded(path), (path, directory))
-        if before != (path, directory):
+    def _directory(self, path: str) -> str:
+        """What a directory folds to, once it and those above it are accepted."""
+        if (known := self._directories.get(path)) is not None:
+            return known
+        key = self._folded(path)
+        self._remember(path, key)
+        self._directories[path] = key
+        return key
+
+    def _folded(self, path: str) -> str:
+        """What a path folds to: its parts do so one by one, since nothing composes with a ``/``."""
+        above, slash, name = path.rpartition("/")
+        check_name(name)
+        return f"{self._directory(above)}/{folded(name)}" if slash else folded(name)
+
+    def _remember(self, path: str, key: str) -> None:
+        if key in self._keys:
             raise refused(f"two entries whose names differ at most in letter case: {shown(path)}")
+        self._keys.add(key)
 
 
 def check_name(name: str) -> None:

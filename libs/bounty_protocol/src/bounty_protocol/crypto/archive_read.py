@@ -10,6 +10,7 @@ as ``inert_names`` has them, unless the original ones are asked for.
 import errno
 import itertools
 import os
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,6 +31,13 @@ _FILES: Final = (tarfile.REGTYPE, tarfile.AREGTYPE)
 _SPARSE: Final = "GNU.sparse."
 _MAX_DIGITS: Final = 19
 """Of a pax record's length."""
+_NUMBERS: Final = tuple(
+    slice(start, end)
+    for start, end in ((100, 108), (108, 116), (116, 124), (124, 136), (136, 148), (148, 156), (329, 337), (337, 345))
+)
+"""The fields of a header that hold numbers."""
+_BINARY: Final = (b"\x80", b"\xff")
+_OCTAL: Final = re.compile(rb" *[0-7]* *(?:\0.*)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +199,10 @@ def _entries(stream: _Stream, comments: _Comments, max_headers: int) -> Iterator
 
 
 def _header(block: bytes) -> tarfile.TarInfo:
+    """An entry's header; what Python reads as numbers beyond tar's, such as ``0o644``, no other reader takes."""
+    fields = (block[number] for number in _NUMBERS)
+    if not all(field.startswith(_BINARY) or _OCTAL.fullmatch(field) for field in fields):
+        raise _malformed("an entry's header cannot be read")
     try:
         entry = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
     except (tarfile.HeaderError, ValueError):

@@ -33,6 +33,7 @@ from sqlalchemy import (
     Integer,
     Numeric,
     Select,
+    event,
     false,
     func,
     select,
@@ -205,21 +206,26 @@ def load(
     connection.execute(text(f"SET LOCAL statement_timeout = {int(STATEMENT_SECONDS * 1000)}"))
     root: Row = {}
     allowance = allowance or RequestLimits()
+
+    def require_time(*_: object) -> None:
+        allowance.require_time()
+
+    event.listen(connection, "before_cursor_execute", require_time)
     try:
         for fetch in fetches:
             root[rows_key(fetch.key)] = _load(connection, fetch, None, allowance)
         for key, account in (accounts or {}).items():
-            allowance.require_time()
             root[rows_key(key)] = [to_json(account_record(connection, account))]
     except DBAPIError as error:
         if isinstance(error.orig, psycopg.errors.QueryCanceled):
             raise TookTooLong from None
         raise
+    finally:
+        event.remove(connection, "before_cursor_execute", require_time)
     return root
 
 
 def _load(connection: Connection, fetch: Fetch, parents: list[object] | None, allowance: RequestLimits) -> list[Row]:
-    allowance.require_time()
     statement = fetch.statement(parents, allowance.rows + 1)
     rows: list[Row] = [dict(row) for row in connection.execute(statement).mappings()]
     allowance.take(fetch, rows)
