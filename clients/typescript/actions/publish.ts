@@ -368,24 +368,27 @@ export async function requireNoOtherText(context: Context, stage: Stage, commitm
   const { journal } = context;
   for (const name of await journal.namesBelow(fundingName("0x"))) {
     const other = name === fundingName(commitment) ? undefined : await journal.get<Funding>(name);
-    const facts = other === undefined || other.reported !== undefined ? undefined : await stillToCome(context, other);
-    if (facts === undefined) continue;
+    if (other === undefined || other.reported !== undefined) continue;
+    const left = await stillToCome(context, other);
+    if (left === undefined) continue;
     stage.say("");
     const text: Fact = ["The other text", name.slice(fundingName("").length)];
     const both: Fact = ["Both", "would be bounties, each with an escrow of its own until it ends"];
-    await stage.confirm("Another text of yours may still be funded", [text, ...facts, both], "Fund this page as well");
+    const begun: Fact = typeof left === "bigint" ? ["What became of it", `bounty ${left}`] : left;
+    await stage.confirm("Another text of yours may be a bounty, too", [text, begun, both], "Fund this page as well");
+    if (typeof left === "bigint") await journal.put(name, { ...other, reported: left }); // asked about once
   }
 }
 
-/** What was begun of a funding that was not reported, as far as a bounty may be there, or still come of it. */
-async function stillToCome(context: Context, { nonces, signedUntil }: Funding): Promise<readonly Fact[] | undefined> {
+/** The bounty that came of a funding without being reported, or what may still bring one about. */
+async function stillToCome(context: Context, { nonces, signedUntil }: Funding): Promise<bigint | Fact | undefined> {
   for (const nonce of nonces) {
     const left = await leftOf(context, creationStep(nonce), creationEvent(context, nonce));
-    if (left === "open") return [["What was begun", "a transaction that creates its bounty; it is not on the chain yet"]];
-    if (left !== undefined) return [["What was begun", `its bounty ${left.args["bountyId"]}, which is on the chain`]];
+    if (left === "open") return ["What was begun", "a transaction that creates its bounty; it is not on the chain yet"];
+    if (left !== undefined) return left.args["bountyId"] as bigint;
   }
   if (signedUntil === 0n || (await hasPassed(context, signedUntil))) return undefined;
-  return [["What you signed", `lets anybody who has it create its bounty until ${moment(signedUntil)}`]];
+  return ["What you signed", `lets anybody who has it create its bounty until ${moment(signedUntil)}`];
 }
 
 async function confirmSecond(stage: Stage, known: readonly Escrow[], hidden: readonly bigint[]): Promise<void> {
