@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,10 @@ class Agent:
     mode: str = "auto"
     server: MCPServer | None = None
     """One that goes on between calls; without it each call has one of its own, as after a restart."""
+
+    def started_with(self, **options: Any) -> "Agent":
+        """The same person's agent, of a server that was started with these options."""
+        return replace(self, options=replace(self.options, **options))
 
     def call(self, tool: str, /, **arguments: object) -> dict[str, Any]:
         """The structured result of one call."""

@@ -19,18 +19,12 @@ from service_cli.solver import selection
 from service_cli.solver.events import SubmittedWork
 from service_cli.solver.selection import Selection
 from service_mcp import plans
-from service_mcp.policy import Policy
 from service_mcp.work_dir import WorkDir
 
-from tests.agents.conftest import Agent, MakeScene, Refused, Scene, policy_for
+from tests.agents.conftest import MakeScene, Refused, Scene, policy_for
 from tests.cli.scenes import Case, Stage, claim, fund, judge, seal
 
 Change = Callable[[Scene], None]
-
-
-def under(agent: Agent, policy: Policy) -> Agent:
-    """The same person's agent, of a server that was started with this policy."""
-    return replace(agent, options=replace(agent.options, policy=policy))
 
 
 def write(name: str, text: str) -> Change:
@@ -180,7 +174,9 @@ def test_plan__that_a_wallet_was_to_approve__is_checked_again_where_a_policy_sig
     plan = asked.agent.call("prepare_funding", path="page.md")
     assert asked.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
     with pytest.raises(Refused) as refused:
-        under(asked.agent, policy_for(stage, most_spent_per_action=1)).call("carry_out", plan_id=plan["plan_id"])
+        asked.agent.started_with(policy=policy_for(stage, most_spent_per_action=1)).call(
+            "carry_out", plan_id=plan["plan_id"]
+        )
     assert refused.value.code == "policy_exceeded"
 
 
@@ -206,7 +202,9 @@ def test_plan__that_was_begun__is_held_to_the_policy_of_the_server_that_goes_on(
     assert refused.value.code == "plan_changed"
     os.utime(begun, (began_at, began_at))
     with pytest.raises(Refused) as refused:
-        under(found.agent, policy_for(stage, most_spent_per_action=1)).call("carry_out", plan_id=plan["plan_id"])
+        found.agent.started_with(policy=policy_for(stage, most_spent_per_action=1)).call(
+            "carry_out", plan_id=plan["plan_id"]
+        )
     assert (refused.value.code, stage.ledger.nonce(found.case.account)) == ("policy_exceeded", before)
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
 
@@ -229,7 +227,7 @@ def test_plan__whose_transaction_was_sent__is_settled_whatever_the_policy_permit
             found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert refused.value.code == "transaction_pending"
     nothing = dict.fromkeys(("most_spent_per_action", "most_gas_per_action", "most_actions_per_day"), 0)
-    lowered = under(found.agent, policy_for(stage, **nothing))
+    lowered = found.agent.started_with(policy=policy_for(stage, **nothing))
     assert lowered.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
     assert stage.ledger.nonce(found.case.account) == before + 1
 

@@ -91,7 +91,7 @@ def test_claim__of_a_person_with_two_accounts__is_that_of_the_one_that_is_owed(s
     for of in (claim, refund):
         found = scene(of, policy_for(stage))
         values = {name: value for name, value in found.case.home.environment.items() if "PRIVATE_KEY" not in name}
-        agent = replace(found.agent, options=replace(found.agent.options, values=values | keys))
+        agent = found.agent.started_with(values=values | keys)
         plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
         assert plan["account"] == found.case.account
         assert agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
@@ -167,9 +167,7 @@ def test_work__opened_by_a_person_with_both_keys__is_the_winners_unless_that_per
     guardian = people.guardians[0].variables()
     if not judges:
         guardian["SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"] = people.owner.wallet.private_key
-    agent = replace(
-        found.agent, options=replace(found.agent.options, values={**found.agent.options.values, **guardian})
-    )
+    agent = found.agent.started_with(values={**found.agent.options.values, **guardian})
     work = agent.call("open_work", bounty_id=found.bounty_id)
     assert Path(work["directory"]).relative_to(found.case.home.home).parts[0] == opened
 
@@ -365,7 +363,7 @@ def test_claim__of_the_poster_with_the_solvers_key_for_claims__is_refused_as_it_
     solver = stage.ledger.people.solvers[0].variables()
     names = ("SERVICE_SOLVER_PRIVATE_KEY", "SERVICE_CLAIMANT_PRIVATE_KEY")
     values = {**found.agent.options.values, **{name: solver[name] for name in names}}
-    agent = replace(found.agent, options=replace(found.agent.options, values=values))
+    agent = found.agent.started_with(values=values)
     with pytest.raises(Refused) as refused:
         agent.call("prepare_claim", bounty_id=found.bounty_id)
     assert refused.value.code == "key_of_another"
@@ -374,7 +372,7 @@ def test_claim__of_the_poster_with_the_solvers_key_for_claims__is_refused_as_it_
 def test_claim__while_it_is_planned_and_carried_out__reads_its_bounty_once_each(scene: MakeScene, stage: Stage) -> None:
     found = scene(claim, policy_for(stage))
     poster: dict[Role, Address] = {"poster": parse_address(stage.ledger.people.poster.address)}
-    agent = replace(found.agent, options=replace(found.agent.options, accounts=poster))
+    agent = found.agent.started_with(accounts=poster)
     stage.api.server.requests.clear()
 
     def reads() -> int:

@@ -138,7 +138,7 @@ def _count_by(chain: ChainClient, deadline: UnixSeconds | None) -> UnixSeconds:
 
 def _require_own_address(chain: ChainClient, account: Address) -> None:
     """By every endpoint: one that invents code, or hides it, decides nothing alone."""
-    for each in (chain, *chain.further):
+    for each in chain.everywhere:
         with chain_errors():
             code = hex_bytes(each.rpc.call("eth_getCode", account, "latest"))
         if not keeps_its_address(code):

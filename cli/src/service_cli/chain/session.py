@@ -78,6 +78,11 @@ class ChainClient:
         return each
 
     @property
+    def everywhere(self) -> tuple["ChainClient", ...]:
+        """The same over every endpoint that is configured, this one first."""
+        return self, *self.further
+
+    @property
     def is_local(self) -> bool:
         """Whether this is a chain of one machine, where a block is as good as many."""
         return self.chain_id == LOCAL_CHAIN_ID

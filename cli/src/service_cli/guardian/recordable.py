@@ -133,7 +133,7 @@ def confirm_reasons(text: str, options: VerdictOptions) -> None:
 
 def refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
     """A Guardian may replace its Verdict, but not by accident: one that a single endpoint shows is asked about."""
-    for each in (chain, *chain.further):
+    for each in chain.everywhere:
         with chain_errors():
             recorded = each.hub.verdict(bounty_id, guardian)
         if recorded.kind is not None:

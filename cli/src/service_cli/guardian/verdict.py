@@ -343,7 +343,7 @@ def _hand_out(
 def _tell_who_vouches(chain: ChainClient, bounty_id: BountyId) -> None:
     """Without an API the bounty is what the endpoints say, in one voice."""
     terms_without_api(chain, bounty_id)
-    sources = [chain.named, *(other.named for other in chain.further)]
+    sources = [each.named for each in chain.everywhere]
     alone = " alone" if len(sources) == 1 else ""
     warn(f"warning: no API is asked: what bounty {bounty_id} is, is the word of {' and '.join(sources)}{alone}")
 

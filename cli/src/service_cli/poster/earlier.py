@@ -145,7 +145,7 @@ def _of_title(session: ApiSession[Signer], page: ChallengePage) -> Iterator[Boun
 
 def _is_open(chain: ChainClient, bounty_id: BountyId, poster: Address) -> bool:
     """By the contract as any endpoint has it: what the API invents or has from before is no reason to ask."""
-    for each in (chain, *chain.further):
+    for each in chain.everywhere:
         with chain_errors():
             view = each.hub.bounty(bounty_id)
         if view is not None and view.poster == poster and view.outcome is None:

@@ -312,7 +312,7 @@ def vouched_terms(work: Work, api: ApiClient | None, options: SubmitOptions) -> 
 
 def tell_who_vouches(work: Work, terms: SealingTerms, api: ApiClient | None) -> None:
     """Who could read the work before the reveal point, if all of them lied together about the Guardians' keys."""
-    sources = [work.chain.named, *(other.named for other in work.chain.further)]
+    sources = [each.named for each in work.chain.everywhere]
     if api is not None and Witness.API in terms.roster.by:
         sources.append(api.peer.named_within)
     alone = len(sources) == 1

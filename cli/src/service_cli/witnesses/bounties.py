@@ -115,7 +115,7 @@ def final_winner(chain: ChainClient, bounty_id: BountyId, winner: Pair, api: Api
     next_action = "Do not deliver; find out which of SERVICE_API_BASE_URL and SERVICE_RPC_URL is wrong."
     expected = {"facts": {"outcome": Outcome.AWARDED.value, "winner": named}}
     require_agreement(detail, expected, "read_model_mismatch", next_action)
-    for each in (chain, *chain.further):
+    for each in chain.everywhere:
         _require_final(each, bounty_id, winner)
     return vouch(Fact.WINNER, winner, terms.by)
 

@@ -104,7 +104,7 @@ def _names(poster: Address, page: Bytes32) -> tuple[str, ...]:
 
 def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32) -> bool:
     """Whether every endpoint has it in its finalized block."""
-    for each in (chain, *chain.further):
+    for each in chain.everywhere:
         finalized = each.finalized().number
         with chain_errors():
             view = each.hub.bounty(escrow.bounty_id, finalized)

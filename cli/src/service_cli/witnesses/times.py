@@ -23,7 +23,7 @@ def signing_time(chain: ChainClient) -> Vouched[UnixSeconds]:
     ``time_disagrees`` where they are far apart: the chain is not the one that is meant, has stopped, or somebody lies.
     """
     is_moved, times = chain.settings.has_moved_time(), []
-    for each in (chain, *chain.further):
+    for each in chain.everywhere:
         newest, clock = each.latest().time, int(time.time())
         is_idle = chain.is_local and newest < clock  # a local chain may make a block only for a transaction
         off = clock_off(newest, clock, f"the newest block of {each.named}")
@@ -41,7 +41,7 @@ def is_over(moment: UnixSeconds, finalized: UnixSeconds, clock: UnixSeconds | No
 def latest_moment(chain: ChainClient) -> UnixSeconds:
     """The latest that an endpoint or this machine's clock says: what one of them has behind it may have passed."""
     clock = () if chain.settings.has_moved_time() else (int(time.time()),)
-    return UnixSeconds(max(*(each.latest().time for each in (chain, *chain.further)), 0, *clock))
+    return UnixSeconds(max(*(each.latest().time for each in chain.everywhere), 0, *clock))
 
 
 def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> None:
@@ -51,7 +51,7 @@ def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> 
     """
     if chain.is_local:  # a local chain may make a block only for a transaction
         return
-    newest = max(each.latest().time for each in (chain, *chain.further))
+    newest = max(each.latest().time for each in chain.everywhere)
     if (behind := int(time.time()) - newest) > STANDS_STILL_SECONDS:
         warn(
             f"warning: the chain's newest block is {duration(behind)} old by this machine's clock. {what} counts only "
@@ -63,4 +63,4 @@ def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> 
 def has_passed(chain: ChainClient, moment: UnixSeconds) -> bool:
     """Whether it lies behind the finalized block of every endpoint, and behind this machine's clock."""
     clock = None if chain.settings.has_moved_time() else UnixSeconds(int(time.time()))
-    return all(is_over(moment, each.finalized().time, clock) for each in (chain, *chain.further))
+    return all(is_over(moment, each.finalized().time, clock) for each in chain.everywhere)

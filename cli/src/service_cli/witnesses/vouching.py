@@ -53,7 +53,7 @@ def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> 
 
     An endpoint that is a little behind is asked again; one that is silent fails as any endpoint does.
     """
-    first, *others = (AskedParty(each.named, partial(read, each)) for each in (chain, *chain.further))
+    first, *others = (AskedParty(each.named, partial(read, each)) for each in chain.everywhere)
     mine = first.ask()
     for other in others:
         mine = reconciled(fact, first, other, operator.eq, mine)

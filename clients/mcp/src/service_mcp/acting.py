@@ -439,9 +439,8 @@ class Acting:
             return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
         bounty_id = _bounty(request)
         recorded = [each for each in self._client.verdicts(bounty_id) if each.guardian_address == account]
-        if any(
-            each.report_commitment == kept.exact.content for each in recorded
-        ):  # the document names all that it decides
+        # The document names all that it decides.
+        if any(each.report_commitment == kept.exact.content for each in recorded):
             words = "This Verdict is recorded; get_bounty shows what became of the bounty."
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
         if any(self._decides_as(each, kept) for each in recorded):
