@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.types import BlockNumber
 from local_stack.valkey import ValkeyServer
 from redis import Redis
 from service_common.db import hub_index as t
@@ -64,3 +66,15 @@ def test_follower__that_was_contradicted__leaves_the_count_to_its_successors(
         assert follow() == "lease ended"
         (reported,) = read_conduct(redis, world.chain_id, [world.node.url])
         assert reported.contradictions == 1
+
+
+def test_follower__of_a_copy_that_is_begun__needs_no_block_from_before_the_hub(
+    world: World, follow: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Endpoints may have stopped showing it long ago."""
+
+    def forget(_: RpcSource, number: BlockNumber) -> Header:
+        raise ChainUnavailable(f"block {number} is pruned")
+
+    monkeypatch.setattr(RpcSource, "header", forget)
+    assert follow() == "lease ended"

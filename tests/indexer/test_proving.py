@@ -13,6 +13,7 @@ from service_common.db import hub_index as t
 from service_indexer.follower import advance
 from service_indexer.proving import BLOCKS_AT_ONCE
 from service_indexer.source import RpcSource
+from service_indexer.stretch import PROVEN_PER_STEP
 from service_indexer.vouching import ComparedCopy, vouch
 from service_indexer.writer import Writer
 from sqlalchemy import Engine, delete, func, select, update
@@ -78,6 +79,24 @@ def test_copy__that_follows__is_proven_up_to_its_newest_block(world: World) -> N
         happen(world)
         world.index()
         assert proven(world.writer) == newest(world.writer) == header_at(world.rpc, "latest").number
+
+
+def test_step__through_many_blocks_with_logs__asks_for_a_bounded_number_of_proofs(
+    world: World, endpoint: Endpoint, database_server: DatabaseServer
+) -> None:
+    """Each answer may take seconds, and a step that is not over with its follower is begun anew by the next."""
+    for _ in range(PROVEN_PER_STEP):
+        world.submit(world.open_bounties[-1] if world.open_bounties else world.create(), world.solver(1))
+        world.node.mine(1)
+    source = source_of(world, endpoint)
+    with fresh_copy(world, database_server) as (writer, _):
+        asked, busy = [], True
+        while busy:
+            endpoint.asked.clear()
+            busy = advance(source, writer)
+            asked.append(endpoint.asked.count("eth_getProof"))
+        assert proven(writer) == newest(writer)
+    assert PROVEN_PER_STEP / 2 < max(asked) <= PROVEN_PER_STEP + 2
 
 
 def test_copy__after_a_reorg__is_proven_again_at_the_new_tip(world: World) -> None:

@@ -11,6 +11,7 @@ from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber, BountyId
 from service_common.db import engine as engines
 from service_common.db import hub_index as t
+from service_common.db.errors import DatabaseUnavailable
 from service_indexer import place, replay
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import advance
@@ -139,6 +140,8 @@ ALTERED = {
     "another deadline": ("open_bounties", "UPDATE {} SET judging_deadline = judging_deadline + 1 WHERE bounty_id = 2"),
 }
 
+CALL_MORE_FINAL = {"a head far ahead", "a head that calls too much final"}
+
 
 @pytest.mark.attack
 @pytest.mark.usefixtures("impatient")
@@ -150,7 +153,7 @@ def test_verify__of_altered_rows__names_their_table_and_a_rebuild_heals_it(world
         connection.execute(text(change.replace("{}", f"hub_index.{table}")))
     assert [each.table for each in verify(config_of(world), lambda _: None) if not each.equal] == [table]
     world.writer_lock.close()
-    rebuild_copy(config_of(world), lambda _: None)
+    rebuild_copy(config_of(world), lambda _: None, back=how in CALL_MORE_FINAL)
     assert all(each.equal for each in verify(config_of(world), lambda _: None))
     with engine.connect() as connection:
         kept = connection.execute(select(func.count()).select_from(t.logs)).scalar_one()
@@ -204,7 +207,7 @@ def test_verify__while_a_reorg_is_repaired__looks_again(world: World, monkeypatc
     assert all(each.equal for each in verify(config_of(world), lambda _: None))
 
 
-@pytest.mark.parametrize(("question", "run"), [("headers", verify), ("header", rebuild_copy)])
+@pytest.mark.parametrize(("question", "run"), [("headers", verify), ("tip", rebuild_copy)])
 def test_replay__after_whose_hours_the_endpoints_fail_for_a_moment__is_not_given_up(
     world: World, monkeypatch: pytest.MonkeyPatch, question: str, run: Callable[[IndexerConfig, Progress], object]
 ) -> None:
@@ -280,6 +283,64 @@ def test_rebuild__of_a_halted_and_altered_copy__puts_the_chains_truth_in_its_pla
         kept = connection.execute(select(func.max(t.blocks.c.number))).scalar()
     assert head.halted is None
     assert head.block_number == block == kept
+
+
+def test_replay__whose_database_is_away_for_a_moment__goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "PAUSE_SECONDS", 0.0)
+    history(world)
+    failures = [DatabaseUnavailable("the database did not answer") for _ in range(2)]
+
+    def fail_at_first(*arguments: Any) -> bool:
+        if failures:
+            raise failures.pop()
+        return advance(*arguments)
+
+    monkeypatch.setattr(replay, "advance", fail_at_first)
+    said = list[str]()
+    assert all(each.equal for each in verify(config_of(world), said.append))
+    assert said.count("once more in a moment: the database did not answer") == 2
+
+
+def call_final(world: World, engine: Engine, ahead: int) -> None:
+    """The copy calls a block final that no endpoint does, ``ahead`` of the chain's own."""
+    number = header_at(world.rpc, "finalized").number + ahead
+    with engine.begin() as connection:
+        connection.execute(update(t.head).values(finalized_number=number))
+
+
+def test_rebuild__where_the_endpoints_show_less_as_final__takes_nothing_back_unless_it_is_told_to(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "PAUSE_SECONDS", 0.0)
+    engine = history(world)
+    truth, told = contents(engine), changes(engine)
+    call_final(world, engine, 1)
+    world.writer_lock.close()
+    with pytest.raises(ChainUnavailable, match="rebuild with --back"):
+        rebuild_copy(config_of(world), lambda _: None)
+    assert (contents(engine), changes(engine), scratch_rows(engine)) == (truth, told, 0)
+    rebuild_copy(config_of(world), lambda _: None, back=True)
+    with engine.connect() as connection:
+        final = connection.execute(select(t.head.c.finalized_number)).scalar_one()
+    assert final == header_at(world.rpc, "finalized").number
+
+
+def test_rebuild__from_an_endpoint_that_is_behind_for_a_moment__waits_for_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "PAUSE_SECONDS", 0.0)
+    engine = history(world)
+    call_final(world, engine, 1)
+    world.writer_lock.close()
+    said = list[str]()
+
+    def say(words: str) -> None:
+        said.append(words)
+        if "by the copy that is read" in words:
+            world.node.mine(1)
+
+    rebuild_copy(config_of(world), say)
+    assert len([words for words in said if "by the copy that is read" in words]) == 1
 
 
 def last_log_left_out(method: str, _params: list[Any], result: Any) -> Any:

@@ -90,7 +90,7 @@ def enqueue_ahead(redis: Redis, backfill: Backfill, chain_id: ChainId, head: Blo
     where the follower's is the only one: what it passes meanwhile would wait for it by the thousand."""
     enqueued, kept = 0, backfill.kept()
     try:
-        if len(get_keys(open_queue(QueueName.INDEX, redis))) < FEWEST_WORKERS:
+        if _workers(redis) < FEWEST_WORKERS:
             return 0
         for first in ranges_ahead(head, final):
             fields = message(chain_id=chain_id, first_block=first)
@@ -102,6 +102,12 @@ def enqueue_ahead(redis: Redis, backfill: Backfill, chain_id: ChainId, head: Blo
     except RedisError as error:
         log.warning("nothing is read ahead", reason=type(error).__name__)
     return enqueued
+
+
+def _workers(redis: Redis) -> int:
+    """Workers of the queue that are alive: one that was killed stays on the library's list after its own key ended."""
+    listed = get_keys(open_queue(QueueName.INDEX, redis))
+    return int(redis.exists(*listed)) if listed else 0
 
 
 def ranges_ahead(head: BlockNumber, final: BlockNumber) -> Iterator[BlockNumber]:

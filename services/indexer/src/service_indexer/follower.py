@@ -21,7 +21,7 @@ from service_common.traces import port as traces
 from service_indexer.backfill import Backfill
 from service_indexer.proving import NEAR, Begun, Proofs, StorageProof
 from service_indexer.source import Source, Tip
-from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, check_links, read_stretch
+from service_indexer.stretch import BLOCKS_PER_STEP, PROVEN_PER_STEP, Stretch, check_links, read_stretch
 from service_indexer.writer import CopyStep, ProvenHead, Standing
 
 MIN_PAUSE_SECONDS: Final = 0.1
@@ -152,13 +152,14 @@ def _move(
     if ancestor.number == tip.latest.number < head.block_number:
         return None  # an endpoint that is behind on the same chain: nothing to retract
     # 2. The next stretch of the chain above it, with its logs.
-    last = BlockNumber(min(tip.latest.number, ancestor.number + BLOCKS_PER_STEP))
+    last = BlockNumber(min(tip.latest.number, ancestor.number + _blocks_of_step(source, ancestor, tip)))
     retract = ancestor.hash != head.block_hash
     if retract:
         stretch = read_stretch(source, ancestor, last, final, _replacing(source, writer, ancestor, last, tip))
     else:
         read = [tip.latest] if parent is not None else None
-        stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final, read)
+        kept = _already_read(source, backfill, ancestor, final)
+        stretch = read_stretch(source, ancestor, last, final, read) if kept is None else kept.up_to(last)
         _check_branch(stretch.headers, tip)
     # 3. That nothing is missing in it, where that can be shown.
     known = standing.proven if ancestor.number == head.block_number else writer.known(ancestor.number)
@@ -209,6 +210,12 @@ def _common_ancestor(source: Source, writer: Copy, head: Head, tip: Tip) -> Head
     )
     writer.halt(reason)
     raise Halted(reason)
+
+
+def _blocks_of_step(source: Source, ancestor: Header, tip: Tip) -> int:
+    """How many blocks one step reads at most."""
+    is_near = tip.latest.number - ancestor.number <= NEAR + BLOCKS_PER_STEP
+    return PROVEN_PER_STEP if source.proofs is not None and is_near else BLOCKS_PER_STEP
 
 
 def _replacing(source: Source, writer: Copy, ancestor: Header, last: BlockNumber, tip: Tip) -> list[Header]:

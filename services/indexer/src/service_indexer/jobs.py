@@ -64,7 +64,9 @@ def follow(received: Mapping[str, object]) -> str:
     renewal = Thread(target=_keep_lease, args=(config, rpc, source, worker, ended, draining), daemon=True)
     renewal.start()
     try:
-        start = first_header(source, config.chain.first_block, draining)
+        with reading(engine) as connection:
+            is_begun = read_head(connection, config.chain.chain_id) is not None
+        start = None if is_begun else first_header(source, config.chain.first_block, draining)
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
             ahead = _Ahead(config, engine)
             with Checking(config):

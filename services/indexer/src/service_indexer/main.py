@@ -38,7 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "print how far the indexed copy is, how old that is, and whether its endpoints answer", _status
         ),
         "verify": Process("replay the chain beside the copy and compare every table", _verify),
-        "rebuild": Process("replay the chain beside the copy, then put the new one in its place", _rebuild),
+        "rebuild": Process(
+            "replay the chain beside the copy, then put the new one in its place",
+            _rebuild,
+            switches={"--back": "also where the endpoints show less as final than the copy, which takes facts back"},
+        ),
         "check-rpc": Process(
             "check whether an RPC provider is fit for this Hub; exit code 1 where it is not",
             _check_rpc,
@@ -120,11 +124,11 @@ def _verify(environment: Environment) -> None:
         sys.exit("the copy differs from the chain: run service-indexer rebuild")
 
 
-def _rebuild(environment: Environment) -> None:
+def _rebuild(environment: Environment, *, back: bool) -> None:
     from service_indexer.replay import rebuild_copy
 
     with _failing():
-        block = rebuild_copy(read_config(environment), _say)
+        block = rebuild_copy(read_config(environment), _say, back=back)
     print(f"the new copy is in place, at block {block}")  # noqa: T201
 
 

@@ -69,7 +69,7 @@ def read_place(engine: Engine, chain: ChainSettings) -> CopyPlace:
     with reading(engine) as connection:
         head = connection.execute(select(t.head).where(t.head.c.chain_id == chain.chain_id)).first()
         if head is None:
-            raise NoCopy("there is no copy of this chain in the database")
+            raise NoCopy
         if head.hub_address != chain.hub_address:
             raise NoCopy("the copy in this database is of another Hub")
         blocks = connection.execute(select(t.blocks).order_by(t.blocks.c.number)).all()

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
@@ -46,13 +47,16 @@ from service_indexer.config import IndexerConfig
 from service_indexer.derived import keep_up, note_retraction
 from service_indexer.follower import advance
 from service_indexer.place import compare_place, is_at_rest, read_place
+from service_indexer.scheduler import LEASE_JOB_SECONDS
 from service_indexer.source import RpcSource, source_of
 from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, FencedOut, Writer, empty_copy, only_writer
 
-SWITCH_SECONDS: Final = 60.0
+SWITCH_SECONDS: Final = LEASE_JOB_SECONDS + 120.0
+"""Longer than a follower lives that looks at the fence only between the steps that slow endpoints draw out."""
 MAX_FAILURES: Final = 10
-"""How often in a row the endpoints may answer nothing usable: a replay of hours is not given up for a moment."""
-PAUSE_SECONDS: Final = 0.5
+"""How often in a row the endpoints or the database may answer nothing usable."""
+PAUSE_SECONDS: Final = 1.0
+"""After the first of them, and as much longer after each further one: together a minute, which a failover takes."""
 PART_ROWS: Final = 1_000_000
 """Rows that are compared as one text: of 33 million it would be longer than the gigabyte that PostgreSQL permits."""
 Progress = Callable[[str], None]
@@ -93,15 +97,20 @@ def verify_copy(config: IndexerConfig, say: Progress) -> Iterator[Comparison]:
         yield from (Comparison(table.name, rows, equal) for table, rows, equal in place)
 
 
-def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
-    """Replay the chain into the scratch copy, then switch; the block the new copy is at."""
+def rebuild_copy(config: IndexerConfig, say: Progress, *, back: bool = False) -> BlockNumber:
+    """Replay the chain into the scratch copy, then switch; the block the new copy is at. ``ChainUnavailable`` where the
+    endpoints show less as final than the copy that is read, unless it may go ``back``."""
     with (
         engine_of_job(config.database_url, application="indexer-rebuild", limited=False) as engine,
         _replaying(engine, config, say) as replay,
-        _taken_over(engine, config, say),
+        _taken_over(engine, config, replay.start, say),
     ):
         with suppress(ChainUnavailable):  # then the follower's newest logs are told as gone, and again
             replay.advance_to_tip()
+        if not back:
+            with reading(engine) as connection:
+                head = read_head(connection, config.chain.chain_id)
+            replay.reach_final(head.finalized_number if head else BlockNumber(0))
         with writing(engine) as connection:
             replay.writer.check_fence(connection, t.SCRATCH)
             return _switch(connection)
@@ -141,6 +150,8 @@ def _switch(connection: Connection) -> BlockNumber:
 class Replay:
     """The scratch copy while nobody else may write it."""
 
+    start: Header
+    """The block that it began with."""
     scratch: Engine
     source: RpcSource
     writer: Writer
@@ -158,19 +169,36 @@ class Replay:
                 reported = time.monotonic()
                 self.say(f"replayed up to block {head.block_number}")
 
+    def reach_final(self, number: BlockNumber) -> None:
+        """Raise ``ChainUnavailable`` where no endpoint shows this block as final: what was told as final is not to be
+        taken back for one that is behind."""
+
+        def look(source: RpcSource) -> None:
+            while (head := self.writer.head()) is None or head.finalized_number < number:
+                if not advance(source, self.writer):
+                    shown = 0 if head is None else head.finalized_number
+                    reason = f"the chain is final up to block {shown} by it, up to {number} by the copy that is read"
+                    raise ChainUnavailable(f"{reason}; if the copy is wrong, rebuild with --back")
+
+        _asked_again(self.source, self.say, look)
+
 
 def _asked_again(source: RpcSource, say: Progress, ask: Callable[[RpcSource], T]) -> T:
-    """What ``ask`` gives, of one endpoint after the other: a replay of hours is not given up for a moment."""
+    """What ``ask`` gives, of one endpoint after the other: a replay of hours is not given up for a moment, of the
+    database either, as long as nobody else has written the copy meanwhile."""
     failures = 0
     while True:
         try:
             return ask(source)
-        except ChainUnavailable as error:
+        except (ChainUnavailable, DatabaseUnavailable) as error:
             failures += 1
             if failures > MAX_FAILURES:
                 raise
-            say(f"another endpoint is asked next: {error}")
-            source.distrust()
+            if isinstance(error, ChainUnavailable):
+                say(f"another endpoint is asked next: {error}")
+                source.distrust()
+            else:
+                say(f"once more in a moment: {error}")
             time.sleep(PAUSE_SECONDS * failures)
 
 
@@ -183,7 +211,7 @@ def _replaying(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator
     source = source_of(config, chain.rpc())
     start = source.header(chain.first_block)
     with only_writer(scratch, chain.chain_id, chain.hub_address, start, space=SCRATCH_SPACE, anew=True) as writer:
-        replay = Replay(scratch, source, writer, say)
+        replay = Replay(start, scratch, source, writer, say)
         try:
             replay.advance_to_tip()
             yield replay
@@ -197,10 +225,9 @@ def _replaying(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator
 
 
 @contextmanager
-def _taken_over(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator[None]:
+def _taken_over(engine: Engine, config: IndexerConfig, start: Header, say: Progress) -> Iterator[None]:
     """Hold the copy's lock, which a follower gives up when its fencing token is out of date."""
     chain = config.chain
-    start = _asked_again(source_of(config, chain.rpc()), say, lambda source: source.header(chain.first_block))
     ends = time.monotonic() + SWITCH_SECONDS
     say("waiting for the follower to step aside")
     while time.monotonic() < ends:

@@ -20,6 +20,9 @@ from service_common.log import get_logger
 from service_indexer.source import Source, bloom_tells
 
 BLOCKS_PER_STEP: Final = 250
+PROVEN_PER_STEP: Final = 60
+"""Of blocks whose storage is proven: two questions for each that has a log, one after the other. From an endpoint that
+takes seconds to answer, a longer stretch is never read in the life of a follower, and its successor begins anew."""
 
 log = get_logger(__name__)
 
@@ -32,6 +35,11 @@ class Stretch:
     headers: list[Header]
     logs: list[Log]
     checked: bool = False
+
+    def up_to(self, last: BlockNumber) -> "Stretch":
+        """Its beginning."""
+        headers = [header for header in self.headers if header.number <= last]
+        return Stretch(headers, [entry for entry in self.logs if entry.block_number <= last], self.checked)
 
 
 def read_stretch(

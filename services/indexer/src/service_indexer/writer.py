@@ -64,6 +64,9 @@ class AnotherWriter(Exception):
 class NoCopy(ValueError):
     """The database has no copy of this chain's Hub."""
 
+    def __init__(self, why: str = "there is no copy of this chain in the database") -> None:
+        super().__init__(why)
+
 
 @dataclass(frozen=True, slots=True)
 class CopyStep:
@@ -257,10 +260,16 @@ def newest_complete() -> ScalarSelect[Any]:
 
 @contextmanager
 def only_writer(
-    engine: Engine, chain_id: ChainId, hub: Address, start: Header, *, space: int = COPY_SPACE, anew: bool = False
+    engine: Engine,
+    chain_id: ChainId,
+    hub: Address,
+    start: Header | None,
+    *,
+    space: int = COPY_SPACE,
+    anew: bool = False,
 ) -> Iterator[Writer]:
     """Hold the chain's lock; raises ``AnotherWriter`` when it is taken, ``DatabaseUnavailable`` when nobody can tell.
-    ``start``: the block before the Hub's first.
+    ``start``: the block before the Hub's first; None where there is a copy; ``NoCopy`` where there is none.
 
     ``space`` distinguishes the copy that is read from the scratch copy, which has a lock of its own. ``anew``: what
     another one left is deleted first, and the fencing token is none that there was.
@@ -284,8 +293,22 @@ def only_writer(
             lock.invalidate()  # closing the session releases the lock, in any state
 
 
-def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: Header, first_fence: int) -> int:
-    """Raise the fencing token; the first writer of a chain also writes where the copy starts."""
+def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: Header | None, first_fence: int) -> int:
+    """Raise the fencing token; the first writer of a chain writes where the copy starts instead."""
+    raised = update(t.head).where(t.head.c.chain_id == chain_id).values(fence=t.head.c.fence + 1)
+    found = connection.execute(raised.returning(t.head.c.fence, t.head.c.hub_address)).first()
+    if found is None:
+        _begin_copy(connection, chain_id, hub, start, first_fence)
+    keep_up(connection)  # with what a release before did not write
+    if found is not None and found.hub_address != hub:
+        raise NoCopy("the copy in this database is of another Hub")
+    return first_fence if found is None else int(found.fence)
+
+
+def _begin_copy(connection: Connection, chain_id: ChainId, hub: Address, start: Header | None, fence: int) -> None:
+    """Write where a copy starts: at a block before the Hub, of which nothing is stored."""
+    if start is None:
+        raise NoCopy
     first = {
         "chain_id": chain_id,
         "hub_address": hub,
@@ -294,25 +317,15 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
         "block_time": start.time,
         "finalized_number": start.number,
         "finalized_time": UnixSeconds(start.time),
-        "fence": first_fence,
+        "fence": fence,
         "proven_number": start.number,
         "checked_number": start.number,
         "quiet": True,
     }
-    raised = (
-        upsert(t.head)
-        .values(first)
-        .on_conflict_do_update(index_elements=[t.head.c.chain_id], set_={"fence": t.head.c.fence + 1})
-    )
-    fence = connection.execute(raised.returning(t.head.c.fence, t.head.c.hub_address)).one()
-    if fence.fence == first_fence:  # the Hub is not there yet: nothing is stored
-        connection.execute(insert(t.blocks), [_block_row(start)])
-        empty = {"number": start.number, "hash": start.hash, "storage_root": EMPTY_ROOT, "since": FROM_THE_FIRST}
-        connection.execute(insert(t.proofs), [empty])
-    keep_up(connection)  # with what a release before did not write
-    if fence.hub_address != hub:
-        raise NoCopy("the copy in this database is of another Hub")
-    return int(fence.fence)
+    connection.execute(insert(t.head), [first])
+    connection.execute(insert(t.blocks), [_block_row(start)])
+    empty = {"number": start.number, "hash": start.hash, "storage_root": EMPTY_ROOT, "since": FROM_THE_FIRST}
+    connection.execute(insert(t.proofs), [empty])
 
 
 def empty_copy(connection: Connection) -> None:
