@@ -161,9 +161,11 @@ def _cost(stack: Stack, requests: list[bytes], rate: float, seconds: float, idle
 
 
 def _tell(report: Report, seen: Load, growth: float) -> None:
-    p99, failed = seen.quantile(0.99) * 1000, sum(n for status, n in seen.statuses.items() if status >= 400)
+    refused = {status: n for status, n in sorted(seen.statuses.items()) if status >= 400}
+    p99, failed = seen.quantile(0.99) * 1000, sum(refused.values())
+    of_which = "".join(f", {n} of them {status}" for status, n in refused.items())
     ok = seen.rate >= RATE * 0.99 and p99 <= 250 and not failed
-    goal = f">= {RATE} for {SECONDS:.0f} s, p99 <= 250 ms, no error; here p99 {p99:.0f} ms, {failed} errors"
+    goal = f">= {RATE} for {SECONDS:.0f} s, p99 <= 250 ms, no error; here p99 {p99:.0f} ms, {failed} errors{of_which}"
     report(Figure("service.mixed", seen.rate, "requests/s", goal, ok))
     report(Figure("service.mixed_p99", p99, "ms", "<= 250", p99 <= 250))
     report(Figure("service.memory_growth", growth, "ratio", "<= 1.1", growth <= 1.1))

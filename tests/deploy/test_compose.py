@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import psycopg
 import pytest
+import uvicorn
 import yaml
 from bounty_protocol.errors import PROBLEMS, ServiceError
 from bounty_protocol.shapes import to_json
@@ -24,6 +25,7 @@ from local_stack import postgres
 from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR, ROLES
 from service_common.db.migrate import migrate
+from service_common.web.server import IDLE_SECONDS
 
 from tests.serving import serving
 from tools import compose
@@ -307,3 +309,12 @@ def test_entrance__that_answers_in_the_place_of_the_api__answers_as_it_does(
     found = re.findall(rf"handle @(\w+) {{\s+respond `(.*)` {status}", part)
     answered = {path: json.loads(body) for path, body in found}
     assert answered == {"queries": to_json(GraphqlJsonRefusal.of(error)), "programs": to_json(Error.of(error))}
+
+
+@pytest.mark.parametrize("name", ["Caddyfile", "agents.caddy"])
+def test_entrance__closes_a_connection_without_a_request_before_the_service_does(name: str) -> None:
+    door = (COMPOSE / name).read_text(encoding="utf-8")
+    kept = [float(seconds) for seconds in re.findall(r"keepalive (\d+)s\n", door)]
+    assert len(kept) == door.count("reverse_proxy")
+    first = min(IDLE_SECONDS, uvicorn.Config("of the agents' service").timeout_keep_alive)
+    assert all(seconds < first for seconds in kept)

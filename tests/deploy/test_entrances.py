@@ -10,12 +10,14 @@ from typing import Any, Final
 import jsonschema
 import kubernetes_validate
 import pytest
+import uvicorn
 import yaml
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from kustomization.__main__ import main
 from kustomization.quantity import quantity
 from kustomization.render import ENTRANCES, Object, render
 from kustomization.unset import unset
+from service_common.web.server import IDLE_SECONDS
 
 from .manifests import K8S, OVERLAYS, by_name
 
@@ -196,6 +198,14 @@ def test_bodies__that_an_entrance_reads_whole__may_be_as_large_as_the_largest_of
     else:
         limit = objects["Middleware", "whole-requests"]["spec"]["buffering"]["maxRequestBodyBytes"]
     assert limit > MAX_DOCUMENT_BYTES
+
+
+def test_gateway__closes_a_connection_without_a_request_before_the_service_does() -> None:
+    """Else a request meets the end of its connection; Traefik does by its own default, 90 seconds."""
+    policy = by_name(of("mainnet", "gateway"))["BackendTrafficPolicy", "public"]["spec"]
+    kept = int(policy["timeout"]["http"]["connectionIdleTimeout"].removesuffix("s"))
+    assert 0 < kept < min(IDLE_SECONDS, uvicorn.Config("of the agents' service").timeout_keep_alive)
+    assert IDLE_SECONDS > 90
 
 
 @pytest.mark.parametrize("entrance", ["gateway", "traefik"])

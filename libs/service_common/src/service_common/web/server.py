@@ -36,6 +36,10 @@ threads would let idle clients lock out everyone. Requests are limited by ``edge
 LOOK_SECONDS: Final = 10.0
 HUNG_AFTER_LOOKS: Final = 30
 """Looks in a row at which the app does not answer what it always answers, also under load: five minutes of a hang."""
+IDLE_SECONDS: Final = 120.0
+"""How long a connection stays open without a request, and a request's header may take (a slow one is ended before, in
+``slow``). Longer than the proxies before it keep one, 90 seconds at most: else one of them sends a request over a
+connection that ends in this moment, answers 502 itself, and cannot send a POST again."""
 CONNECTION_BUFFER_BYTES: Final = 64 * 1024
 """Bytes that the server reads ahead of each connection, at least a whole header; it would be 400 KiB."""
 
@@ -64,7 +68,9 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         workers=workers,
         blocking_threads=BLOCKING_THREADS,
         backpressure=MAX_CONNECTIONS,
-        http1_settings=HTTP1Settings(max_buffer_size=CONNECTION_BUFFER_BYTES),
+        http1_settings=HTTP1Settings(
+            max_buffer_size=CONNECTION_BUFFER_BYTES, header_read_timeout=round(IDLE_SECONDS * 1000)
+        ),
         workers_kill_timeout=30,
         respawn_failed_workers=True,
         log_access=False,
