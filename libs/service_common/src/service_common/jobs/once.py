@@ -15,7 +15,6 @@ from typing import Final, cast
 
 from redis import Redis
 from redis.exceptions import RedisError
-from rq import Queue
 from rq.exceptions import DuplicateJobError, InvalidJobOperation, NoSuchJobError
 from rq.executions import Execution
 from rq.job import Job, JobStatus
@@ -23,7 +22,7 @@ from rq.registry import FailedJobRegistry, StartedJobRegistry
 from rq.results import Result
 from rq.serializers import JSONSerializer
 
-from service_common.jobs.queues import QueueName, enqueue, open_queue
+from service_common.jobs.queues import QueueName, enqueue, open_queue, queue_of
 from service_common.jobs.stored import StoredJob
 from service_common.log import get_logger
 
@@ -84,7 +83,7 @@ def find_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) 
 
 def _waits(job: Job) -> bool:
     """Whether a worker will find it, or is about to begin it."""
-    queue = _queue_of(job)
+    queue = queue_of(job)
     return queue is not None and (job.connection.lpos(queue.key, job.id) is not None or _is_being_taken(job))
 
 
@@ -96,11 +95,6 @@ def _is_being_taken(job: Job) -> bool:
     name = f"taken:{job.id}:{job.enqueued_at}"
     job.connection.set(name, 1, nx=True, ex=_KNOWN_SECONDS)
     return 0 <= _KNOWN_SECONDS - job.connection.ttl(name) < TAKING_SECONDS
-
-
-def _queue_of(job: Job) -> Queue | None:
-    """None where whoever wrote the job named another one than ours."""
-    return open_queue(QueueName(job.origin), job.connection) if job.origin in set(QueueName) else None
 
 
 @contextmanager
@@ -121,7 +115,7 @@ def remove_ended(redis: Redis, job_id: str) -> None:
         job = StoredJob.fetch(job_id, connection=redis, serializer=JSONSerializer)
         if job.get_status() is JobStatus.FAILED:
             log.error("job failed", job_id=job_id, detail=_why(job))
-        if (queue := _queue_of(job)) is not None:  # else the library fails the next one of this id, which waits, for it
+        if (queue := queue_of(job)) is not None:  # else the library fails the next one of this id, which waits, for it
             taken = queue.intermediate_queue
             redis.lrem(taken.key, 0, job_id)
             redis.delete(taken.get_first_seen_key(job_id))
