@@ -57,9 +57,7 @@ def test_processes__of_one_machine__are_those_of_the_cluster() -> None:
 
 
 def test_valkey__of_one_machine__has_the_settings_of_the_cluster() -> None:
-    pod = by_name(render(REPOSITORY / "deploy/k8s/overlays/staging"))["StatefulSet", "valkey"]["spec"]["template"][
-        "spec"
-    ]
+    pod = by_name(OVERLAYS["staging"])["StatefulSet", "valkey"]["spec"]["template"]["spec"]
     settings = SERVICES["valkey"]["command"][1:]
     assert settings == pod["containers"][0]["args"][1:]
     assert settings[-2:] == ["--tcp-keepalive", "15"]
