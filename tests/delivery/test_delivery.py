@@ -11,6 +11,7 @@ from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.types import BountyId
 from service_common.db import app as tables
 from service_common.db import hub_index
+from service_common.web.hub_witness import HubWitness
 from service_delivery.tables import wraps
 from sqlalchemy import text, update
 from werkzeug.test import TestResponse
@@ -238,6 +239,38 @@ def test_sweep__after_finality__deletes_only_losing_wraps(delivery: Delivery, mo
     assert sweep(message()) == 1
     assert exists(delivery, bounty_id, winner)
     assert not exists(delivery, bounty_id, loser)
+
+
+@pytest.mark.attack
+def test_sweep__of_an_ending_that_the_hub_does_not_have__deletes_nothing(
+    delivery: Delivery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where an endpoint invented it: the true winner's wrap would be gone."""
+    from service_common.jobs.queues import message
+    from service_delivery import jobs
+
+    world, identity = delivery.world, Identity.generate()
+    bounty_id = world.create()
+    winner = delivery.submission(bounty_id, world.solver(1), identity)
+    world.finalize()
+    body = body_for(winner, sealed_box.wrap(identity, world.delivery.public_key))
+    assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+    world.advance_to(world.reveal_at(bounty_id))
+    for number in (1, 2):
+        world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
+    world.finalize()
+    for name, value in delivery.variables.items():
+        monkeypatch.setitem(os.environ, name, value)
+    f = hub_index.finalizations
+    with world.engine("service_indexer").begin() as connection:
+        its_row = f.c.bounty_id == bounty_id
+        connection.execute(update(f).where(its_row).values(winner=world.solver(2).address))
+    with world.disputed(bounty_id):
+        assert jobs.sweep(message()) == 0
+    assert jobs.sweep(message()) == 0
+    assert exists(delivery, bounty_id, winner)
+    monkeypatch.setattr(HubWitness, "require_ending", lambda *_: None)
+    assert jobs.sweep(message()) == 1
 
 
 @pytest.mark.spec(181)

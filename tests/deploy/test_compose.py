@@ -32,7 +32,7 @@ from tools import compose
 from tools.images import UnexpectedImage
 
 from .conftest import REPOSITORY
-from .manifests import ENTRY_POINTS, FOLDERS, by_name, own_containers, pause_before_stop
+from .manifests import ENTRY_POINTS, FOLDERS, OVERLAYS, by_name, own_containers, pause_before_stop
 
 COMPOSE = REPOSITORY / "deploy/compose"
 FILE = yaml.safe_load((COMPOSE / "compose.yaml").read_text(encoding="utf-8"))
@@ -56,6 +56,13 @@ def settings(service: Object) -> dict[str, str]:
 def test_processes__of_one_machine__are_those_of_the_cluster() -> None:
     assert set(ENTRY_POINTS) | {"migrate"} == set(PODS)
     assert set(SERVICES) == set(PODS) | {"postgresql", "valkey", "caddy"} | BACKUP
+
+
+def test_valkey__of_one_machine__has_the_settings_of_the_cluster() -> None:
+    pod = by_name(OVERLAYS["staging"])["StatefulSet", "valkey"]["spec"]["template"]["spec"]
+    settings = SERVICES["valkey"]["command"][1:]
+    assert settings == pod["containers"][0]["args"][1:]
+    assert settings[-2:] == ["--tcp-keepalive", "15"]
 
 
 @pytest.mark.parametrize("name", OWN)

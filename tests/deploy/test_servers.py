@@ -152,7 +152,8 @@ def test_valkey__killed__keeps_its_keys(cache: valkey.ValkeyServer) -> None:
 
     with redis.Redis.from_url(cache.url()) as client:
         assert client.get("queue") == b"job"
-        assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
+        kept = {"maxmemory-policy": "noeviction", "tcp-keepalive": "15"}
+        assert client.config_get(*kept) == kept
 
 
 def test_valkey__restarted_empty__has_lost_everything(cache: valkey.ValkeyServer) -> None:

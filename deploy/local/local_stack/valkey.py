@@ -45,7 +45,7 @@ class ValkeyServer(LocalServer):
             f"requirepass {self._password}",
             f"dir {self._directory / 'data'}",
             *("daemonize no", "appendonly yes", "appendfsync everysec", 'save ""'),
-            *("maxmemory-policy noeviction", "databases 64", "loglevel warning"),
+            *("maxmemory-policy noeviction", "databases 64", "loglevel warning", "tcp-keepalive 15"),
         ]
         self._runtime.secret(f"{self._directory.name}/valkey.conf", "\n".join(lines) + "\n")
         return [self._program, configuration]

@@ -48,6 +48,24 @@ def test_job__waiting__is_not_enqueued_again(redis: Redis) -> None:
     assert find_pending(redis, ID) is not None
 
 
+@pytest.mark.parametrize("several_queues", [False, True])
+def test_job__that_a_dead_connection_took__is_enqueued_anew(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch, several_queues: bool
+) -> None:
+    """A worker of one queue moves a job to a list of what was taken, one of several only takes it."""
+    queue = open_queue(QueueName.ARTIFACTS, redis)
+    enqueue(redis)
+    redis.lpop(queue.key) if several_queues else redis.lmove(queue.key, queue.intermediate_queue_key)
+    assert [enqueue(redis), enqueue(redis)] == [False, False]  # its worker is about to begin it
+    queue.intermediate_queue.set_first_seen(ID)
+    monkeypatch.setattr(once, "TAKING_SECONDS", 0)
+    assert find_pending(redis, ID) is None
+    assert [enqueue(redis), enqueue(redis)] == [True, False]
+    assert queue.job_ids == [ID]
+    assert queue.intermediate_queue.get_job_ids() == []
+    assert queue.intermediate_queue.get_first_seen(ID) is None
+
+
 @pytest.mark.parametrize("status", [JobStatus.FAILED, JobStatus.FINISHED, JobStatus.STOPPED, JobStatus.CANCELED])
 def test_job__ended_in_any_way__is_enqueued_anew(redis: Redis, status: JobStatus) -> None:
     enqueue(redis)
@@ -233,7 +251,24 @@ def test_sign_of_life__that_no_worker_gave__keeps_no_lost_job(redis: Redis, ends
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("field", ["status", "timeout", "data", "created_at"])
+@pytest.mark.parametrize("ends", [None, 10**6])
+def test_time_of_being_taken__that_nobody_noted__keeps_no_lost_job(redis: Redis, ends: int | None) -> None:
+    enqueue(redis)
+    redis.lpop(open_queue(QueueName.ARTIFACTS, redis).key)
+    redis.set(f"taken:{ID}:{job_of(redis).enqueued_at}", 1, ex=ends)
+    assert enqueue(redis)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("status", [JobStatus.SCHEDULED, JobStatus.DEFERRED])
+def test_job__that_waits_for_what_nobody_does__is_enqueued_anew(redis: Redis, status: JobStatus) -> None:
+    enqueue(redis)
+    job_of(redis).set_status(status)
+    assert enqueue(redis)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("field", ["status", "timeout", "data", "created_at", "origin"])
 def test_job__that_cannot_be_read__is_enqueued_anew(redis: Redis, field: str) -> None:
     enqueue(redis)
     redis.hset(Job.key_for(ID), field, "odd")

@@ -6,14 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.clock import SystemClock
-from bounty_protocol.types import BlockNumber, UnixSeconds
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BlockNumber, BountyId, UnixSeconds
 from service_common.db import hub_index
-from service_common.db.engine import engine_of_job, writing
+from service_common.db.engine import engine_of_job, reading, writing
 from service_common.db.hub_facts import FactSource
 from service_common.jobs.periodic import Periodic, left_to_the_next
 from service_common.jobs.queues import QueueName, check_message
-from sqlalchemy import Engine, delete, exists
+from service_common.log import get_logger
+from service_common.web.hub_witness import HubWitness
+from sqlalchemy import Engine, delete, exists, select
 
 from service_delivery import tables as t
 from service_delivery.config import DeliveryConfig, read_config
@@ -25,22 +29,57 @@ PERIODIC: Final = (
     Periodic(QueueName.DELIVERY, "service_delivery.jobs.rewrap_retired", every_seconds=60, run_seconds=60),
 )
 
+log = get_logger(__name__)
+
 
 @left_to_the_next
 def sweep(received: Mapping[str, object]) -> int:
-    """Delete wraps of Submissions that did not win a finally final bounty; how many were deleted."""
+    """Delete wraps of Submissions that did not win a finally final bounty; how many were deleted.
+
+    Nobody can make them again, so that the Hub itself is asked how a bounty ended, as before a winner's key is given.
+    """
     check_message(received)
-    w, f = t.wraps.c, hub_index.finalizations.c
+    swept = 0
     with _indexed("delivery-sweep") as found:
-        lost = exists().where(
-            f.bounty_id == w.bounty_id,
-            f.block_number <= found.finalized_number,
-            ~((f.winner == w.solver) & (f.submission_commitment == w.submission_commitment)),
-        )
-        with writing(found.engine) as connection:
-            swept = connection.execute(delete(t.wraps).where(lost)).rowcount
-        WRAPS.labels("swept").inc(swept)
-        return swept
+        chain = found.config.chain
+        witness = HubWitness(chain.rpc(), chain.chain_id, chain.hub_address)
+        try:
+            for bounty_id in _with_losers(found):
+                swept += _sweep(found, witness, bounty_id)
+        except ChainUnavailable as error:
+            log.warning("left to the next run", job="sweep", reason=str(error))
+    WRAPS.labels("swept").inc(swept)
+    return swept
+
+
+def _with_losers(found: "_Indexed") -> list[BountyId]:
+    """The final bounties that have a wrap of a Submission that did not win."""
+    w, f = t.wraps.c, hub_index.finalizations.c
+    lost = exists().where(
+        f.bounty_id == w.bounty_id,
+        f.block_number <= found.finalized_number,
+        ~((f.winner == w.solver) & (f.submission_commitment == w.submission_commitment)),
+    )
+    with reading(found.engine) as connection:
+        return [BountyId(each) for each in connection.execute(select(w.bounty_id).where(lost).distinct()).scalars()]
+
+
+def _sweep(found: "_Indexed", witness: HubWitness, bounty_id: BountyId) -> int:
+    """How many were deleted: none where the index is known to be wrong about the bounty, or the Hub has another end."""
+    try:
+        with found.facts.open() as facts:
+            bounty, final = facts.bounty(bounty_id), facts.head.finalized_number
+            ending = facts.ending(bounty)
+        witness.require_ending(bounty, final)
+    except ServiceError as error:
+        log.warning("wraps of a final bounty are kept", bounty_id=bounty_id, reason=error.message)
+        return 0
+    if ending is None:
+        return 0
+    w = t.wraps.c
+    won = (w.solver == ending.winner) & (w.submission_commitment == ending.submission_commitment)
+    with writing(found.engine) as connection:
+        return connection.execute(delete(t.wraps).where(w.bounty_id == bounty_id, ~won)).rowcount
 
 
 @left_to_the_next
@@ -57,6 +96,7 @@ class _Indexed:
 
     config: DeliveryConfig
     engine: Engine
+    facts: FactSource
     finalized_number: BlockNumber
     block_time: UnixSeconds
 
@@ -66,6 +106,7 @@ def _indexed(application: str) -> Iterator[_Indexed]:
     """The database while the index answers."""
     config = read_config(os.environ)
     with engine_of_job(config.database_url, application=application) as engine:
-        with FactSource.of(engine, config.chain, SystemClock()).open() as facts:
+        source = FactSource.of(engine, config.chain, SystemClock())
+        with source.open() as facts:
             head = facts.head
-        yield _Indexed(config, engine, head.finalized_number, head.block_time)
+        yield _Indexed(config, engine, source, head.finalized_number, head.block_time)

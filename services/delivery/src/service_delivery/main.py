@@ -15,6 +15,7 @@ from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
 from service_common.memory import keep_memory_private
 from service_common.traces.setup import start_traces
+from service_common.web.hub_witness import CONTRADICTED
 from service_common.web.server import serve
 
 from service_delivery import jobs
@@ -50,7 +51,8 @@ def _worker(environment: Environment) -> None:
     start_traces("delivery", config.traces)
     serve_internal_port(config.web.internal_port, _checks(config) | {"redis": connect(config.redis_url).ping})
     start_periodic(jobs.PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
-    run_worker([QueueName.DELIVERY], connect(config.redis_url, answer_seconds=None), (WRAPS,), module=jobs.__name__)
+    counters = (WRAPS, CONTRADICTED)
+    run_worker([QueueName.DELIVERY], connect(config.redis_url, answer_seconds=None), counters, module=jobs.__name__)
 
 
 def _keys(environment: Environment) -> None:

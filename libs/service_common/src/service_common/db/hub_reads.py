@@ -49,6 +49,7 @@ from sqlalchemy import (
     and_,
     exists,
     func,
+    literal,
     literal_column,
     null,
     or_,
@@ -169,7 +170,12 @@ def head_of_row(row: Row, prefix: str = "") -> Head:
 
 def read_is_disputed(connection: Connection, bounty_id: BountyId) -> bool:
     """Whether a row of this bounty, or one that belongs to none, is proven not to be the chain's."""
-    return bool(connection.execute(select(exists().where(t.disputes.c.bounty_id.in_((0, bounty_id))))).scalar_one())
+    return bool(connection.execute(select(is_disputed(literal(bounty_id)))).scalar_one())
+
+
+def is_disputed(bounty_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """The same of a column: by such rows nothing is authorized, and nothing is deleted that has no other copy."""
+    return exists().where(t.disputes.c.bounty_id.in_((0, bounty_id)))
 
 
 def _seconds(moment: datetime | None) -> UnixSeconds | None:

@@ -1,9 +1,10 @@
 """Enqueuing a job at most once at a time, under an id that names what it does.
 
-While a job of this id waits or runs, nothing is enqueued. One that ended, failed, or whose worker was killed and gives
-no more sign of life, is logged, removed and enqueued again, by one caller at a time: a caller that looks at what an
-earlier job left never removes the job that another caller enqueued meanwhile. A worker's sign of life is a key that the
-server lets expire, so that two machines whose clocks disagree do not start a running job a second time.
+While a job of this id waits or runs, nothing is enqueued. One that ended, failed, that the server gave to a connection
+whose worker was gone, or whose worker was killed and gives no more sign of life, is logged, removed and enqueued again,
+by one caller at a time: a caller that looks at what an earlier job left never removes the job that another caller
+enqueued meanwhile. A worker's sign of life is a key that the server lets expire, so that two machines whose clocks
+disagree do not start a running job a second time.
 """
 
 import time
@@ -21,7 +22,7 @@ from rq.registry import FailedJobRegistry, StartedJobRegistry
 from rq.results import Result
 from rq.serializers import JSONSerializer
 
-from service_common.jobs.queues import QueueName, enqueue, open_queue
+from service_common.jobs.queues import QueueName, enqueue, open_queue, queue_of
 from service_common.jobs.stored import StoredJob
 from service_common.log import get_logger
 
@@ -29,8 +30,11 @@ DEAD_AFTER: Final = timedelta(seconds=20)
 """A job whose worker gave no sign of life for this long is lost."""
 SIGN_SECONDS: Final = 20
 """How long a sign of life is kept: workers give one each five seconds."""
+TAKING_SECONDS: Final = 10
+"""For how long a worker may have taken a job out of its queue and not begun it."""
 TURN_SECONDS: Final = 5.0
-_WAITING: Final = {JobStatus.QUEUED, JobStatus.SCHEDULED, JobStatus.DEFERRED}
+_KNOWN_SECONDS: Final = 7 * 86_400
+"""How long it is remembered that a job was taken: longer than the interval of any periodic one."""
 
 log = get_logger(__name__)
 
@@ -72,9 +76,25 @@ def find_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) 
         status = job.get_status()
     except (NoSuchJobError, InvalidJobOperation):  # the second: removed between the two
         return None
-    if status in _WAITING or (status is JobStatus.STARTED and is_alive(job, dead_after)):
-        return job
-    return None
+    if status is JobStatus.QUEUED:
+        return job if _waits(job) else None
+    return job if status is JobStatus.STARTED and is_alive(job, dead_after) else None
+
+
+def _waits(job: Job) -> bool:
+    """Whether a worker will find it, or is about to begin it."""
+    queue = queue_of(job)
+    return queue is not None and (job.connection.lpos(queue.key, job.id) is not None or _is_being_taken(job))
+
+
+def _is_being_taken(job: Job) -> bool:
+    """Whether it was first missed in its queue less than ``TAKING_SECONDS`` ago, by the server's clock.
+
+    The server hands a job also to a connection whose machine is gone, which it does not know: nobody begins that one.
+    """
+    name = f"taken:{job.id}:{job.enqueued_at}"
+    job.connection.set(name, 1, nx=True, ex=_KNOWN_SECONDS)
+    return 0 <= _KNOWN_SECONDS - job.connection.ttl(name) < TAKING_SECONDS
 
 
 @contextmanager
@@ -95,6 +115,10 @@ def remove_ended(redis: Redis, job_id: str) -> None:
         job = StoredJob.fetch(job_id, connection=redis, serializer=JSONSerializer)
         if job.get_status() is JobStatus.FAILED:
             log.error("job failed", job_id=job_id, detail=_why(job))
+        if (queue := queue_of(job)) is not None:  # else the library fails the next one of this id, which waits, for it
+            taken = queue.intermediate_queue
+            redis.lrem(taken.key, 0, job_id)
+            redis.delete(taken.get_first_seen_key(job_id))
         # The library reads each execution before it deletes it, and fails for one that has expired with its worker.
         with redis.pipeline() as pipeline:
             for execution_id in job.execution_registry.get_execution_ids():

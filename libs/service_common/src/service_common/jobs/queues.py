@@ -66,6 +66,11 @@ def open_queue(name: QueueName, connection: Redis, job_class: type[Job] = Stored
     return Queue(name.value, connection=connection, job_class=job_class, serializer=JSONSerializer)
 
 
+def queue_of(job: Job) -> Queue | None:
+    """The queue that a job says it is of; None where whoever wrote the job named another one than ours."""
+    return open_queue(QueueName(job.origin), job.connection) if job.origin in set(QueueName) else None
+
+
 def enqueue(queue: Queue, function: str, argument: Mapping[str, object], **options: Any) -> Job:
     """Put a job into a queue, as part of the current trace; ``options`` are RQ's."""
     attributes = {"messaging.system": "rq", "messaging.destination.name": queue.name, "code.function.name": function}

@@ -7,7 +7,7 @@ differ open nothing, and the Hub is asked again each time.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from threading import Lock
 from typing import Final
 
@@ -58,11 +58,18 @@ class HubWitness:
 
     def require_award(self, bounty: Bounty, final: BlockNumber) -> None:
         """Raise 503 unless the Hub has awarded the bounty to the winner of its final ending."""
+        self._require_ending(bounty, final, {Outcome.AWARDED})
+
+    def require_ending(self, bounty: Bounty, final: BlockNumber) -> None:
+        """Raise 503 unless the Hub has this final ending, with this winner or none."""
+        self._require_ending(bounty, final, set(Outcome))
+
+    def _require_ending(self, bounty: Bounty, final: BlockNumber, outcomes: Collection[Outcome]) -> None:
         ending = bounty.ending
         named = None if ending is None else (ending.outcome, ending.winner, ending.submission_commitment)
 
         def agrees(seen: BountyView) -> bool:
-            return named == (seen.outcome, seen.winner, seen.winning_submission) and seen.outcome is Outcome.AWARDED
+            return named == (seen.outcome, seen.winner, seen.winning_submission) and seen.outcome in outcomes
 
         self._require(bounty.bounty_id, final, "ending", agrees)
 

@@ -2,8 +2,9 @@
 
 Only rows are deleted that nothing can need any more, as final state shows: an approval that is no valid signature any
 more; a charge that no quota counts; a page that cannot be funded and was not; an envelope, and what is known of its
-bytes, that no final ``submit`` recorded; a Verdict that the Hub does not hold of a bounty that is judged. What a run
-does not reach is there on the next.
+bytes, that no final ``submit`` recorded; a Verdict that the Hub does not hold of a bounty that is judged. What has no
+other copy stays while the index is known to be wrong about its bounty, of a page about any. What a run does not reach
+is there on the next.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from bounty_protocol.wire.values import WebhookState
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.expiry import delete_where
-from service_common.db.hub_reads import Head
+from service_common.db.hub_reads import Head, is_disputed
 from service_common.log import get_logger
 from sqlalchemy import ColumnElement, Table, exists, func, or_
 
@@ -78,7 +79,8 @@ def _pages(deps: Dependencies, head: Head) -> ColumnElement[bool]:
         c.submission_deadline < head.finalized_time - PAGE_GRACE_DAYS * DAY_SECONDS,
         c.submission_deadline.is_(None) & (c.created_at < func.now() - timedelta(seconds=longest)),
     )
-    return over & ~exists().where(h.bounties.c.spec_commitment == c.spec_commitment)
+    is_funded = exists().where(h.bounties.c.spec_commitment == c.spec_commitment)
+    return over & ~is_funded & ~exists(h.disputes)
 
 
 def _envelopes(_: Dependencies, head: Head) -> ColumnElement[bool]:
@@ -107,9 +109,10 @@ def _webhooks(_: Dependencies, __: Head) -> ColumnElement[bool]:
 
 
 def _past(bounty_id: ColumnElement[int], moment: ColumnElement[int], head: Head, days: int) -> ColumnElement[bool]:
-    """Whether the chain is final this many days past a moment of the bounty."""
+    """Whether the chain is final this many days past a moment of the bounty, of which no row is disputed."""
     b = h.bounties.c
-    return exists().where((b.bounty_id == bounty_id) & (moment < head.finalized_time - days * DAY_SECONDS))
+    past = exists().where((b.bounty_id == bounty_id) & (moment < head.finalized_time - days * DAY_SECONDS))
+    return past & ~is_disputed(bounty_id)
 
 
 def _older(moment: ColumnElement[object], days: int) -> ColumnElement[bool]:

@@ -4,7 +4,8 @@ An object is deleted only when the chain is final past its bounty's deadline by 
 bounty recorded an envelope that names it. Of a Solver with a final ``submit`` whose envelope is not here, or is another
 one than was recorded, no object of that bounty is deleted until ``ENVELOPE_DAYS`` after its judging: one of them may be
 its work, as after a restore of a dump that is older than the envelope. Not for ever: a ``submit`` of an envelope that
-nobody has costs little.
+nobody has costs little. Nor is one deleted while the index is known to be wrong about its bounty: it may lack a
+``submit``.
 Objects of bounties the index does not know, of other deployments and of a day or younger are left alone. Deletion is by
 generation, so that nothing uploaded meanwhile is hit. What a run looks at is there again on the next: an interrupted
 run loses nothing.
@@ -22,7 +23,7 @@ from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.engine import writing
 from service_common.db.hub_facts import HubFacts
-from service_common.db.hub_reads import read_bounty
+from service_common.db.hub_reads import read_bounty, read_is_disputed
 from service_common.log import get_logger
 from sqlalchemy import Column, Select, Text, any_, delete, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -48,7 +49,9 @@ def delete_orphans(deps: Dependencies) -> int:
         while found := list(islice(objects, _AT_ONCE)):
             with deps.facts.open() as facts:
                 bounty = read_bounty(facts.connection, bounty_id)
-                if bounty is None or facts.head.finalized_time < bounty.terms.submission_deadline + DAY_SECONDS:
+                if bounty is None or read_is_disputed(facts.connection, bounty_id):
+                    break
+                if facts.head.finalized_time < bounty.terms.submission_deadline + DAY_SECONDS:
                     break
                 orphans = _orphans(facts, bounty, found)
             for info in orphans:
