@@ -13,7 +13,7 @@ from bounty_protocol.types import Address, BountyId
 from service_cli.chain import sender
 from service_cli.client import Client
 from service_cli.disk import state_below
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.poster.events import FundedBounty, FundingPreview
 from service_cli.solver import selection
 from service_cli.solver.events import SubmittedWork
@@ -250,6 +250,38 @@ def test_plan__that_was_begun_elsewhere_or_by_another_account__is_not_carried_ou
     with pytest.raises(Refused) as refused:
         found.agent.call("carry_out", plan_id=plan_id)
     assert (refused.value.code, stage.ledger.nonce(found.case.account)) == ("plan_of_another", before)
+
+
+@pytest.mark.parametrize("is_recorded", [False, True], ids=["failed", "recorded"])
+def test_submission__begun_before_another_was_recorded__does_not_take_its_place(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch, *, is_recorded: bool
+) -> None:
+    found = scene(seal, policy_for(stage))
+
+    def fail(_client: Client, _bounty_id: BountyId, _directory: Path, **_more: Any) -> SubmittedWork:
+        raise CommandFailed("api_unreachable", "It is away.", next_action="Call again.")
+
+    first = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
+    if is_recorded:
+        found.agent.call("carry_out", plan_id=first["plan_id"])
+        _kept(found, first["plan_id"]).with_suffix(".done").unlink()  # as where an endpoint has no receipt of it
+    else:
+        with monkeypatch.context() as patched:
+            patched.setattr(Client, "submit", fail)
+            with pytest.raises(Refused):
+                found.agent.call("carry_out", plan_id=first["plan_id"])
+    (found.case.home.home / "work/main.py").write_text("print(2)\n")
+    better = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
+    found.agent.call("carry_out", plan_id=better["plan_id"])
+    recorded, before = (
+        stage.ledger.submission(found.bounty_id, found.case.account),
+        stage.ledger.nonce(found.case.account),
+    )
+    with pytest.raises(Refused) as refused:
+        found.agent.call("carry_out", plan_id=first["plan_id"])
+    assert refused.value.code == "plan_changed"
+    assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded
+    assert stage.ledger.nonce(found.case.account) == before
 
 
 def test_files__that_are_put_back__are_a_plan_of_their_own_and_count_again(scene: MakeScene, stage: Stage) -> None:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bounty_protocol.errors import ServiceError
@@ -196,6 +197,21 @@ def test_server__with_a_policy_of_another_network_hub_or_token__does_not_start(
         found.agent.call("open_work", bounty_id=found.bounty_id)
     assert refused.value.code == "policy_of_another"
     assert not (found.case.home.home / "opened").exists()
+
+
+def test_award__that_the_api_alone_states__counts_for_nothing(scene: MakeScene, stage: Stage) -> None:
+    """It may tell the truth once, when its answer is compared with the chain, and lie from then on."""
+    found, truth = scene(seal, policy_for(stage)), list[object]()
+    asked = {"bounty_id": found.bounty_id, "path": "work"}
+    award = found.agent.call("prepare_submission", **asked)["receives"]
+
+    def lie(detail: dict[str, Any]) -> object:
+        truth.append(detail)
+        facts = {**detail["facts"], "escrow_amount": str(10**12)}
+        return detail if len(truth) == 1 else {**detail, "facts": facts}
+
+    stage.api.lies["detail"] = lie
+    assert found.agent.call("prepare_submission", **asked)["receives"] == award
 
 
 def test_award__that_is_too_small__is_not_worked_for(scene: MakeScene, stage: Stage) -> None:

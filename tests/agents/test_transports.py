@@ -34,11 +34,12 @@ from service_mcp.http import (
     with_endpoints,
 )
 from service_mcp.server import READING, Options
-from starlette.responses import JSONResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.cli.ledger import ESCROW
 from tests.cli.scenes import Stage, claim
+from tests.waiting import wait_until
 
 PROGRAM = Path(sys.executable).parent / "service-mcp"
 MODES = ["legacy", "auto"]
@@ -99,22 +100,29 @@ def test_command__with_what_cannot_be__ends_with_a_sentence(stage: Stage, argume
 
 
 @contextmanager
-def served(stage: Stage, calls: int = 10_000, hops: int = 0) -> Iterator[str]:
-    """The application over HTTP, for requests that name this host."""
+def running(app: ASGIApp) -> Iterator[tuple[uvicorn.Server, int]]:
+    """An application over HTTP, and its port."""
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         port = chosen.getsockname()[1]
-    options = Options(dict(stage.home("poster").environment), roles=frozenset({"poster"}))
-    server = uvicorn.Server(server_config(make_app(options, ["127.0.0.1"], calls, hops), "127.0.0.1", port))
+    server = uvicorn.Server(server_config(app, "127.0.0.1", port))
     thread = Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         thread.join(0.05)
     try:
-        yield f"http://127.0.0.1:{port}/mcp"
+        yield server, port
     finally:
         server.should_exit = True
         thread.join(10)
+
+
+@contextmanager
+def served(stage: Stage, calls: int = 10_000, hops: int = 0) -> Iterator[str]:
+    """The tools over HTTP, for requests that name this host."""
+    options = Options(dict(stage.home("poster").environment), roles=frozenset({"poster"}))
+    with running(make_app(options, ["127.0.0.1"], calls, hops)) as (_, port):
+        yield f"http://127.0.0.1:{port}/mcp"
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -309,6 +317,24 @@ def test_http__of_connections_without_a_request__ends_them_and_answers_the_probe
             each.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n")
         assert urllib3.request("GET", url.replace("/mcp", HEALTH), retries=False).status == 200
         assert [each.recv(1) for each in idle] == [b""] * 20
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_http__whose_answers_nobody_reads__ends_the_connection(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    """It would keep the answer, and for a second call its place."""
+    begun, ended = list[str](), list[str]()
+
+    async def answer_at_length(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            begun.append(scope["path"])
+            await Response(bytes(16 * 1024 * 1024))(scope, receive, send)
+            ended.append(scope["path"])
+
+    monkeypatch.setattr(http, "HEADERS_SECONDS", 0.2)
+    with running(answer_at_length) as (server, port), socket.create_connection(("127.0.0.1", port), 30) as unread:
+        unread.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * calls)
+        wait_until(lambda: len(begun) == calls and not server.server_state.connections)
+        wait_until(lambda: len(ended) == calls)
 
 
 def test_http__asked_for_its_health__answers_by_any_name_and_without_a_budget(stage: Stage) -> None:

@@ -197,7 +197,16 @@ def api_variables(
 
 def failed() -> float:
     """Answers that count against what is promised."""
-    return REGISTRY.get_sample_value("service_http_outcomes_total", {"result": "failed"}) or 0.0
+    return _outcomes("failed")
+
+
+def answered() -> float:
+    """Answers that count for what is promised."""
+    return _outcomes("answered")
+
+
+def _outcomes(result: str) -> float:
+    return REGISTRY.get_sample_value("service_http_outcomes_total", {"result": result}) or 0.0
 
 
 def error_of(response: TestResponse) -> dict[str, object]:

@@ -47,7 +47,7 @@ from service_common.web.settings import client_address
 from sqlalchemy import func, insert, select
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, error_of, failed
+from tests.api.conftest import Service, answered, error_of, failed
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.api.test_submissions import open_bounty
@@ -652,6 +652,25 @@ def test_refusals__of_one_who_sends_too_much__are_no_failures_of_the_service(
         monkeypatch.setattr(AtWork, "begin", lambda *_: False)
         assert client.get(path).status_code == 503  # there is no place for anybody
         assert failed() == before + 1
+
+
+@pytest.mark.attack
+def test_answers__for_which_nothing_was_attempted__drown_no_outage(service: Service) -> None:
+    with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 1, 60))) as client:
+        path, before, lost = "/api/bounties?limit=9", answered(), failed()
+        assert client.get(path, headers=from_(HOME)).status_code == 200
+        assert answered() == before + 1
+        asked = [
+            client.get(path, headers=from_(HOME)),  # kept
+            client.options(path),
+            client.get("/nothing-here"),
+            client.get("/api/bounties/1%20"),
+            client.post("/api/bounties"),
+            client.get("/api/bounties?nonsense=1"),
+            client.get("/api/bounties?limit=8", headers=from_(HOME)),
+        ]
+        assert [each.status_code for each in asked] == [200, 204, 404, 404, 405, 400, 429]
+        assert (answered(), failed()) == (before + 1, lost)
 
 
 def test_requests__that_are_shed__wait_for_their_turn_and_too_many_do_not_wait(

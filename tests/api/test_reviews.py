@@ -25,7 +25,7 @@ from service_common.jobs.queues import QueueName, open_queue
 from sqlalchemy import func, insert, select, text
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, error_of
+from tests.api.conftest import Service, error_of, failed
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.campaign import size
@@ -180,9 +180,11 @@ def test_review__that_outlasts_the_request__is_502_and_joined_without_another_ch
     page = reviewing.page()
     reviewing.wait(1)
     reviewing.twin.released.clear()
+    before = failed()
     response = reviewing.publish(page, poster)
     assert (response.status_code, error_of(response)["code"]) == (502, "orchestrator_provider_error")
     assert int(response.headers["Retry-After"]) >= 1
+    assert failed() == before, "it is no failure to wait"
     joined = reviewing.publish(page, poster)
     assert (joined.status_code, reviewing.charges(poster)) == (502, 1)
     reviewing.wait(20)

@@ -4,14 +4,18 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from threading import Thread
 
 import pytest
+from bounty_protocol.errors import ServiceError
 from local_stack.ports import HOST
 from service_api.dependencies import MAX_FORWARDED_OF_ADDRESS, MAX_FORWARDED_READS, WORKING_READS
+from service_common.web.problems import envelope
 
-from tests.api.conftest import Service
+from tests.api.conftest import Service, failed
 from tests.api.running import Answer, RunningApi, start_api
+from tests.cli.servers import Server, as_json
 from tests.waiting import wait_until
 
 READERS = 12
@@ -74,6 +78,21 @@ def test_reads_that_the_delivery_service_does_not_answer__hold_up_no_other_read(
             each.shutdown(socket.SHUT_RDWR)
         for each_held in held:
             _is_refused(each_held.result(30))
+
+
+def test_refusal__of_the_delivery_service__counts_there_alone(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusal = envelope(ServiceError("delivery_unavailable", "Deliveries pause."))
+    inner = Server(lambda _: as_json(refusal, 503, **{"Retry-After": "9"}))
+    deps, before = service.dependencies, failed()
+    with monkeypatch.context() as patched:
+        patched.setattr(deps, "config", replace(deps.config, delivery_url=inner.url))
+        answer = service.client.get("/api/deployment/delivery-key")
+    inner.close()
+    assert (answer.status_code, answer.headers["Retry-After"], failed()) == (503, "9", before)
+    assert service.client.get("/api/deployment/delivery-key").status_code == 503
+    assert failed() == before + 1, "nobody is there"
 
 
 @pytest.mark.attack

@@ -11,6 +11,7 @@ from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import UnixSeconds
 from local_stack.runtime import running
+from prometheus_client import REGISTRY
 from rq.utils import import_attribute
 from service_common.config import ConfigurationError
 from service_common.db import hub_index
@@ -270,6 +271,10 @@ def test_key__announced__is_not_served_and_its_wraps_are_taken_at_once(delivery:
     assert described(delivery)[old.public_key]["state"] == "retired"
 
 
+def counted_failures() -> float:
+    return REGISTRY.get_sample_value("service_http_outcomes_total", {"result": "failed"}) or 0.0
+
+
 @pytest.mark.usefixtures("environment")
 def test_key__withdrawn__pauses_deliveries_until_the_next_takes_effect_and_takes_no_wrap_again(
     delivery: Delivery,
@@ -284,8 +289,10 @@ def test_key__withdrawn__pauses_deliveries_until_the_next_takes_effect_and_takes
     for key in (old, new):
         body = body_for(envelope, sealed_box.wrap(identity, key.public_key))
         assert refusal(ready.call(world.guardian(2), wrap_path(bounty_id), body)) == (503, "delivery_unavailable")
+    before = counted_failures()
     shown = ready.client.get("/api/deployment/delivery-key")
     assert refusal(shown) == (503, "delivery_unavailable")
+    assert counted_failures() == before, "its owner withdrew it"
     assert int(shown.headers["Retry-After"]) <= world.hub.terms.publication_delay
     assert described(delivery)[old.public_key]["state"] == "withdrawn"
     assert (rewrap_retired(message()), exists(ready, bounty_id, envelope)) == (0, True)

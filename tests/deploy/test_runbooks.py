@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from bounty_protocol.errors import PROBLEMS
 from local_stack.services import SERVICES
 from service_checker.__main__ import main as watchtower
 
@@ -111,9 +112,9 @@ def test_runbook__of_an_alert__has_only_commands_that_exist(alert: str) -> None:
 
 
 @pytest.mark.parametrize("alert", RUNBOOKS)
-def test_runbook__of_an_alert__names_only_metrics_and_settings_that_exist(alert: str) -> None:
+def test_runbook__of_an_alert__names_only_metrics_codes_and_settings_that_exist(alert: str) -> None:
     for name in re.findall(r"\bservice_[a-z_]+", RUNBOOKS[alert]):
-        assert any(each.startswith(name) for each in METRICS), name
+        assert name in PROBLEMS or any(each.startswith(name) for each in METRICS), name
     for name in re.findall(r"\bSERVICE_[A-Z_]+", RUNBOOKS[alert]):
         assert name.removesuffix("_FILE") in SETTINGS, name
 

@@ -334,9 +334,13 @@ class Client:
         accept_term_differences: bool = False,
         despite_notice: bool = False,
         without_api: bool = False,
+        in_place_of: Bytes32 | None = None,
         wallet: Address | None = None,
     ) -> "SubmittedWork":
         """Seal a directory, upload it and record the Submission; the options are those of ``solver:submit``.
+
+        With ``in_place_of``, the commitment that a preview named as ``replaces`` (32 zero bytes for none), it is
+        refused with ``submission_exists`` once the Hub records another one.
 
         With ``wallet``, an account, a page opens in this machine's browser, whose wallet signs and sends.
         """
@@ -344,7 +348,8 @@ class Client:
         from service_cli.solver.submission import SubmitOptions, submit
 
         options = SubmitOptions(
-            accept_term_differences, without_api, replace, use_gitignore, include_suspicious, despite_notice
+            accept_term_differences, without_api, replace, use_gitignore, include_suspicious, despite_notice,
+            in_place_of,
         )  # fmt: skip
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             with _signer(settings, "SERVICE_SOLVER_PRIVATE_KEY", wallet) as signer:

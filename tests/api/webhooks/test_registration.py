@@ -19,7 +19,7 @@ from service_common.db.notifications import Channel, Listener
 from sqlalchemy import text
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, error_of
+from tests.api.conftest import Service, error_of, failed
 from tests.api.contract import checked_client
 from tests.protocol.auth.signing import Key
 
@@ -306,8 +306,10 @@ def test_deployment__without_a_key__takes_no_webhook(
     service: Service, subscriber: Subscriber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "client", limited(service, key=None))
+    before = failed()
     refused = subscriber.post(all_bounties=True)
     assert (refused.status_code, error_of(refused)["code"]) == (503, "webhooks_unconfigured")
+    assert failed() == before, "its operator chose that"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import secrets
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Barrier, Event, Thread
 
@@ -262,6 +263,32 @@ def test_wallet__behind_an_address_that_used_up_its_checks__is_accepted_where_it
     assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
     clock.at += contract_wallets.OF_ADDRESS.seconds
     assert outcome(asked, new_key().address, b"\x01", HOME) == "NO_CODE"
+
+
+def test_checks__that_strangers_ask_for_too_often__are_no_failures_and_those_of_all_are(
+    node: AnvilServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failures(signatures: Iterable[tuple[Address, str]]) -> set[bool]:
+        found = set()
+        for account, client in signatures:
+            clock.at += 0.05
+            try:
+                asked.of_client(client).ask(account, DIGEST, b"\x01")
+            except ServiceError as error:
+                assert error.code == "service_overloaded"
+                found.add(error.is_failure)
+        return found
+
+    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
+    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    assert failures((new_key().address, CAFE) for _ in range(100)) == {False}, "of one address"
+    assert failures((wallet, f"198.51.100.{number}") for number in range(100)) == {False}, "of one account"
+    monkeypatch.setattr(contract_wallets, "STRANGERS_PER_SECOND", 1)
+    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    assert failures((new_key().address, f"198.51.100.{number}") for number in range(5)) == {False}, "of strangers"
+    monkeypatch.setattr(contract_wallets, "MAX_PER_SECOND", 0)
+    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    assert failures([(new_key().address, CAFE)]) == {True}, "of all"
 
 
 def test_account__named_from_many_addresses__has_a_budget_until_it_is_accepted(node: AnvilServer) -> None:

@@ -118,11 +118,10 @@ class FundedBounty(Event):
         if terms is None:
             yield f"{screen.good('Done.')} Bounty {bounty_id} is funded."
         else:
-            award = terms.escrow_amount - terms.protocol_fee - terms.guardian_fee
             escrow = tokens(terms.escrow_amount, screen)
             yield (
                 f"{screen.good('Done.')} Bounty {bounty_id} is funded: {escrow} are in escrow, and the winner gets "
-                f"{tokens(award, screen)}."
+                f"{tokens(terms.award, screen)}."
             )
             yield Field("Submissions", f"until {at(terms.submission_deadline, screen)}")
             yield Field("Reveal point", at(terms.reveal_at, screen))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds, Wei
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.events import ApprovalRequired, ForcedCall, UnsentCall  # noqa: F401  # the first is printed by the wallet outside
 from service_cli.shell.event import Count, Event
@@ -49,7 +49,7 @@ class SubmissionPreview(Event):
     """Only with `--check`; nothing is sealed, signed or sent. `byte_length` is that of all files, `gas_cost` and
     `balance` are in wei, `gas_cost` the most that recording may cost now. `secret_files` look like secrets:
     `solver:submit` asks about them on a terminal and refuses them elsewhere, unless `--include-suspicious` is given.
-    `replaces` is the Submission that would be replaced."""
+    `replaces` is the Submission that would be replaced, `award` what a winner gets, by every RPC endpoint."""
 
     EVENT: ClassVar[str] = "submit.checked"
     WHEN: ClassVar[str] = "with --check"
@@ -64,6 +64,7 @@ class SubmissionPreview(Event):
     balance: Wei
     submission_deadline: UnixSeconds
     reveal_at: UnixSeconds
+    award: TokenAmount
     replaces: Bytes32 | None
     warnings: tuple[str, ...]
 
@@ -166,8 +167,7 @@ class SubmittedWork(Event):
         bounty_id, terms = self.bounty_id, screen.about.terms
         yield f"{screen.good('Done.')} Your Submission to bounty {bounty_id} is recorded on chain."
         if terms is not None:
-            award = terms.escrow_amount - terms.protocol_fee - terms.guardian_fee
-            yield Field("Award", f"{tokens(award, screen)}, if the Guardians choose it")
+            yield Field("Award", f"{tokens(terms.award, screen)}, if the Guardians choose it")
             yield Field("Sealed", f"until {at(terms.reveal_at, screen)}")
             yield Field("Replaceable", f"until {at(terms.submission_deadline, screen)}, by submitting again")
             yield Field("Judging", f"until {at(terms.judging_deadline, screen)}")

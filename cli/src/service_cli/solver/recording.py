@@ -48,8 +48,11 @@ def active(work: Work) -> Bytes32:
     return agreed(work.chain, Fact.DONE, read)
 
 
-def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replace: bool) -> Bytes32 | None:
-    """Refuse to take the place of another Submission unasked; the one that is replaced, if any.
+def require_place(
+    work: Work, mine: Envelope | None, journal: Journal, *, replace: bool, in_place_of: Bytes32 | None = None
+) -> Bytes32 | None:
+    """Refuse to take the place of another Submission unasked, and of any but ``in_place_of`` where that is given; the
+    one that is replaced, if any.
 
     ``mine`` is what an earlier run sealed of the same files. It may have been interrupted at any point, so what it was
     to replace is still recorded until its own transaction is mined.
@@ -58,7 +61,9 @@ def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replac
     if former == commitment:
         return None
     if former == ZERO_BYTES32:
-        return _on_its_way(journal) if mine is None else None
+        sent = _on_its_way(journal) if mine is None else None
+        _require_expected(work, sent, in_place_of)
+        return sent
     if commitment is not None and _step(commitment).was_attempted(journal):
         if _in_log(work, commitment, journal) is None or active(work) == commitment:
             return None  # signed in an earlier run, and still on its way or mined by now
@@ -67,7 +72,15 @@ def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replac
         journal.forget(*_step(commitment).entries)  # recorded once, and replaced since
     elif not replace and not _made_here(former, journal):
         raise _exists(work, former, "is recorded, and was not made here")
+    _require_expected(work, former, in_place_of)
     return former
+
+
+def _require_expected(work: Work, former: Bytes32 | None, in_place_of: Bytes32 | None) -> None:
+    """Refuse to replace what was not to be replaced when that was decided; zero is nothing."""
+    if in_place_of is not None and former not in {None, in_place_of}:
+        message = f"Your Submission {former} to bounty {work.bounty_id} is recorded, or sent, since this was decided."
+        raise CommandRefused("submission_exists", message, next_action="Decide anew which of them is to count.")
 
 
 def _made_here(former: Bytes32, journal: Journal) -> bool:
@@ -78,11 +91,12 @@ def _made_here(former: Bytes32, journal: Journal) -> bool:
 
 
 def record(
-    work: Work, envelope: Envelope, journal: Journal, *, replace: bool
+    work: Work, envelope: Envelope, journal: Journal, *, replace: bool, in_place_of: Bytes32 | None = None
 ) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
     """Show what is recorded already, or send the call, or prepare it for a program, or show it to a wallet."""
     call, commitment = submit_call(work, envelope), envelope.commitment()
-    if (former := require_place(work, envelope, journal, replace=replace)) is not None:
+    former = require_place(work, envelope, journal, replace=replace, in_place_of=in_place_of)
+    if former is not None:
         warn(
             f"this replaces your Submission {former} to bounty {work.bounty_id}: that one no longer counts, and this "
             "one counts from its own block"

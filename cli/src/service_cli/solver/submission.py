@@ -13,7 +13,7 @@ from pathlib import Path
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.domain.envelope import VERSION, Envelope
 from bounty_protocol.domain.lifecycle import BountyStatus, Schedule
-from bounty_protocol.types import ZERO_BYTES32, BountyId, to_bytes
+from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32, to_bytes
 
 from service_cli.api import ApiClient
 from service_cli.api_session import ApiSession
@@ -95,6 +95,8 @@ class SubmitOptions:
     """Seal files that look like secrets without a question."""
     despite_notice: bool = False
     """Submit while a notice about the Hub is in effect."""
+    in_place_of: Bytes32 | None = None
+    """The one Submission of the account that this may replace, zero for none; without it any that was made here."""
 
 
 def submit(
@@ -120,19 +122,19 @@ def submit(
         if earlier is None and not options.replace and looks_like_sealed(journal, selection):
             content = _content_meant(work, api, journal, content)
             earlier = sealed_before(journal, content)
-        require_place(work, earlier, journal, replace=options.replace)
+        require_place(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
         if earlier is None or active(work) != earlier.commitment():
             with _hint_without_api():
                 heed(work.chain, api, despite=options.despite_notice)
         if earlier is not None and _is_settled(work, earlier, journal, options):
-            return record(work, earlier, journal, replace=options.replace)
+            return record(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
         with _hint_without_api():
             terms = vouched_terms(work, api, options)
         if earlier is not None and not fits(earlier, terms):
             say("the bytes sealed before are for other terms than the bounty has; sealing the files again")
             journal.forget(CONTENT)
             earlier = None
-            require_place(work, None, journal, replace=options.replace)
+            require_place(work, None, journal, replace=options.replace, in_place_of=options.in_place_of)
         if earlier is None:
             report_left_out(selection)
             _confirm_secrets(suspicious, options)
@@ -145,7 +147,7 @@ def submit(
                 upload_and_prepare(work, api, envelope, journal)
         else:
             _print_kept(work, envelope, journal)
-        return record(work, envelope, journal, replace=options.replace)
+        return record(work, envelope, journal, replace=options.replace, in_place_of=options.in_place_of)
 
 
 def submit_forced(
@@ -380,6 +382,7 @@ def check_submission(
         balance=balance,
         submission_deadline=work.bounty.submission_deadline,
         reveal_at=work.bounty.reveal_at,
+        award=work.bounty.award,
         replaces=None if former == ZERO_BYTES32 else former,
         warnings=tuple(warnings),
     )

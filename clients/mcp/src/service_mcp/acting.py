@@ -153,7 +153,7 @@ class Acting:
         # What was signed before is only waited for; before anything more is, the policy of now is asked. The client
         # bounds its gas.
         client = self._signing(lambda: self._require_permitted(actor.role, plan_id, kept, 0))
-        return self._noted(plan_id, self._carried_out(client, plan_id, request, content))
+        return self._noted(plan_id, self._carried_out(client, plan_id, kept, content))
 
     def _begun(self, plan_id: str, kept: KeptPlan, actor: ActingAccount, signer: Signer) -> Content:
         """What a plan is carried out with: the same bytes that it was derived from, and its spending counted by."""
@@ -275,8 +275,6 @@ class Acting:
             next_action = "Take them out, or name them in .bountyignore; a policy may allow them."
             message = f"What looks like secrets would be sealed: {named}."
             raise Refusal("secrets_found", message, next_action=next_action)
-        facts = self._client.bounty(bounty_id).facts
-        award = facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
         names, digest = _files_of(directory)
         words = (
             f"Seal {found.file_count} files for the Guardians of bounty {bounty_id} and record them before "
@@ -285,11 +283,10 @@ class Acting:
         return self._plan(
             request,
             actor,
-            # The same files in another one's place are another plan: what was done of the first says nothing of it.
-            digest if found.replaces is None else f"{digest} in the place of {found.replaces}",
+            plans.content_in_place(digest, found.replaces),
             words,
             found.gas_cost,
-            receives=award,
+            receives=found.award,
             files=names,
             byte_length=found.byte_length,
             warnings=found.warnings,
@@ -394,16 +391,15 @@ class Acting:
 
     # --- carrying out
 
-    def _carried_out(self, client: Client, plan_id: str, request: Request, content: Content) -> CarriedOut:
+    def _carried_out(self, client: Client, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
+        request = kept.request
         match request.action:
             case "fund":
                 funded = client.fund(content.page)
                 words = "The bounty is funded."
                 return self._recorded(plan_id, funded.block_number, funded.tx_hash, funded.bounty_id, words)
             case "submit":
-                allowed = self._policy is not None and self._policy.allow_secret_files
-                work = client.submit(_bounty(request), content.directory, include_suspicious=allowed)
-                return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, _RECORDED)
+                return self._submitted(client, plan_id, kept, content)
             case "verdict":
                 # Of what nobody can open nobody can judge more: none of it is valid.
                 unopened = request.submission is None and self._was_opened(_bounty(request))
@@ -415,6 +411,21 @@ class Acting:
             case "claim":
                 paid = client.claim(_bounty(request))
                 return self._recorded(plan_id, paid.block_number, paid.tx_hash, _bounty(request), "The amount is paid.")
+
+    def _submitted(
+        self, client: Client, plan_id: str, kept: KeptPlan, content: Content, wallet: Address | None = None
+    ) -> CarriedOut:
+        """In no other place than the plan's: what was recorded since it was prepared is newer work."""
+        allowed, place = self._policy is not None and self._policy.allow_secret_files, plans.place_of(kept.exact)
+        try:
+            work = client.submit(
+                _bounty(kept.request), content.directory, include_suspicious=allowed, in_place_of=place, wallet=wallet
+            )
+        except CommandRefused as refused:
+            if refused.code != "submission_exists":
+                raise
+            raise plans.changed(refused.message) from None
+        return self._recorded(plan_id, work.block_number, work.tx_hash, work.bounty_id, _RECORDED)
 
     def _recorded(
         self, plan_id: str, block: BlockNumber, tx_hash: Bytes32, bounty_id: BountyId, words: str
@@ -500,8 +511,7 @@ class Acting:
         if kept.request.action == "claim":
             paid = client.claim(bounty_id, wallet=account)
             return self._recorded(plan_id, paid.block_number, paid.tx_hash, bounty_id, "The amount is paid.")
-        work = client.submit(bounty_id, content.directory, wallet=account)
-        return self._recorded(plan_id, work.block_number, work.tx_hash, bounty_id, _RECORDED)
+        return self._submitted(client, plan_id, kept, content, account)
 
     # --- what is done
 

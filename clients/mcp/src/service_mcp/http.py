@@ -40,7 +40,8 @@ MOST_OF_ONE: Final = 8
 """Of each of these of one caller."""
 BODY_SECONDS: Final = 10.0
 HEADERS_SECONDS: Final = 10.0
-"""After which, at the latest twice that, a connection ends on which no request has begun."""
+"""After which, at the latest twice that, a connection ends on which no request has begun, or whose answer is not read
+to its end."""
 HEAVY_AT_ONCE: Final = 2
 MOST_BOUNTIES: Final = 25
 """Of each role of an account: a status costs the chain's endpoint as much as an audit, some hundred calls."""
@@ -254,17 +255,25 @@ def server_config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
 
 
 class PromptProtocol(H11Protocol):
-    """HTTP/1.1, which ends a connection on which no request begins: idle ones would fill the process's memory."""
+    """HTTP/1.1, which ends a connection on which no request begins, or whose answer nobody reads: idle ones and their
+    answers would fill the process's memory, and a further call on such a connection would hold its place for ever.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the class above
         super().connection_made(transport)
-        self._look(None, is_first=True)
+        self._look_later(is_unread=False)
 
-    def _look(self, before: RequestResponseCycle | None, *, is_first: bool = False) -> None:
-        cycle: RequestResponseCycle | None = self.cycle
-        if self.transport.is_closing():
+    def _look_later(self, *, is_unread: bool) -> None:
+        self.loop.call_later(HEADERS_SECONDS, self._look, self.cycle, is_unread)
+
+    def _look(self, before: RequestResponseCycle | None, was_unread: bool) -> None:
+        if self not in self.connections:  # it has ended
             return
-        if not is_first and cycle is before and (cycle is None or cycle.response_complete):
+        cycle: RequestResponseCycle | None = self.cycle
+        is_unread = self.transport.get_write_buffer_size() > 0
+        if cycle is before and was_unread and is_unread:
+            self.transport.abort()  # to close it would wait for its reader
+            return
+        if cycle is before and (cycle is None or cycle.response_complete):
             self.transport.close()
-        else:
-            self.loop.call_later(HEADERS_SECONDS, self._look, cycle)
+        self._look_later(is_unread=is_unread)

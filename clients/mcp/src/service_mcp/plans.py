@@ -20,7 +20,7 @@ from typing import Final, Literal
 
 from bounty_protocol.foreign_json import read_json
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import Address, ChainId
+from bounty_protocol.types import ZERO_BYTES32, Address, Bytes32, ChainId
 from bounty_protocol.wire.reading import read
 from service_cli.disk import open_private, open_regular, private_folder, state_directory
 
@@ -76,6 +76,19 @@ def plan_id_of(request: Request, exact: Exact) -> str:
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
+_IN_PLACE: Final = " in the place of "
+
+
+def content_in_place(content: str, replaces: Bytes32 | None) -> str:
+    """The same files in another one's place are another plan: what was done of the first says nothing of it."""
+    return content if replaces is None else f"{content}{_IN_PLACE}{replaces}"
+
+
+def place_of(exact: Exact) -> Bytes32:
+    """The Submission that a plan replaces; zero for none."""
+    return Bytes32(exact.content.partition(_IN_PLACE)[2] or ZERO_BYTES32)
+
+
 def file_of(plan_id: str, what: str) -> Path:
     """Where something about a plan is remembered; ``plan_id`` is one that ``kept`` knows."""
     return _folder() / f"{plan_id}.{what}"
@@ -124,8 +137,12 @@ def kept(plan_id: str) -> KeptPlan:
 def require_same(plan_id: str, request: Request, exact: Exact) -> None:
     """Refuse to carry out another thing than what was prepared."""
     if plan_id_of(request, exact) != plan_id:
-        message = "What this plan would do now is not what was prepared: an amount, a file or a text has changed."
-        raise Refusal("plan_changed", message, next_action="Prepare it again, and have the new plan approved.")
+        raise changed("What this plan would do now is not what was prepared: an amount, a file or a text has changed.")
+
+
+def changed(message: str) -> Refusal:
+    """The refusal of a plan that is not what it was."""
+    return Refusal("plan_changed", message, next_action="Prepare it again, and have the new plan approved.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,10 @@ DEFAULT_RETRY_AFTER_SECONDS: Final = 2
 
 
 class ServiceError(Exception):
-    """A refusal or failure that its reader can act on. ``code`` is a key of ``PROBLEMS`` on the services' side."""
+    """A refusal or failure that its reader can act on. ``code`` is a key of ``PROBLEMS`` on the services' side.
+
+    ``is_failure`` False: its 5xx is no failure of the service, whoever looks after it could do nothing.
+    """
 
     def __init__(
         self,
@@ -146,6 +149,7 @@ class ServiceError(Exception):
         next_action: str | None = None,
         retry_after: int | None = None,
         retry_not_before: str | None = None,
+        is_failure: bool = True,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -154,6 +158,7 @@ class ServiceError(Exception):
         self._next_action = next_action
         self.retry_after = retry_after
         self.retry_not_before = retry_not_before
+        self.is_failure = is_failure
 
     @property
     def next_action(self) -> str:

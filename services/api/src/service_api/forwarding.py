@@ -2,7 +2,8 @@
 
 Method, path, query, body and the wallet's own Authorization go through unchanged; beside them go only the correlation
 id and, where traces are on, the trace it belongs to. The inner service verifies the request itself and trusts nothing
-that the forwarder adds. Its answer comes back with its status; no answer is 503 ``delivery_unavailable``.
+that the forwarder adds. Its answer comes back with its status, and counts as an outcome there; no answer is 503
+``delivery_unavailable``.
 """
 
 from typing import Final
@@ -13,6 +14,7 @@ from bounty_protocol.timely import AnswerRefused, TimelyHttp
 from flask import Request, Response
 from service_common.log import correlation_id, get_logger
 from service_common.traces import port as traces
+from service_common.web.outcomes import excuse
 
 _PASSED: Final = ("Authorization", "Content-Type")
 _RETURNED: Final = ("Content-Type", "Retry-After", "Cache-Control", "Allow", "WWW-Authenticate")
@@ -37,6 +39,7 @@ def forward(http: TimelyHttp, origin: str, request: Request, body: bytes) -> Res
     except urllib3.exceptions.HTTPError as error:
         log.warning("inner service unavailable", exc_info=error)
         raise ServiceError("delivery_unavailable", "The delivery service cannot be reached at the moment.") from error
+    excuse(request.environ)
     response = Response(answer.body, status=answer.status)
     for name in _RETURNED:
         if name in answer.headers:

@@ -61,6 +61,11 @@ class BountyTerms:
         return Schedule(self.submission_deadline, self.reveal_at, self.judging_deadline)
 
     @property
+    def award(self) -> TokenAmount:
+        """What a winner gets, after the fees."""
+        return TokenAmount(self.escrow_amount - self.protocol_fee - self.guardian_fee)
+
+    @property
     def judging_window(self) -> int:
         """Seconds from the reveal point to the judging deadline."""
         return self.judging_deadline - self.reveal_at

@@ -4,8 +4,9 @@ An account with code is checked through ERC-1271 (a wrapper of ERC-6492 is taken
 without code counts only through ERC-6492, and its inner signature is always checked. The call runs the creation code of
 our own ``SignatureValidator`` without deploying it, at the cached head, under limits of gas, time and answer size;
 anything that a hostile wallet or factory does ends as "not accepted". Calls are limited per process, in concurrent
-number and per second, and for each network address and account. A call over a limit is 503 ``service_overloaded``, and
-a chain that does not answer is ``ChainUnavailable``: neither is ever "unauthorized". Of several RPC endpoints one alone
+number and per second, and for each network address and account. A call over a limit is 503 ``service_overloaded``, no
+failure of the service where strangers alone reach that limit, and a chain that does not answer is ``ChainUnavailable``:
+neither is ever "unauthorized". Of several RPC endpoints one alone
 never has a signature accepted: all are asked, two have to say so, and none that answers may contradict them. Nobody can
 lock out a wallet by naming it, or lock out others: a wallet whose signature was accepted recently has places, from the
 address where it was accepted, that nobody else can take, and needs no share of its address's budget. A plain account
@@ -71,7 +72,7 @@ class ContractWallets:
         self._head = head
         self._budgets = Budgets(clock)
         self._all = _Share(clock, MAX_AT_A_TIME, MAX_PER_SECOND)
-        self._strangers = _Share(clock, STRANGERS_AT_A_TIME, STRANGERS_PER_SECOND)
+        self._strangers = _Share(clock, STRANGERS_AT_A_TIME, STRANGERS_PER_SECOND, is_of_all=False)
         self._accepted = _Accepted(clock)
         self._without_code = _SeenAt(MAX_REMEMBERED)
 
@@ -112,7 +113,7 @@ class ContractWallets:
 
     def _take(self, budget: Budget, holder: str) -> None:
         if not self._budgets.take(budget, holder).granted:
-            raise _overloaded()
+            raise _overloaded(is_failure=False)
 
     def _first_answer(self, call: dict[str, str], head: BlockNumber) -> WalletAnswer:
         try:
@@ -221,10 +222,13 @@ class _SeenAt:
 
 
 class _Share:
-    """Calls that may go out: a number at a time, and a number in any second of the clock."""
+    """Calls that may go out: a number at a time, and a number in any second of the clock.
 
-    def __init__(self, clock: Clock, at_a_time: int, a_second: int) -> None:
-        self._clock, self._limit = clock, a_second
+    That the share of all is used up is a failure; that of strangers any stranger can use up.
+    """
+
+    def __init__(self, clock: Clock, at_a_time: int, a_second: int, *, is_of_all: bool = True) -> None:
+        self._clock, self._limit, self._is_of_all = clock, a_second, is_of_all
         self._places = Semaphore(at_a_time)
         self._lock = Lock()
         self._since, self._taken = float("-inf"), 0
@@ -233,10 +237,10 @@ class _Share:
     def place(self) -> Iterator[None]:
         """One of the places, or 503."""
         if not self._places.acquire(blocking=False):
-            raise _overloaded()
+            raise _overloaded(is_failure=self._is_of_all)
         try:
             if not self._is_in_time():
-                raise _overloaded()
+                raise _overloaded(is_failure=self._is_of_all)
             yield
         finally:
             self._places.release()
@@ -264,5 +268,6 @@ def _number(value: int) -> bytes:
     return value.to_bytes(_WORD, "big")
 
 
-def _overloaded() -> ServiceError:
-    return ServiceError("service_overloaded", "Too many contract wallets are being checked at the moment.")
+def _overloaded(*, is_failure: bool) -> ServiceError:
+    message = "Too many contract wallets are being checked at the moment."
+    return ServiceError("service_overloaded", message, is_failure=is_failure)

@@ -113,6 +113,7 @@ def _name_route() -> None:
 
 def _begin() -> Response | None:
     if _PLAIN_PATH.fullmatch(request.environ.get("PATH_INFO", "")) is None:
+        request.environ.pop(ROUTE, None)
         raise ServiceError("route_not_found", "There is no such route.")
     if request.method == "OPTIONS":
         return _preflight()

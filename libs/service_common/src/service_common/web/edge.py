@@ -33,7 +33,7 @@ from service_common.traces import port as traces
 from service_common.web.at_work import AtWork
 from service_common.web.bodies import OpenBodies, is_left_unread, may_have_body
 from service_common.web.callers import Callers
-from service_common.web.outcomes import count_outcome
+from service_common.web.outcomes import REFUSED, count_outcome
 from service_common.web.problems import envelope
 
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
@@ -55,10 +55,13 @@ SHED_SECONDS: Final = 0.004
 """The pause of each that is shed: at most 250 a second."""
 SLOWED_SECONDS: Final = 0.05
 """The pause of each refusal of a network address that is answered slowly."""
-_REFUSED: Final = frozenset({"400", "401", "403", "413", "415", "429", "503"})
+_REFUSED: Final = REFUSED | {"503"}
 """Statuses that count as refusals: the sender could know, or was informed before, that this is not answered."""
 ROUTE: Final = "service.route"
 """Where the framework notes the route's template."""
+KEPT: Final = "kept"
+"""In a template's place where a kept read is answered: no route is looked for."""
+_NO_ROUTE: Final = "none"
 _IS_SHED: Final = "service.shed"
 _ALWAYS: Final = "/healthz"
 _ALL, _WITH_BODY = "all", "with a body"
@@ -175,18 +178,18 @@ class Edge:
 def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
     if environ["PATH_INFO"] == _ALWAYS:
         return  # a probe is no traffic
-    method, route = _method(environ), environ.get(ROUTE, "none")
+    method, route = _method(environ), environ.get(ROUTE, _NO_ROUTE)
     counter, histogram = _series(route, method, status)
     counter.inc()
     histogram.observe(seconds)
-    count_outcome(environ, status)
+    count_outcome(environ, status, is_routed=route not in {_NO_ROUTE, KEPT})
     if _IS_SHED not in environ:
         log.info("answered", route=route, method=method, status=int(status), ms=round(seconds * 1000, 1))
 
 
 def _describe(span: traces.Span, environ: WSGIEnvironment, status: int, identifier: str) -> None:
     """The fields by which an operator finds a request; none that its caller wrote freely."""
-    method, route = _method(environ), environ.get(ROUTE, "none")
+    method, route = _method(environ), environ.get(ROUTE, _NO_ROUTE)
     span.rename(f"{method} {route}")
     span.note(
         {

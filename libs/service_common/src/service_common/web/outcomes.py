@@ -1,7 +1,8 @@
 """Which answers count against what is promised: a 5xx does, but not one that its own caller brings about.
 
 Somebody who sends too much is refused with 503, and so is everybody while an upload is hashed. Were they failures of
-the service, anybody could wake whoever is on call; were they successes, anybody could drown an outage in them.
+the service, anybody could wake whoever is on call; were they successes, anybody could drown an outage in them. So they
+count as neither, and so does an answer for which nothing was attempted: a kept read, or a refusal.
 """
 
 from functools import cache
@@ -16,22 +17,32 @@ OUTCOMES: Final = counter_by(
     "result",
     ("answered", "failed"),
     "service_http_outcomes_total",
-    "Answers, `failed` with 5xx; without the 503 of a caller who sends too much or waits for an upload to be hashed",
+    "Answers that took an attempt, `failed` with 5xx; without kept reads, refusals, and the 5xx of a caller who sends "
+    "too much or waits, or of what the operator chose not to have",
 )
-EXCUSED: Final = frozenset({"pending_storage_full", "storage_verification_pending"})
-"""503 of what strangers fill, which has an alert of its own, and the ordinary answer while an upload is hashed."""
+EXCUSED: Final = frozenset(
+    {"pending_storage_full", "storage_verification_pending", "webhooks_unconfigured", "orchestrator_unconfigured"}
+)
+"""503 of what strangers fill, which has an alert of its own; the ordinary answer while an upload is hashed; and what
+the operator did not set up."""
+REFUSED: Final = frozenset({"400", "401", "403", "405", "413", "415", "429"})
+"""Statuses of refusals: what was sent was not permitted, and anybody can send it by the thousand."""
 _IS_EXCUSED: Final = "service.excused"
 
 
 def excuse(environ: WSGIEnvironment) -> None:
-    """Note that this request's 503 is no failure of the service."""
+    """Note that this request's answer is neither a failure of the service nor a success."""
     environ[_IS_EXCUSED] = True
 
 
-def count_outcome(environ: WSGIEnvironment, status: str) -> None:
-    """Count the answer to a request, where it counts."""
-    if _IS_EXCUSED not in environ:
-        _counter("failed" if status >= "500" else "answered").inc()
+def count_outcome(environ: WSGIEnvironment, status: str, *, is_routed: bool) -> None:
+    """Count the answer to a request, where it counts; ``is_routed`` means that a route of the framework gave it."""
+    if _IS_EXCUSED in environ:
+        return
+    if status >= "500":
+        _counter("failed").inc()
+    elif is_routed and status not in REFUSED and environ["REQUEST_METHOD"] != "OPTIONS":
+        _counter("answered").inc()
 
 
 @cache

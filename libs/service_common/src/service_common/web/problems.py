@@ -88,7 +88,7 @@ def retry_after_of(error: ServiceError) -> int | None:
 def render_problem(error: ServiceError) -> Response:
     """The envelope of one error, with its status and headers; counted by its code."""
     ERRORS.labels(error.code).inc()
-    if error.code in EXCUSED:
+    if error.code in EXCUSED or not error.is_failure:
         excuse(request.environ)
     traces.note({"error.type": error.code})
     response = _refusal(error)

@@ -20,7 +20,7 @@ from flask import Flask, Response, current_app, request
 from werkzeug.http import parse_etags
 
 from service_common.recent import Recent
-from service_common.web.edge import ROUTE, Answer, Edge
+from service_common.web.edge import KEPT, ROUTE, Answer, Edge
 
 EXTENSION: Final = "service-versions"
 MAX_STALENESS_SECONDS: Final = 1.0
@@ -134,7 +134,7 @@ def _kept(cache: VersionCache, environ: WSGIEnvironment) -> Answer | None:
     version = cache.young(_address(environ))
     if version is None:
         return None
-    environ[ROUTE] = "kept"
+    environ[ROUTE] = KEPT
     return _answer(version, environ.get("HTTP_IF_NONE_MATCH"))
 
 

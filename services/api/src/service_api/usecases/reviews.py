@@ -164,7 +164,10 @@ def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, 
             return known
         if ended is not None:
             return ReviewEnding.from_json(ended.return_value)
-    raise ServiceError("orchestrator_provider_error", "The review takes longer than this request waits.", retry_after=5)
+    raise ServiceError(
+        "orchestrator_provider_error", "The review takes longer than this request waits.", retry_after=5,
+        is_failure=False,  # the ordinary answer of a long page: the next request joins the review
+    )  # fmt: skip
 
 
 def _failure(deps: Dependencies, ending: ReviewEnding) -> ServiceError:

@@ -47,12 +47,13 @@ class Pause:
     now: UnixSeconds
 
     def refusal(self) -> ServiceError:
-        """The answer to those who would wrap to it."""
+        """The answer to those who would wrap to it; no failure, since the owner withdrew that key."""
         message = "A delivery key was withdrawn, and none that this service holds is in effect; deliveries pause"
         if self.until is None:
-            return ServiceError("delivery_unavailable", f"{message}.", retry_after=_LONGEST_WAIT)
+            return ServiceError("delivery_unavailable", f"{message}.", retry_after=_LONGEST_WAIT, is_failure=False)
         wait = min(_LONGEST_WAIT, self.until - self.now)
-        return ServiceError("delivery_unavailable", f"{message} until {iso_utc(self.until)}.", retry_after=wait)
+        message = f"{message} until {iso_utc(self.until)}."
+        return ServiceError("delivery_unavailable", message, retry_after=wait, is_failure=False)
 
 
 @dataclass(frozen=True, slots=True)
