@@ -295,7 +295,7 @@ async function polled(
     let isUntold = false;
     if (attempt.batch !== undefined && hash === undefined) {
       const told = await context.wallet.batchStatus(attempt.batch);
-      isUntold = told === undefined;
+      isUntold = told === undefined || (told.state === "done" && told.hash === undefined);
       if (told?.state === "done") hash = told.hash;
       if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
       if (told?.state === "unknown" && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
@@ -307,15 +307,13 @@ async function polled(
     let found = isLater ? node.among(receipt.logs, step.expected) : undefined;
     if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(search());
     if (found !== undefined) return found;
-    if (receipt?.succeeded === false) {
+    if (receipt !== undefined && (isLater || !receipt.succeeded)) {
       // What it was to do may have been done before it: by an earlier attempt, or by somebody who relayed the call.
       const looked = await tolerated(node.find(step.expected, fromBlock).then((event) => event ?? "nothing"));
       if (typeof looked === "object") return looked;
-      if (looked === "nothing") {
+      if (looked === "nothing" && !signal.aborted) {
         await journal.remove(step.name);
-        throw new ServiceError("transaction_reverted", `The transaction ${hash} failed; it changed nothing.`, {
-          nextAction: "Reload the page to see what the bounty permits now.",
-        });
+        throw cameToNothing(hash, receipt.succeeded);
       }
     }
     if (doubted !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
@@ -331,6 +329,20 @@ async function polled(
     await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
   }
   return UNKNOWN;
+}
+
+/** What is said of a transaction that is in a block and did not do its step: it failed, or did something else. */
+function cameToNothing(hash: Hex | undefined, hasSucceeded: boolean): ServiceError {
+  if (!hasSucceeded) {
+    return new ServiceError("transaction_reverted", `The transaction ${hash} failed; it changed nothing.`, {
+      nextAction: "Reload the page to see what the bounty permits now.",
+    });
+  }
+  return new ServiceError("step_not_done", `The transaction ${hash} is on the chain, and has not done this step.`, {
+    nextAction:
+      "The account's own contract may have failed within it, or the wallet sent something else, such as another spending " +
+      "cap. Reload the page to see what the bounty permits now, and leave what the wallet shows as it is.",
+  });
 }
 
 /** Searches the log for a step's event: since the attempt at first, then what came since the search before. */

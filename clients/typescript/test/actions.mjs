@@ -403,6 +403,38 @@ test("a transaction that failed is not said to have changed nothing by a node wh
   assert.ok(seen.finds.length > 20);
 });
 
+for (const [what, blockNumber, expected] of [
+  ["did something else, or failed within the account", 11n, "step_not_done"],
+  ["is older than the attempt, as of a batch of an earlier one", 9n, undefined],
+]) {
+  test(`a transaction that succeeded and ${what}, ends ${expected ? "the step" : "nothing"}`, async (t) => {
+    const node = { receipt: async () => ({ succeeded: true, blockNumber, logs: [] }) };
+    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
+    const end = await ended(t, actions.perform(context, stage, STEP));
+    assert.deepEqual([end?.code, seen.store.size], [expected, expected === undefined ? 1 : 0]);
+  });
+}
+
+test("what is known of a transaction that was waited for is not forgotten after the wait", async (t) => {
+  const waiting = new AbortController();
+  const node = {
+    receipt: async () => ({ succeeded: false, blockNumber: 11n, logs: [] }),
+    find: async (count) => (count === 1 ? undefined : waiting.abort()), // "Stop waiting", while the log is read
+  };
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
+  stage.until = (work) => work(waiting.signal);
+  stage.confirm = () => assert.fail(new actions.ServiceError("stopped", ""));
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "stopped");
+  assert.equal(seen.store.size, 1);
+});
+
+test("calls that a wallet has done without saying how can be sent again after a while", async (t) => {
+  const wallet = { batchStatus: async () => ({ state: "done", hash: undefined }) };
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true }, wallet });
+  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }))).code, "cancelled");
+  assert.equal(seen.confirmed.length, 1);
+});
+
 const wrongChain = () => Promise.reject(new actions.ServiceError("wrong_chain", ""));
 for (const [what, wallet, find] of [
   ["whose wallet says so", { requireChain: wrongChain }, async () => undefined],
