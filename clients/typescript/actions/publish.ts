@@ -135,7 +135,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   const { known, hidden } = await escrowsOf(context, stage, commitment, kept?.reported);
   const own = known.find(({ id, nonce }) => id === kept?.reported || (nonce && kept?.nonces.includes(nonce)));
   if (kept !== undefined && own !== undefined && kept.reported === undefined) {
-    return reported(context, stage, name, kept, own.id, `Funded as bounty ${own.id}.`);
+    return reported(context, stage, name, kept, own, `Funded as bounty ${own.id}.`);
   }
   // Reported before: another one would be a second escrow. Only an authorization can be given again, since it counts once.
   if (own !== undefined || (kept?.reported !== undefined && kept.isAllowed === true)) kept = undefined;
@@ -159,23 +159,27 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
     funding = await fund(context, stage, name, commitment, terms, conditions, number, kept);
   }
   const found = await create(context, stage, terms, conditions, funding, since);
-  const id = found.args["bountyId"] as bigint;
+  const created: Escrow = { id: found.args["bountyId"] as bigint, nonce: nonceOf(context, funding.terms) };
   const text = byTransaction(context.settings, "Funded by transaction", found.hash);
-  await reported(context, stage, name, funding, id, text, found.paid);
+  await reported(context, stage, name, funding, created, text, found.paid);
 }
 
-/** Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. */
-async function reported(
+/**
+ * Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. Its creation
+ * is forgotten last: until then another text asks about it.
+ */
+export async function reported(
   context: Context,
   stage: Stage,
   name: string,
   funding: Funding,
-  id: bigint,
+  { id, nonce }: Escrow,
   text: string | readonly (Node | string)[],
   paid?: string,
 ): Promise<void> {
-  await context.journal.put(name, { ...funding, reported: id });
   await forgetPage(context);
+  await context.journal.put(name, { ...funding, reported: id });
+  if (nonce !== undefined) await context.journal.remove(creationStep(nonce));
   const link = element("a", { href: `/bounties/${id}` }, `Bounty ${id}`);
   stage.done(text, ...told(paid), element("p", {}, link, " has its page in a moment."));
 }
@@ -196,9 +200,10 @@ async function create(
   const { functionName, call } = creationCall(context, funding);
   const title = "Create the bounty";
   const act: Act = "create";
+  const created = { name, act, title, call, expected, since, isKept: true };
   if (await isTogether(context, stage, name, funding)) {
     const facts = factsOf(context, page, conditions, funding, TOGETHER);
-    const step = { name, act, title, functionName: `approve, then ${functionName}`, call, facts, expected, since };
+    const step = { ...created, functionName: `approve, then ${functionName}`, facts };
     try {
       return await perform(context, stage, { ...step, before: approvalOf(context, funding) });
     } catch (error) {
@@ -207,7 +212,7 @@ async function create(
   }
   if (funding.isAllowed === true) await approve(context, stage, page, conditions, funding);
   const facts = factsOf(context, page, conditions, funding);
-  return perform(context, stage, { name, act, title, functionName, call, facts, expected, since });
+  return perform(context, stage, { ...created, functionName, facts });
 }
 
 /** Whether the wallet is to allow the escrow and create the bounty as one: it was begun so, or can be. */

@@ -32,6 +32,8 @@ export interface Step {
   readonly expected: ExpectedEvent;
   /** A block at which it was not done, where another device may do it while this page waits for a person. */
   readonly since?: bigint;
+  /** Whether it stays written down once it is done, until what follows from it is, too: then its caller removes it. */
+  readonly isKept?: boolean;
 }
 
 /** The event of a step that is done, and who paid the network's fee, where a sponsor might have. */
@@ -103,12 +105,16 @@ export function perform(context: Context, stage: Stage, step: Step): Promise<Don
   });
 }
 
+async function done({ journal }: Context, { name, isKept }: Step): Promise<void> {
+  if (isKept !== true) await journal.remove(name);
+}
+
 /** What became of an earlier attempt; where the wallet may be asked again, why. */
 async function followed(context: Context, stage: Stage, step: Step, kept: Attempt): Promise<FoundEvent | string> {
   stage.say("An earlier attempt is looked for on the chain.");
   const found = await context.node.find(step.expected, kept.fromBlock);
   if (found !== undefined) {
-    await context.journal.remove(step.name);
+    await done(context, step);
     return found;
   }
   if (kept.batch !== undefined) {
@@ -200,7 +206,7 @@ async function sent(
   if (since !== undefined) {
     const found = await node.find(step.expected, since); // it may have happened while its facts were read
     if (found !== undefined) {
-      await journal.remove(step.name);
+      await done(context, step);
       return found;
     }
   }
@@ -268,12 +274,11 @@ function callsOf({ before, call }: Step): Call[] {
  * took its place, or the node does not know it and the person wants it sent again, returns why it may be.
  */
 async function outcome(context: Context, stage: Stage, step: Step, attempt: Attempt): Promise<FoundEvent | string> {
-  const { journal } = context;
   const sent = attempt.hash === undefined ? "" : `Sent as ${attempt.hash}. `;
   stage.say(`${sent}Waiting for the chain; if you leave the page, it continues when you come back.`);
   const ended = await stage.until((signal) => polled(context, stage, step, attempt, signal));
   stage.show();
-  if (typeof ended === "object") await journal.remove(step.name);
+  if (typeof ended === "object") await done(context, step);
   return ended;
 }
 

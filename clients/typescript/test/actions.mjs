@@ -519,6 +519,14 @@ test("calls that a Safe's owners were to do as one are done as one at the next v
   assert.equal(await actions.isBatchBegun(context, "step"), true);
 });
 
+for (const [isKept, left] of [[true, 1], [undefined, 0]]) {
+  test(`a step that is done is ${isKept ? "kept for its caller" : "forgotten"}`, async (t) => {
+    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { find: async () => EVENT } });
+    assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, isKept }))).hash, EVENT.hash);
+    assert.equal(seen.store.size, left);
+  });
+}
+
 const NONCE = `0x${"cd".repeat(32)}`;
 const FORGET = "It was cancelled: forget it";
 for (const [what, given, code, left, asks] of [
@@ -534,6 +542,21 @@ for (const [what, given, code, left, asks] of [
     assert.deepEqual([end, seen.store.size, seen.confirmed.length], [code, left, asks]);
   });
 }
+
+test("a bounty that is there has its creation forgotten last, until when another text asks about it", async (t) => {
+  const { seen, stage, context } = scene(t, {});
+  const steps = [];
+  Object.assign(context.journal, {
+    forgetWritten: async () => void steps.push("text"),
+    put: async (name, { reported }) => void steps.push(`${name} ${reported}`),
+    remove: async (name) => void steps.push(name),
+  });
+  stage.done = () => steps.push("told");
+  await actions.reported(context, stage, "fund", {}, { id: 6n, nonce: NONCE }, "There.");
+  assert.deepEqual(steps.slice(-3), ["fund 6", `create ${NONCE}`, "told"]);
+  assert.equal(steps[0], "text");
+  assert.equal(seen.store.size, 0);
+});
 
 const TERMS = {
   specCommitment: NONCE,
