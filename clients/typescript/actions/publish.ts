@@ -48,7 +48,7 @@ import { amount, bytes, duration, moment, printable } from "./text.js";
 import { isBatchBegun, leftOf, perform } from "./transactions.js";
 import type { Done } from "./transactions.js";
 import { escrowsOf, hasPassed, signingTime } from "./witnesses.js";
-import type { Escrow } from "./witnesses.js";
+import type { Escrow, Escrows } from "./witnesses.js";
 
 const BASIS_POINTS = 10_000n;
 /** Why nothing is signed. */
@@ -147,7 +147,9 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
     await requireFundable(context, terms, conditions);
     await requireNoFindings(context, stage, page);
     await requireNoOtherText(context, stage, commitment);
-    if (known.length + hidden.length > 0) await confirmSecond(stage, known, hidden);
+  }
+  await requireWanted(context, stage, { known, hidden }, isUsable ? kept : undefined);
+  if (!isUsable) {
     await review(context, stage, page, commitment, terms, conditions);
     await requireNoNotice(context, stage); // a review takes a while
   }
@@ -394,6 +396,22 @@ async function stillToCome(context: Context, { nonces, signedUntil }: Funding): 
   }
   if (signedUntil === 0n || (await hasPassed(context, signedUntil))) return undefined;
   return ["What you signed", `lets anybody who has it create its bounty until ${moment(signedUntil)}`];
+}
+
+/**
+ * Has the person decide where the page has other bounties: also on a funding that is kept, as another machine may have
+ * funded the page on other terms since; not again once its creation was begun.
+ */
+export async function requireWanted(
+  context: Context,
+  stage: Stage,
+  { known, hidden }: Escrows,
+  kept: Funding | undefined,
+): Promise<void> {
+  const begun = kept && (await context.journal.get(creationStep(nonceOf(context, kept.terms))));
+  if (begun !== undefined) return;
+  const others = hidden.filter((id) => id !== kept?.reported); // what is kept can only become that one again
+  if (known.length + others.length > 0) await confirmSecond(stage, known, others);
 }
 
 async function confirmSecond(stage: Stage, known: readonly Escrow[], hidden: readonly bigint[]): Promise<void> {

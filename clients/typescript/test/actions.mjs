@@ -564,6 +564,26 @@ const TERMS = {
   salt: NONCE,
   ...{ escrowAmount: 9n, submissionDeadline: 9n, judgingWindow: 9n, maxProtocolFee: 0n, maxGuardianFee: 0n },
 };
+const HERE = ADDRESS.toLowerCase();
+const KEPT = { terms: TERMS, validBefore: 9n, nonces: [], signedUntil: 9n };
+for (const [what, escrows, kept, asks] of [
+  ["and no other bounty is there, is gone on with", { known: [], hidden: [] }, KEPT, 0],
+  ["beside a bounty of another machine, is asked about", { known: [{ id: 6n }], hidden: [] }, KEPT, 1],
+  ["for a bounty that nobody shows any more, is gone on with", { known: [], hidden: [6n] }, { ...KEPT, reported: 6n }, 0],
+  ["beside one that nobody shows any more, is asked about", { known: [], hidden: [5n, 6n] }, { ...KEPT, reported: 6n }, 1],
+  ["not at all, beside a bounty, is asked about", { known: [{ id: 6n }], hidden: [] }, undefined, 1],
+]) {
+  test(`a page that was signed for, ${what}`, async (t) => {
+    const { seen, stage, context } = scene(t, { presses: ["Fund it once more"] });
+    Object.assign(context, { account: HERE, settings: { deployment: { chainId: 31337, hubAddress: HERE } } });
+    await actions.requireWanted(context, stage, escrows, kept);
+    assert.equal(seen.confirmed.length, asks);
+    Object.assign(context.journal, { get: async () => ({ id: "1" }) });
+    if (kept !== undefined) await actions.requireWanted(context, stage, escrows, kept); // its creation was begun
+    assert.equal(seen.confirmed.length, asks);
+  });
+}
+
 for (const [what, kept, given, asked] of [
   ["as one, which failed", { batch: "0x1", isTogether: true }, { batchStatus: async () => ({ state: "failed" }) }, "Allow the escrow"],
   ["as one, of which nobody knows", { batch: "0x1", isTogether: true }, {}, "A creation of this bounty is outstanding"],
@@ -573,9 +593,8 @@ for (const [what, kept, given, asked] of [
     const { seen, stage, context } = scene(t, { node: { readContract: async () => 0n }, wallet: given });
     const { get } = context.journal;
     let isKept = true;
-    const account = ADDRESS.toLowerCase();
-    const token = { address: account, symbol: "tUSDC", decimals: 6 };
-    Object.assign(context, { account, token, settings: { deployment: { chainId: 31337, hubAddress: account } } });
+    const token = { address: HERE, symbol: "tUSDC", decimals: 6 };
+    Object.assign(context, { account: HERE, token, settings: { deployment: { chainId: 31337, hubAddress: HERE } } });
     Object.assign(context.journal, {
       get: async (name) => (name.startsWith("create ") ? (isKept ? { id: "1", fromBlock: 10n, ...kept } : undefined) : get(name)),
       remove: async () => void (isKept = false),
