@@ -45,7 +45,7 @@ import { byTransaction, told } from "./results.js";
 import type { Act } from "./settings.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { amount, bytes, duration, moment, printable } from "./text.js";
-import { isBatchBegun, leftOf, perform } from "./transactions.js";
+import { isBatchBegun, leftIfRead, leftOf, perform, standing } from "./transactions.js";
 import type { Done } from "./transactions.js";
 import { escrowsOf, hasPassed, signingTime } from "./witnesses.js";
 import type { Escrow, Escrows } from "./witnesses.js";
@@ -388,13 +388,21 @@ export async function requireNoOtherText(context: Context, stage: Stage, commitm
 }
 
 /** The bounty that came of a funding without being reported, or what may still bring one about. */
-async function stillToCome(context: Context, { nonces, signedUntil }: Funding): Promise<bigint | Fact | undefined> {
+async function stillToCome(
+  context: Context,
+  { nonces, signedUntil, isAllowed }: Funding,
+): Promise<bigint | Fact | undefined> {
+  const isOver = signedUntil > 0n && (await hasPassed(context, signedUntil));
   for (const nonce of nonces) {
-    const left = await leftOf(context, creationStep(nonce), creationEvent(context, nonce));
-    if (left === "open") return ["What was begun", "a transaction that creates its bounty; it is not on the chain yet"];
-    if (left !== undefined) return left.args["bountyId"] as bigint;
+    const left = await leftIfRead(context, creationStep(nonce), creationEvent(context, nonce));
+    if (left === undefined) continue;
+    if (typeof left !== "string") return left.args["bountyId"] as bigint;
+    if (left === "unread" || isAllowed === true || !isOver) {
+      return ["What was begun", `a transaction that creates its bounty; ${standing(left)}`];
+    }
+    await context.journal.remove(creationStep(nonce)); // the token takes what was signed no more
   }
-  if (signedUntil === 0n || (await hasPassed(context, signedUntil))) return undefined;
+  if (signedUntil === 0n || isOver) return undefined;
   return ["What you signed", `lets anybody who has it create its bounty until ${moment(signedUntil)}`];
 }
 

@@ -140,19 +140,37 @@ export async function leftOf(
   name: string,
   expected: ExpectedEvent,
 ): Promise<FoundEvent | "open" | undefined> {
-  const { node, wallet, journal } = context;
+  const { node, wallet, journal, account } = context;
   const kept = await journal.get<Attempt>(name);
   if (kept === undefined) return undefined;
-  const found = await node.find(expected, kept.fromBlock);
+  const { batch, nonce, fromBlock } = kept;
+  const own = kept.hash?.length === HASH_LETTERS ? kept.hash : undefined;
+  const told = batch === undefined || own !== undefined ? undefined : await wallet.batchStatus(batch);
+  const hash = told?.state === "done" ? told.hash : own;
+  // How it ended is asked before the log is: what it has done is in the log then.
+  const isUsed = nonce !== undefined && ((await tolerated(node.minedOf(account, "finalized"))) ?? 0n) > nonce;
+  const receipt = hash === undefined ? undefined : await node.receipt(hash);
+  const found = (receipt && node.among(receipt.logs, expected)) ?? (await node.find(expected, fromBlock));
   if (found !== undefined) return found;
-  const { batch, hash } = kept;
-  const hasFailed =
-    hash?.length === HASH_LETTERS
-      ? (await node.receipt(hash))?.succeeded === false
-      : batch !== undefined && (await wallet.batchStatus(batch))?.state === "failed";
-  if (!hasFailed) return "open";
+  if (receipt === undefined && !isUsed && told?.state !== "failed") return "open";
   await journal.remove(name);
   return undefined;
+}
+
+/** The same where it is but advice: "unread" where the wallet's node does not say, which stops nobody. */
+export async function leftIfRead(
+  context: Context,
+  name: string,
+  expected: ExpectedEvent,
+): Promise<FoundEvent | "open" | "unread" | undefined> {
+  const left = await tolerated(leftOf(context, name, expected).then((known) => known ?? "nothing"));
+  if (left === undefined) return "unread";
+  return left === "nothing" ? undefined : left;
+}
+
+/** Where something stands that was begun and did not come to nothing. */
+export function standing(left: "open" | "unread"): string {
+  return left === "open" ? "it is not on the chain yet" : "the wallet's node does not show what became of it";
 }
 
 /**
@@ -170,9 +188,10 @@ export async function confirmLast(
   if ((await journal.get(step)) !== undefined) return; // decided when it was begun
   for (const name of await journal.namesBelow(`${kind} 0x`)) {
     const commitment = name.slice(kind.length + 1) as Hex;
-    if ((await leftOf(context, name, expected(commitment))) !== "open") continue;
+    const left = await leftIfRead(context, name, expected(commitment));
+    if (typeof left !== "string") continue;
     const facts: Fact[] = [
-      ["What was begun", `one with the commitment ${commitment}; it is not on the chain yet`],
+      ["What was begun", `one with the commitment ${commitment}; ${standing(left)}`],
       ["If it happens later", "it takes the place of the one that you send now"],
       ["Look into the wallet", "wait for it, or cancel it there first"],
     ];

@@ -610,6 +610,11 @@ for (const [what, kept, given, asks] of [
   ["may still happen", { batch: "0x1" }, {}, 1],
   ["failed", { batch: "0x1" }, { wallet: { batchStatus: async () => ({ state: "failed" }) } }, 0],
   ["is recorded", { hash: SENT }, { node: { find: async () => EVENT } }, 0],
+  ["was recorded longer ago than logs are read", { hash: SENT }, { node: { receipt: async () => ({}), among: () => EVENT } }, 0],
+  ["succeeded without being recorded", { hash: SENT }, { node: { receipt: async () => ({ succeeded: true }) } }, 0],
+  ["was cancelled for good", { hash: SENT, nonce: 3n }, { node: { minedOf: async (_, block) => (block === "finalized" ? 4n : 5n) } }, 0],
+  ["was cancelled a moment ago", { hash: SENT, nonce: 3n }, { node: { minedOf: async (_, block) => (block === "finalized" ? 3n : 4n) } }, 1],
+  ["is one of which a node without old logs says nothing", { hash: SENT }, { node: { find: () => reverts() } }, 1],
 ]) {
   test(`a Verdict beside an earlier one that ${what} is ${asks === 0 ? "" : "not "}sent unasked`, async (t) => {
     const { seen, stage, context } = scene(t, { presses: ["Go on with this one"], ...given });
@@ -630,8 +635,11 @@ const OTHER = `fund 0x${"ab".repeat(32)}`;
 for (const [what, kept, given, asks] of [
   ["is signed for", { signedUntil: 3_600n }, {}, /until 1970-01-01 01:00/],
   ["was signed for, and is over", { signedUntil: 900n }, {}, undefined],
-  ["has a creation under way", { signedUntil: 0n }, {}, /not on the chain yet/],
-  ["became a bounty", { signedUntil: 0n }, { node: { find: async () => EVENT } }, /bounty 6/],
+  ["has a creation under way", { signedUntil: 0n, isAllowed: true }, {}, /not on the chain yet/],
+  ["has one of which the node says nothing", { signedUntil: 0n, isAllowed: true }, { node: { find: () => reverts() } }, /does not show what became/],
+  ["was signed for, and sent too late", { signedUntil: 900n, isSent: true }, {}, undefined],
+  ["was signed for, and may be sent yet", { signedUntil: 3_600n, isSent: true }, {}, /not on the chain yet/],
+  ["became a bounty", { signedUntil: 900n, isSent: true }, { node: { find: async () => EVENT } }, /bounty 6/],
   ["was reported", { signedUntil: 3_600n, reported: 6n }, {}, undefined],
 ]) {
   test(`another text that ${what} is ${asks === undefined ? "passed over" : "asked about"}`, async (t) => {
@@ -639,11 +647,11 @@ for (const [what, kept, given, asks] of [
     context.node.getFinalizedBlock = async () => ({ timestamp: 1_000n });
     context.settings = { ...context.settings, hasMovedTime: true };
     seen.store.set(OTHER, { nonces: [NONCE], ...kept });
-    if (kept.signedUntil === 0n) seen.store.set(`create ${NONCE}`, { id: "1", fromBlock: 10n });
+    if (kept.isSent || kept.isAllowed) seen.store.set(`create ${NONCE}`, { id: "1", fromBlock: 10n });
     await actions.requireNoOtherText(context, stage, `0x${"cd".repeat(32)}`);
     assert.match([...(seen.confirmed[0]?.[1] ?? [])].join(), asks ?? /^$/);
     await actions.requireNoOtherText(context, stage, OTHER.slice(5)); // the same text goes on
-    if (kept.signedUntil === 0n && given.node !== undefined) {
+    if (/bounty/.test(asks?.source) || asks === undefined) {
       await actions.requireNoOtherText(context, stage, `0x${"cd".repeat(32)}`); // and what is a bounty is named once
     }
     assert.equal(seen.confirmed.length, asks === undefined ? 0 : 1);
