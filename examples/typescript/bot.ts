@@ -30,10 +30,21 @@ interface Kept {
 
 const kept = new Map<string, Kept>();
 
-/** Whether this account has submitted to a bounty: the chain's word, so that a restart submits nothing twice. */
+/** Whether this account has submitted to a bounty: the chain's word, also after a restart. */
 async function hasSubmitted(bountyId: bigint): Promise<boolean> {
   const recorded = await chain.readContract({ ...hub, functionName: "getSubmission", args: [bountyId, account.address] });
   return recorded !== zeroHash;
+}
+
+/**
+ * The nonce of the next transaction, while none waits for a block, as where fees rose: sent again, it would be mined twice
+ * and count from the later block. With the nonce of one that an endpoint lost, a transaction can only take its place.
+ */
+async function nextNonce(): Promise<number> {
+  const sent = (blockTag: "latest" | "pending") => chain.getTransactionCount({ address: account.address, blockTag });
+  const [mined, known] = await Promise.all([sent("latest"), sent("pending")]);
+  if (known > mined) throw new Error(`a transaction of ${account.address} waits for a block`);
+  return mined;
 }
 
 /** Refuses before anything is sealed or uploaded what could not be recorded: the Hub's refusal, or too little ether. */
@@ -69,6 +80,7 @@ async function upload({ file, sealed }: Kept, path: { bounty_id: string; solver_
 
 async function submit(bountyId: bigint): Promise<void> {
   const bounty = await readBounty(chain, deployment, bountyId);
+  await nextNonce();
   await requireRecordable(bountyId, bounty.guardianRosterHash);
   const work = kept.get(`${bountyId}`) ?? (await seal(bounty));
   kept.set(`${bountyId}`, work);
@@ -93,8 +105,9 @@ async function forget(bountyId: string): Promise<void> {
 
 /** Send a transaction of the Hub and wait until it is mined; one that would be refused is not sent. */
 async function send(functionName: "submit" | "claim", args: readonly unknown[]): Promise<void> {
+  const nonce = await nextNonce();
   const { request } = await chain.simulateContract({ ...hub, account, functionName, args: args as never });
-  const receipt = await chain.waitForTransactionReceipt({ hash: await wallet.writeContract(request) });
+  const receipt = await chain.waitForTransactionReceipt({ hash: await wallet.writeContract({ ...request, nonce }) });
   if (receipt.status !== "success") throw new Error(`the Hub refused the transaction ${receipt.transactionHash}`);
 }
 
