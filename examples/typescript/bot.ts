@@ -60,8 +60,13 @@ async function seal(bounty: PinnedBounty): Promise<Kept> {
   const folder = await mkdtemp(join(tmpdir(), "sealed-"));
   const file = join(folder, "artifact.age");
   const sink = Writable.toWeb(createWriteStream(file, { mode: 0o600 }));
-  const sealed = await sealSubmission(entries, { bounty, solverAddress: account.address, beacon }, sink);
-  return { folder, file, sealed, isUploaded: false };
+  try {
+    const sealed = await sealSubmission(entries, { bounty, solverAddress: account.address, beacon }, sink);
+    return { folder, file, sealed, isUploaded: false };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true }); // each round seals anew
+    throw error;
+  }
 }
 
 async function upload({ file, sealed }: Kept, path: { bounty_id: string; solver_address: string }): Promise<void> {
@@ -90,7 +95,11 @@ async function submit(bountyId: bigint): Promise<void> {
   work.isUploaded = true;
   const prepared = await answerOf(
     api.POST("/api/bounties/{bounty_id}/submissions/{solver_address}/prepare", { params: { path }, body: envelope }),
-  );
+  ).catch((error: unknown) => {
+    const isMissing = error instanceof ServiceError && error.issues.some(({ path }) => path === "ciphertext");
+    if (isMissing) work.isUploaded = false; // the storage lost it: the next round uploads it again
+    throw error;
+  });
   if (prepared.submission_commitment !== commitment) throw new Error("the API derives another commitment");
   await send("submit", [bountyId, commitment, bounty.guardianRosterHash]);
   await forget(`${bountyId}`);
@@ -118,19 +127,30 @@ async function claim(bountyId: bigint): Promise<void> {
   console.log(`claimed ${bountyId}`);
 }
 
+/** All bounties of a list, page by page: strangers can fill the first one. */
+async function listed(query: { tag: string; accepting: true } | { status: "final"; solver_address: string }) {
+  const ask = (from: { cursor?: string }) =>
+    answerOf(api.GET("/api/bounties", { params: { query: { ...query, ...from, limit: 100 } } }));
+  let page = await ask({});
+  const all = [...page.items];
+  while (page.next_cursor !== null) {
+    page = await ask({ cursor: page.next_cursor });
+    all.push(...page.items);
+  }
+  return all;
+}
+
 async function claimAll(): Promise<void> {
-  const final = { status: "final", solver_address: me, limit: 100 } as const;
-  const ended = await answerOf(api.GET("/api/bounties", { params: { query: final } }));
-  for (const { bounty_id, facts } of ended.items) {
+  for (const { bounty_id, facts } of await listed({ status: "final", solver_address: me })) {
     if (facts.winner?.solver_address === me) await tried(`bounty ${bounty_id}`, claim(BigInt(bounty_id)));
   }
 }
 
 async function submitAll(): Promise<void> {
-  const open = await answerOf(api.GET("/api/bounties", { params: { query: { tag, accepting: true, limit: 100 } } }));
-  const listed = new Set(open.items.map(({ bounty_id }) => bounty_id));
-  for (const bountyId of kept.keys()) if (!listed.has(bountyId)) await forget(bountyId);
-  for (const { bounty_id } of open.items) {
+  const open = await listed({ tag, accepting: true });
+  const accepting = new Set(open.map(({ bounty_id }) => bounty_id));
+  for (const bountyId of kept.keys()) if (!accepting.has(bountyId)) await forget(bountyId);
+  for (const { bounty_id } of open) {
     const bountyId = BigInt(bounty_id);
     const doing = async () => ((await hasSubmitted(bountyId)) ? forget(bounty_id) : submit(bountyId));
     await tried(`bounty ${bounty_id}`, doing());

@@ -192,6 +192,19 @@ def test_bot__whose_transaction_waits_for_a_block__sends_no_other(
     assert sent_by(world, solver, "latest") == 2
 
 
+def test_bot__that_cannot_seal__leaves_nothing_on_the_disk(service: Service, folder: Path, tmp_path: Path) -> None:
+    world, solver = service.world, Wallet()
+    world.rpc.call("anvil_setBalance", solver.address, hex(10**18))
+    variables = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path), "BOT_SECONDS": "0.05"}
+    created(service, "For the odd", seconds=10_000, language="en\ntags: [odd-tag]")
+    world.finalize()
+    twice = [EXAMPLES / "artifact" / "NOTES.md"] * 2
+    with node_at_work(folder / "bot.js", "odd-tag", *twice, variables=variables) as bot:
+        assert bot.process.stderr is not None
+        assert all("archive_refused" in bot.process.stderr.readline() for _ in range(3))
+    assert len(list(tmp_path.iterdir())) <= 1, "that of the round that was ended"
+
+
 def sent_by(world: World, solver: Wallet, block: str) -> int:
     return int(str(world.rpc.call("eth_getTransactionCount", solver.address, block)), 16)
 
