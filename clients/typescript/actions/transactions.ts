@@ -312,6 +312,7 @@ async function polled(
   const { fromBlock } = attempt;
   let hash = attempt.hash?.length === HASH_LETTERS ? attempt.hash : undefined; // what else a Safe's wallet names it by
   const doubted = hash === undefined ? undefined : doubtsAbout(context, step, attempt, hash);
+  const isNamedOtherwise = hash === undefined && attempt.hash !== undefined;
   const search = searching(context, step, fromBlock);
   let isGivenUp = false;
   const giveUp = () => (isGivenUp = true);
@@ -324,7 +325,7 @@ async function polled(
       if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
       if (told?.state === "unknown" && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
-    if (poll === PATIENCE && isUntold) offerAgain(stage, giveUp, UNTOLD);
+    if (poll === PATIENCE && (isUntold || isNamedOtherwise)) offerAgain(stage, giveUp, UNTOLD);
     else if (poll === PATIENCE && attempt.batch !== undefined && step.before === undefined) offerAgain(stage, giveUp, LATE);
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
     const isLater = receipt !== undefined && receipt.blockNumber >= fromBlock;

@@ -428,6 +428,12 @@ test("what is known of a transaction that was waited for is not forgotten after 
   assert.equal(seen.store.size, 1);
 });
 
+test("a transaction that a wallet names in a way of its own can be sent again after a while", async (t) => {
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xabcd" } });
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "cancelled");
+  assert.equal(seen.confirmed.length, 1);
+});
+
 test("calls that a wallet has done without saying how can be sent again after a while", async (t) => {
   const wallet = { batchStatus: async () => ({ state: "done", hash: undefined }) };
   const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true }, wallet });
