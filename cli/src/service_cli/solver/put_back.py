@@ -67,7 +67,7 @@ def _upload(work: Work, folder: Path, envelope: Envelope, recorded: Bytes32) -> 
 
 @contextmanager
 def _unpacked(copy: Path) -> Iterator[Path]:
-    """A directory as it is; of a tar archive, one with the two files of each folder in it, for as long as this lasts."""
+    """A directory as it is; of a tar archive, one with what its folders hold, for as long as this lasts."""
     if not copy.is_file():
         yield copy
         return
