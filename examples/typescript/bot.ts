@@ -30,10 +30,21 @@ interface Kept {
 
 const kept = new Map<string, Kept>();
 
-/** Whether this account has submitted to a bounty: the chain's word, so that a restart submits nothing twice. */
+/** Whether this account has submitted to a bounty: the chain's word, also after a restart. */
 async function hasSubmitted(bountyId: bigint): Promise<boolean> {
   const recorded = await chain.readContract({ ...hub, functionName: "getSubmission", args: [bountyId, account.address] });
   return recorded !== zeroHash;
+}
+
+/**
+ * The nonce of the next transaction, while none waits for a block, as where fees rose: sent again, it would be mined twice
+ * and count from the later block. With the nonce of one that an endpoint lost, a transaction can only take its place.
+ */
+async function nextNonce(): Promise<number> {
+  const sent = (blockTag: "latest" | "pending") => chain.getTransactionCount({ address: account.address, blockTag });
+  const [mined, known] = await Promise.all([sent("latest"), sent("pending")]);
+  if (known > mined) throw new Error(`a transaction of ${account.address} waits for a block`);
+  return mined;
 }
 
 /** Refuses before anything is sealed or uploaded what could not be recorded: the Hub's refusal, or too little ether. */
@@ -49,8 +60,13 @@ async function seal(bounty: PinnedBounty): Promise<Kept> {
   const folder = await mkdtemp(join(tmpdir(), "sealed-"));
   const file = join(folder, "artifact.age");
   const sink = Writable.toWeb(createWriteStream(file, { mode: 0o600 }));
-  const sealed = await sealSubmission(entries, { bounty, solverAddress: account.address, beacon }, sink);
-  return { folder, file, sealed, isUploaded: false };
+  try {
+    const sealed = await sealSubmission(entries, { bounty, solverAddress: account.address, beacon }, sink);
+    return { folder, file, sealed, isUploaded: false };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true }); // each round seals anew
+    throw error;
+  }
 }
 
 async function upload({ file, sealed }: Kept, path: { bounty_id: string; solver_address: string }): Promise<void> {
@@ -69,6 +85,7 @@ async function upload({ file, sealed }: Kept, path: { bounty_id: string; solver_
 
 async function submit(bountyId: bigint): Promise<void> {
   const bounty = await readBounty(chain, deployment, bountyId);
+  await nextNonce();
   await requireRecordable(bountyId, bounty.guardianRosterHash);
   const work = kept.get(`${bountyId}`) ?? (await seal(bounty));
   kept.set(`${bountyId}`, work);
@@ -78,7 +95,11 @@ async function submit(bountyId: bigint): Promise<void> {
   work.isUploaded = true;
   const prepared = await answerOf(
     api.POST("/api/bounties/{bounty_id}/submissions/{solver_address}/prepare", { params: { path }, body: envelope }),
-  );
+  ).catch((error: unknown) => {
+    const isMissing = error instanceof ServiceError && error.issues.some(({ path }) => path === "ciphertext");
+    if (isMissing) work.isUploaded = false; // the storage lost it: the next round uploads it again
+    throw error;
+  });
   if (prepared.submission_commitment !== commitment) throw new Error("the API derives another commitment");
   await send("submit", [bountyId, commitment, bounty.guardianRosterHash]);
   await forget(`${bountyId}`);
@@ -93,8 +114,9 @@ async function forget(bountyId: string): Promise<void> {
 
 /** Send a transaction of the Hub and wait until it is mined; one that would be refused is not sent. */
 async function send(functionName: "submit" | "claim", args: readonly unknown[]): Promise<void> {
+  const nonce = await nextNonce();
   const { request } = await chain.simulateContract({ ...hub, account, functionName, args: args as never });
-  const receipt = await chain.waitForTransactionReceipt({ hash: await wallet.writeContract(request) });
+  const receipt = await chain.waitForTransactionReceipt({ hash: await wallet.writeContract({ ...request, nonce }) });
   if (receipt.status !== "success") throw new Error(`the Hub refused the transaction ${receipt.transactionHash}`);
 }
 
@@ -105,19 +127,30 @@ async function claim(bountyId: bigint): Promise<void> {
   console.log(`claimed ${bountyId}`);
 }
 
+/** All bounties of a list, page by page: strangers can fill the first one. */
+async function listed(query: { tag: string; accepting: true } | { status: "final"; solver_address: string }) {
+  const ask = (from: { cursor?: string }) =>
+    answerOf(api.GET("/api/bounties", { params: { query: { ...query, ...from, limit: 100 } } }));
+  let page = await ask({});
+  const all = [...page.items];
+  while (page.next_cursor !== null) {
+    page = await ask({ cursor: page.next_cursor });
+    all.push(...page.items);
+  }
+  return all;
+}
+
 async function claimAll(): Promise<void> {
-  const final = { status: "final", solver_address: me, limit: 100 } as const;
-  const ended = await answerOf(api.GET("/api/bounties", { params: { query: final } }));
-  for (const { bounty_id, facts } of ended.items) {
+  for (const { bounty_id, facts } of await listed({ status: "final", solver_address: me })) {
     if (facts.winner?.solver_address === me) await tried(`bounty ${bounty_id}`, claim(BigInt(bounty_id)));
   }
 }
 
 async function submitAll(): Promise<void> {
-  const open = await answerOf(api.GET("/api/bounties", { params: { query: { tag, accepting: true, limit: 100 } } }));
-  const listed = new Set(open.items.map(({ bounty_id }) => bounty_id));
-  for (const bountyId of kept.keys()) if (!listed.has(bountyId)) await forget(bountyId);
-  for (const { bounty_id } of open.items) {
+  const open = await listed({ tag, accepting: true });
+  const accepting = new Set(open.map(({ bounty_id }) => bounty_id));
+  for (const bountyId of kept.keys()) if (!accepting.has(bountyId)) await forget(bountyId);
+  for (const { bounty_id } of open) {
     const bountyId = BigInt(bounty_id);
     const doing = async () => ((await hasSubmitted(bountyId)) ? forget(bounty_id) : submit(bountyId));
     await tried(`bounty ${bounty_id}`, doing());

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { AUTHORIZATION_SECONDS, FUNDED_QUERY, MOST_LISTED, answerOf, commitmentOf, createApi } from "bounty-escrow-client";
-import { findActEvents, fundingAct, fundingCall, fundingSalt, fundingTypedData, hourBegins } from "bounty-escrow-client";
+import { actEvents, findActEvents, fundingAct, fundingCall, fundingSalt, fundingTypedData, hourBegins } from "bounty-escrow-client";
 import { hubAbi, inEffect, noticeReader, pageTerms, parseNotice, whyVoid } from "bounty-escrow-client";
 import type { HubNotice, Terms } from "bounty-escrow-client";
 import { createPublicClient, createWalletClient, erc20Abi, http, parseAbi } from "viem";
@@ -68,9 +68,9 @@ const call = fundingCall(deployment.hubAddress, poster.address, terms, validBefo
 const wallet = createWalletClient({ account: poster, transport: http(rpcUrl) });
 const before = await chain.getBlockNumber();
 const hash = await wallet.writeContract({ ...call, chain: null });
-await chain.waitForTransactionReceipt({ hash });
+const { logs } = await chain.waitForTransactionReceipt({ hash });
 // Where it failed, somebody may have relayed the same call before: the event decides.
 const act = fundingAct(deployment, poster.address, terms, validBefore, signature);
-const [created] = (await findActEvents(chain, act, before)) ?? [];
+const [created] = actEvents(act, logs) ?? (await findActEvents(chain, act, before)) ?? []; // the log may lag the receipt
 if (created === undefined) throw new Error(`the Hub refused the transaction ${hash}`);
 console.log(`${created.args.bountyId}`);

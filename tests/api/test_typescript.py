@@ -20,6 +20,8 @@ from tests.api.test_list import created
 from tests.clients.package import EXAMPLES as TYPESCRIPT_EXAMPLES
 from tests.clients.package import TOP, AtWork, built, node_at_work, programs, run_node, write_settings
 from tests.serving import serving
+from tests.waiting import wait_until
+from tests.world import World
 
 
 class _AfterEveryRound(SystemClock):
@@ -157,6 +159,54 @@ def test_bot__without_ether__seals_nothing_until_it_has_some(service: Service, f
         world.rpc.call("anvil_setBalance", solver.address, hex(10**18))
         assert bot.line() == f"submitted {bounty_id}"
         assert list(tmp_path.iterdir()) == []
+
+
+def test_bot__whose_transaction_waits_for_a_block__sends_no_other(
+    service: Service, folder: Path, tmp_path: Path
+) -> None:
+    world, solver = service.world, Wallet()
+    world.rpc.call("anvil_setBalance", solver.address, hex(10**18))
+    variables = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "BOT_SECONDS": "0.05"}
+    arguments = ("slow-tag", EXAMPLES / "artifact" / "NOTES.md")
+    folders = [tmp_path / name for name in ("first", "second")]
+    for each in folders:
+        each.mkdir()
+    created(service, "For the slow", seconds=10_000, language="en\ntags: [slow-tag]")
+    world.finalize()
+    world.rpc.call("evm_setAutomine", False)
+    try:
+        with node_at_work(folder / "bot.js", *arguments, variables={**variables, "TMPDIR": str(folders[0])}):
+            wait_until(lambda: sent_by(world, solver, "pending") == 1)
+        with node_at_work(folder / "bot.js", *arguments, variables={**variables, "TMPDIR": str(folders[1])}) as bot:
+            assert bot.process.stderr is not None
+            assert all("waits for a block" in bot.process.stderr.readline() for _ in range(3))
+            assert (sent_by(world, solver, "pending"), list(folders[1].iterdir())) == (1, [])
+            world.rpc.call("evm_mine")
+            world.rpc.call("evm_setAutomine", True)
+            another = created(service, "For the next", seconds=10_000, language="en\ntags: [slow-tag]")
+            world.finalize()
+            assert bot.line() == f"submitted {another}"
+    finally:
+        world.rpc.call("evm_setAutomine", True)
+        world.rpc.call("evm_mine")
+    assert sent_by(world, solver, "latest") == 2
+
+
+def test_bot__that_cannot_seal__leaves_nothing_on_the_disk(service: Service, folder: Path, tmp_path: Path) -> None:
+    world, solver = service.world, Wallet()
+    world.rpc.call("anvil_setBalance", solver.address, hex(10**18))
+    variables = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path), "BOT_SECONDS": "0.05"}
+    created(service, "For the odd", seconds=10_000, language="en\ntags: [odd-tag]")
+    world.finalize()
+    twice = [EXAMPLES / "artifact" / "NOTES.md"] * 2
+    with node_at_work(folder / "bot.js", "odd-tag", *twice, variables=variables) as bot:
+        assert bot.process.stderr is not None
+        assert all("archive_refused" in bot.process.stderr.readline() for _ in range(3))
+    assert len(list(tmp_path.iterdir())) <= 1, "that of the round that was ended"
+
+
+def sent_by(world: World, solver: Wallet, block: str) -> int:
+    return int(str(world.rpc.call("eth_getTransactionCount", solver.address, block)), 16)
 
 
 def test_errors__of_the_api_and_of_no_api__have_their_codes(service: Service, folder: Path) -> None:

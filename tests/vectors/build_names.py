@@ -13,7 +13,8 @@ _FILES: Final = (
     "head.py", ".git", ".git/config", "a/.GIT/hooks/x", ".g\u200cit/config", "\uff0egit/config", ".git./config",
     ".git::$DATA", "git~1/config", "GIT~1", "HEAD", "bare/HEAD", "bare/head", "x.pth", "a/conftest.py",
     "Conftest.PY", "desktop.ini", "menu.desktop", "AGENTS.md", "CLAUDE.local.md", ".env", ".env.local",
-    "mise.toml", "\u2024env", "invoice\u202egpj.exe", "a\u200bb", "x{y}", "{\u200b}", "\u06cc\u200c\u06cc.txt",
+    "mise.toml", "\u2024env", "invoice\u202egpj.exe", "a\u200bb", "\u00e9\u200d\u200bb",
+    "a\u200b\ufe0fx", "x{y}", "{\u200b}", "\u06cc\u200c\u06cc.txt",
     "\u2764\ufe0f\u200d\U0001f525.md", "1\ufe0f\u20e3.txt", "a\u200d.txt", "\u05d0\u202e\u05d1", "inert_.git_",
     "INERT_x", "inert~x", "." + "n" * 254, "." + "\u00e9" * 127, "\u1e9e.pth", "stra\u00dfe/.env",
 )  # fmt: skip

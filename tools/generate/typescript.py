@@ -1,5 +1,6 @@
 """The files of the TypeScript client that are made from the API's OpenAPI document, the Hub's ABI and its refusals, and
-from the tables of names that tools obey, of characters that nobody sees, and of facts and their witnesses.
+from the tables of names that tools obey, of characters that nobody sees, and of facts and their witnesses; and what
+Unicode 14 assigns.
 """
 
 import json
@@ -14,6 +15,7 @@ from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
 from bounty_protocol.chain.reverts import SENTENCES, TIMES
 from bounty_protocol.chain.rollup import ROLLUPS
 from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
+from bounty_protocol.crypto.unassigned import RUNS
 from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS, STANDS_STILL_SECONDS
 from bounty_protocol.domain.hub_notice import (
     MAX_AHEAD_SECONDS,
@@ -106,7 +108,7 @@ def _names() -> str:
     """Python's expressions of the table are JavaScript's, too."""
     patterns = "".join(f"  [{json.dumps(one.pattern)}, {json.dumps(one.files_only)}],\n" for one in OBEYED)
     harmless = "".join(f"  {json.dumps(name)},\n" for name in HARMLESS)
-    ranges = "".join(f"\\u{{{first:X}}}-\\u{{{last:X}}}" for first, last in UNSEEN_RANGES)
+    unseen = "".join(f"\\u{{{first:X}}}-\\u{{{last:X}}}" for first, last in UNSEEN_RANGES)
     joiners, selectors = ("".join(f"\\u{{{ord(each):X}}}" for each in some) for some in (JOINERS, SELECTORS))
     return (
         f"{_MADE}/** Names that tools obey, as expressions over a whole folded name; whether of files alone. */\n"
@@ -114,9 +116,11 @@ def _names() -> str:
         f"/** Hidden names that nothing is done with. */\n"
         f"export const HARMLESS: ReadonlySet<string> = new Set([\n{harmless}]);\n\n"
         f"/** Characters that nobody sees, as a part of a class of an expression. */\n"
-        f"export const UNSEEN = String.raw`{ranges}`;\n"
+        f"export const UNSEEN = String.raw`{unseen}`;\n"
         f"export const JOINERS = String.raw`{joiners}`;\n"
-        f"export const SELECTORS = String.raw`{selectors}`;\n"
+        f"export const SELECTORS = String.raw`{selectors}`;\n\n"
+        "/** How many code points Unicode 14 assigns from 0 on, then how many it does not, by turns. */\n"
+        f"export const RUNS: readonly number[] = {list(RUNS)};\n"
     )
 
 

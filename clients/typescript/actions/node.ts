@@ -179,8 +179,8 @@ export class Node {
   }
 
   /** How many transactions of an account are in blocks: one with a lower nonce is mined, or never will be. */
-  async minedOf(account: Address): Promise<bigint> {
-    return BigInt((await this.#ask("eth_getTransactionCount", [account, "latest"])) as string);
+  async minedOf(account: Address, block: "latest" | "finalized" = "latest"): Promise<bigint> {
+    return BigInt((await this.#ask("eth_getTransactionCount", [account, block])) as string);
   }
 
   /** The present price of a unit of gas, in wei. */

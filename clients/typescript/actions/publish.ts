@@ -45,10 +45,10 @@ import { byTransaction, told } from "./results.js";
 import type { Act } from "./settings.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { amount, bytes, duration, moment, printable } from "./text.js";
-import { isBatchBegun, leftOf, perform } from "./transactions.js";
+import { isBatchBegun, leftIfRead, leftOf, perform, standing } from "./transactions.js";
 import type { Done } from "./transactions.js";
 import { escrowsOf, hasPassed, signingTime } from "./witnesses.js";
-import type { Escrow } from "./witnesses.js";
+import type { Escrow, Escrows } from "./witnesses.js";
 
 const BASIS_POINTS = 10_000n;
 /** Why nothing is signed. */
@@ -135,7 +135,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   const { known, hidden } = await escrowsOf(context, stage, commitment, kept?.reported);
   const own = known.find(({ id, nonce }) => id === kept?.reported || (nonce && kept?.nonces.includes(nonce)));
   if (kept !== undefined && own !== undefined && kept.reported === undefined) {
-    return reported(context, stage, name, kept, own.id, `Funded as bounty ${own.id}.`);
+    return reported(context, stage, name, kept, own, `Funded as bounty ${own.id}.`);
   }
   // Reported before: another one would be a second escrow. Only an authorization can be given again, since it counts once.
   if (own !== undefined || (kept?.reported !== undefined && kept.isAllowed === true)) kept = undefined;
@@ -147,7 +147,9 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
     await requireFundable(context, terms, conditions);
     await requireNoFindings(context, stage, page);
     await requireNoOtherText(context, stage, commitment);
-    if (known.length + hidden.length > 0) await confirmSecond(stage, known, hidden);
+  }
+  await requireWanted(context, stage, { known, hidden }, isUsable ? kept : undefined);
+  if (!isUsable) {
     await review(context, stage, page, commitment, terms, conditions);
     await requireNoNotice(context, stage); // a review takes a while
   }
@@ -159,23 +161,27 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
     funding = await fund(context, stage, name, commitment, terms, conditions, number, kept);
   }
   const found = await create(context, stage, terms, conditions, funding, since);
-  const id = found.args["bountyId"] as bigint;
+  const created: Escrow = { id: found.args["bountyId"] as bigint, nonce: nonceOf(context, funding.terms) };
   const text = byTransaction(context.settings, "Funded by transaction", found.hash);
-  await reported(context, stage, name, funding, id, text, found.paid);
+  await reported(context, stage, name, funding, created, text, found.paid);
 }
 
-/** Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. */
-async function reported(
+/**
+ * Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. Its creation
+ * is forgotten last: until then another text asks about it.
+ */
+export async function reported(
   context: Context,
   stage: Stage,
   name: string,
   funding: Funding,
-  id: bigint,
+  { id, nonce }: Escrow,
   text: string | readonly (Node | string)[],
   paid?: string,
 ): Promise<void> {
-  await context.journal.put(name, { ...funding, reported: id });
   await forgetPage(context);
+  await context.journal.put(name, { ...funding, reported: id });
+  if (nonce !== undefined) await context.journal.remove(creationStep(nonce));
   const link = element("a", { href: `/bounties/${id}` }, `Bounty ${id}`);
   stage.done(text, ...told(paid), element("p", {}, link, " has its page in a moment."));
 }
@@ -196,9 +202,10 @@ async function create(
   const { functionName, call } = creationCall(context, funding);
   const title = "Create the bounty";
   const act: Act = "create";
+  const created = { name, act, title, call, expected, since, isKept: true };
   if (await isTogether(context, stage, name, funding)) {
     const facts = factsOf(context, page, conditions, funding, TOGETHER);
-    const step = { name, act, title, functionName: `approve, then ${functionName}`, call, facts, expected, since };
+    const step = { ...created, functionName: `approve, then ${functionName}`, facts };
     try {
       return await perform(context, stage, { ...step, before: approvalOf(context, funding) });
     } catch (error) {
@@ -207,7 +214,7 @@ async function create(
   }
   if (funding.isAllowed === true) await approve(context, stage, page, conditions, funding);
   const facts = factsOf(context, page, conditions, funding);
-  return perform(context, stage, { name, act, title, functionName, call, facts, expected, since });
+  return perform(context, stage, { ...created, functionName, facts });
 }
 
 /** Whether the wallet is to allow the escrow and create the bounty as one: it was begun so, or can be. */
@@ -381,14 +388,38 @@ export async function requireNoOtherText(context: Context, stage: Stage, commitm
 }
 
 /** The bounty that came of a funding without being reported, or what may still bring one about. */
-async function stillToCome(context: Context, { nonces, signedUntil }: Funding): Promise<bigint | Fact | undefined> {
+async function stillToCome(
+  context: Context,
+  { nonces, signedUntil, isAllowed }: Funding,
+): Promise<bigint | Fact | undefined> {
+  const isOver = signedUntil > 0n && (await hasPassed(context, signedUntil));
   for (const nonce of nonces) {
-    const left = await leftOf(context, creationStep(nonce), creationEvent(context, nonce));
-    if (left === "open") return ["What was begun", "a transaction that creates its bounty; it is not on the chain yet"];
-    if (left !== undefined) return left.args["bountyId"] as bigint;
+    const left = await leftIfRead(context, creationStep(nonce), creationEvent(context, nonce));
+    if (left === undefined) continue;
+    if (typeof left !== "string") return left.args["bountyId"] as bigint;
+    if (left === "unread" || isAllowed === true || !isOver) {
+      return ["What was begun", `a transaction that creates its bounty; ${standing(left)}`];
+    }
+    await context.journal.remove(creationStep(nonce)); // the token takes what was signed no more
   }
-  if (signedUntil === 0n || (await hasPassed(context, signedUntil))) return undefined;
+  if (signedUntil === 0n || isOver) return undefined;
   return ["What you signed", `lets anybody who has it create its bounty until ${moment(signedUntil)}`];
+}
+
+/**
+ * Has the person decide where the page has other bounties: also on a funding that is kept, as another machine may have
+ * funded the page on other terms since; not again once its creation was begun.
+ */
+export async function requireWanted(
+  context: Context,
+  stage: Stage,
+  { known, hidden }: Escrows,
+  kept: Funding | undefined,
+): Promise<void> {
+  const begun = kept && (await context.journal.get(creationStep(nonceOf(context, kept.terms))));
+  if (begun !== undefined) return;
+  const others = hidden.filter((id) => id !== kept?.reported); // what is kept can only become that one again
+  if (known.length + others.length > 0) await confirmSecond(stage, known, others);
 }
 
 async function confirmSecond(stage: Stage, known: readonly Escrow[], hidden: readonly bigint[]): Promise<void> {

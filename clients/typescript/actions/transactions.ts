@@ -32,6 +32,8 @@ export interface Step {
   readonly expected: ExpectedEvent;
   /** A block at which it was not done, where another device may do it while this page waits for a person. */
   readonly since?: bigint;
+  /** Whether it stays written down once it is done, until what follows from it is, too: then its caller removes it. */
+  readonly isKept?: boolean;
 }
 
 /** The event of a step that is done, and who paid the network's fee, where a sponsor might have. */
@@ -103,12 +105,16 @@ export function perform(context: Context, stage: Stage, step: Step): Promise<Don
   });
 }
 
+async function done({ journal }: Context, { name, isKept }: Step): Promise<void> {
+  if (isKept !== true) await journal.remove(name);
+}
+
 /** What became of an earlier attempt; where the wallet may be asked again, why. */
 async function followed(context: Context, stage: Stage, step: Step, kept: Attempt): Promise<FoundEvent | string> {
   stage.say("An earlier attempt is looked for on the chain.");
   const found = await context.node.find(step.expected, kept.fromBlock);
   if (found !== undefined) {
-    await context.journal.remove(step.name);
+    await done(context, step);
     return found;
   }
   if (kept.batch !== undefined) {
@@ -134,19 +140,37 @@ export async function leftOf(
   name: string,
   expected: ExpectedEvent,
 ): Promise<FoundEvent | "open" | undefined> {
-  const { node, wallet, journal } = context;
+  const { node, wallet, journal, account } = context;
   const kept = await journal.get<Attempt>(name);
   if (kept === undefined) return undefined;
-  const found = await node.find(expected, kept.fromBlock);
+  const { batch, nonce, fromBlock } = kept;
+  const own = kept.hash?.length === HASH_LETTERS ? kept.hash : undefined;
+  const told = batch === undefined || own !== undefined ? undefined : await wallet.batchStatus(batch);
+  const hash = told?.state === "done" ? told.hash : own;
+  // How it ended is asked before the log is: what it has done is in the log then.
+  const isUsed = nonce !== undefined && ((await tolerated(node.minedOf(account, "finalized"))) ?? 0n) > nonce;
+  const receipt = hash === undefined ? undefined : await node.receipt(hash);
+  const found = (receipt && node.among(receipt.logs, expected)) ?? (await node.find(expected, fromBlock));
   if (found !== undefined) return found;
-  const { batch, hash } = kept;
-  const hasFailed =
-    hash?.length === HASH_LETTERS
-      ? (await node.receipt(hash))?.succeeded === false
-      : batch !== undefined && (await wallet.batchStatus(batch))?.state === "failed";
-  if (!hasFailed) return "open";
+  if (receipt === undefined && !isUsed && told?.state !== "failed") return "open";
   await journal.remove(name);
   return undefined;
+}
+
+/** The same where it is but advice: "unread" where the wallet's node does not say, which stops nobody. */
+export async function leftIfRead(
+  context: Context,
+  name: string,
+  expected: ExpectedEvent,
+): Promise<FoundEvent | "open" | "unread" | undefined> {
+  const left = await tolerated(leftOf(context, name, expected).then((known) => known ?? "nothing"));
+  if (left === undefined) return "unread";
+  return left === "nothing" ? undefined : left;
+}
+
+/** Where something stands that was begun and did not come to nothing. */
+export function standing(left: "open" | "unread"): string {
+  return left === "open" ? "it is not on the chain yet" : "the wallet's node does not show what became of it";
 }
 
 /**
@@ -164,9 +188,10 @@ export async function confirmLast(
   if ((await journal.get(step)) !== undefined) return; // decided when it was begun
   for (const name of await journal.namesBelow(`${kind} 0x`)) {
     const commitment = name.slice(kind.length + 1) as Hex;
-    if ((await leftOf(context, name, expected(commitment))) !== "open") continue;
+    const left = await leftIfRead(context, name, expected(commitment));
+    if (typeof left !== "string") continue;
     const facts: Fact[] = [
-      ["What was begun", `one with the commitment ${commitment}; it is not on the chain yet`],
+      ["What was begun", `one with the commitment ${commitment}; ${standing(left)}`],
       ["If it happens later", "it takes the place of the one that you send now"],
       ["Look into the wallet", "wait for it, or cancel it there first"],
     ];
@@ -200,7 +225,7 @@ async function sent(
   if (since !== undefined) {
     const found = await node.find(step.expected, since); // it may have happened while its facts were read
     if (found !== undefined) {
-      await journal.remove(step.name);
+      await done(context, step);
       return found;
     }
   }
@@ -268,12 +293,11 @@ function callsOf({ before, call }: Step): Call[] {
  * took its place, or the node does not know it and the person wants it sent again, returns why it may be.
  */
 async function outcome(context: Context, stage: Stage, step: Step, attempt: Attempt): Promise<FoundEvent | string> {
-  const { journal } = context;
   const sent = attempt.hash === undefined ? "" : `Sent as ${attempt.hash}. `;
   stage.say(`${sent}Waiting for the chain; if you leave the page, it continues when you come back.`);
   const ended = await stage.until((signal) => polled(context, stage, step, attempt, signal));
   stage.show();
-  if (typeof ended === "object") await journal.remove(step.name);
+  if (typeof ended === "object") await done(context, step);
   return ended;
 }
 
@@ -288,6 +312,7 @@ async function polled(
   const { fromBlock } = attempt;
   let hash = attempt.hash?.length === HASH_LETTERS ? attempt.hash : undefined; // what else a Safe's wallet names it by
   const doubted = hash === undefined ? undefined : doubtsAbout(context, step, attempt, hash);
+  const isNamedOtherwise = hash === undefined && attempt.hash !== undefined;
   const search = searching(context, step, fromBlock);
   let isGivenUp = false;
   const giveUp = () => (isGivenUp = true);
@@ -295,27 +320,25 @@ async function polled(
     let isUntold = false;
     if (attempt.batch !== undefined && hash === undefined) {
       const told = await context.wallet.batchStatus(attempt.batch);
-      isUntold = told === undefined;
+      isUntold = told === undefined || (told.state === "done" && told.hash === undefined);
       if (told?.state === "done") hash = told.hash;
       if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
       if (told?.state === "unknown" && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
-    if (poll === PATIENCE && isUntold) offerAgain(stage, giveUp, UNTOLD);
+    if (poll === PATIENCE && (isUntold || isNamedOtherwise)) offerAgain(stage, giveUp, UNTOLD);
     else if (poll === PATIENCE && attempt.batch !== undefined && step.before === undefined) offerAgain(stage, giveUp, LATE);
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
     const isLater = receipt !== undefined && receipt.blockNumber >= fromBlock;
     let found = isLater ? node.among(receipt.logs, step.expected) : undefined;
     if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(search());
     if (found !== undefined) return found;
-    if (receipt?.succeeded === false) {
+    if (receipt !== undefined && (isLater || !receipt.succeeded)) {
       // What it was to do may have been done before it: by an earlier attempt, or by somebody who relayed the call.
       const looked = await tolerated(node.find(step.expected, fromBlock).then((event) => event ?? "nothing"));
       if (typeof looked === "object") return looked;
-      if (looked === "nothing") {
+      if (looked === "nothing" && !signal.aborted) {
         await journal.remove(step.name);
-        throw new ServiceError("transaction_reverted", `The transaction ${hash} failed; it changed nothing.`, {
-          nextAction: "Reload the page to see what the bounty permits now.",
-        });
+        throw cameToNothing(hash, receipt.succeeded);
       }
     }
     if (doubted !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
@@ -331,6 +354,20 @@ async function polled(
     await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
   }
   return UNKNOWN;
+}
+
+/** What is said of a transaction that is in a block and did not do its step: it failed, or did something else. */
+function cameToNothing(hash: Hex | undefined, hasSucceeded: boolean): ServiceError {
+  if (!hasSucceeded) {
+    return new ServiceError("transaction_reverted", `The transaction ${hash} failed; it changed nothing.`, {
+      nextAction: "Reload the page to see what the bounty permits now.",
+    });
+  }
+  return new ServiceError("step_not_done", `The transaction ${hash} is on the chain, and has not done this step.`, {
+    nextAction:
+      "The account's own contract may have failed within it, or the wallet sent something else, such as another spending " +
+      "cap. Reload the page to see what the bounty permits now, and leave what the wallet shows as it is.",
+  });
 }
 
 /** Searches the log for a step's event: since the attempt at first, then what came since the search before. */

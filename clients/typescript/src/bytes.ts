@@ -54,7 +54,7 @@ export async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenera
 
 /** A stream of chunks that are made when they are wanted. */
 export function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>({
+  const source: UnderlyingDefaultSource<Uint8Array> = {
     async pull(controller) {
       const { done, value } = await chunks.next();
       if (done) controller.close();
@@ -63,7 +63,8 @@ export function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uin
     async cancel() {
       await chunks.return(undefined);
     },
-  });
+  };
+  return new ReadableStream(source, { highWaterMark: 0 }); // else the first is made before anybody reads
 }
 
 /** Chunks of any size, taken in exact amounts; memory does not grow with what has passed. */

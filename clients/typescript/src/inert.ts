@@ -56,11 +56,16 @@ function isObeyed(name: string, directory: boolean): boolean {
   return !HARMLESS.has(name) && (directory ? ANY_KIND : FILES).test(compared);
 }
 
-/** With the number of each character that nobody sees; a brace of the name itself counts as one. */
+/**
+ * With the number of each character that nobody sees; a brace of the name itself counts as one. A joiner beside one that
+ * became a number joins nothing any more, and becomes one itself.
+ */
 function shown(name: string): string {
   const number = (found: string): string =>
     `{U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}}`;
-  return name.replaceAll("{", "{U+007B}").replace(HIDING, number);
+  let text = name.replaceAll("{", "{U+007B}");
+  while (text.search(HIDING) >= 0) text = text.replace(HIDING, number);
+  return text;
 }
 
 function whole(some: readonly (readonly [string, boolean])[]): RegExp {

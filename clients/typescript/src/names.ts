@@ -2,6 +2,7 @@
 
 import { utf8 } from "./bytes.js";
 import { refusal } from "./errors.js";
+import { RUNS } from "./generated/names.js";
 
 /** How much an archive may hold: entries (directories included) and bytes of file content. */
 export interface ArchiveLimits {
@@ -16,6 +17,7 @@ export const MAX_NAME_BYTES = 255;
 const MAX_PATH_BYTES = 1_024;
 const MAX_DEPTH = 32;
 const UNWANTED = /[\x00-\x1f\x7f-\x9f\\\u2028\u2029]|\p{Surrogate}/u;
+const UNASSIGNED = unassigned();
 
 /** Accepts paths one by one and remembers them, each directory once: an archive's time is linear in its names. */
 export class Names {
@@ -82,12 +84,27 @@ function checkName(name: string): void {
   if (UNWANTED.test(name)) {
     throw archiveRefused(`a name with control characters, a backslash or bytes that are not UTF-8: ${shown(name)}`);
   }
+  if (UNASSIGNED.test(name)) {
+    throw archiveRefused(`a name with characters that Unicode 14 does not have: ${shown(name)}`);
+  }
   if (utf8(name).length > MAX_NAME_BYTES) {
     throw archiveRefused(`a name longer than ${MAX_NAME_BYTES} bytes: ${shown(name)}`);
   }
 }
 
-/** A path as file systems compare it that ignore letter case: NFD, Unicode's full case folding, NFC. JavaScript has no folding: these three steps give the same classes. */
+/** Code points that Unicode 14 assigns to no character: a runtime with another version may fold them to others. */
+function unassigned(): RegExp {
+  const hex = (code: number): string => `\\u{${code.toString(16)}}`;
+  let [range, start] = ["", 0];
+  for (const [index, length] of RUNS.entries()) {
+    if (index % 2 === 1) range += `${hex(start)}-${hex(start + length - 1)}`;
+    start += length;
+  }
+  return new RegExp(`[${range}]`, "u");
+}
+
+/** A path as file systems compare it that ignore letter case: NFD, Unicode's full case folding, NFC. JavaScript has no folding: these three steps give the same classes,
+ * in every version of Unicode where `checkName` accepts the names. */
 export function folded(path: string): string {
   const fold = (letter: string): string =>
     letter === "\u0131" ? letter : letter.toLowerCase().toUpperCase().toLowerCase();

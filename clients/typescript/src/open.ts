@@ -43,7 +43,12 @@ export async function openArtifact(
   onEntry: (entry: OpenedEntry) => void | Promise<void>,
   { limits = DEFAULT_LIMITS, ...watching }: OpenOptions = {},
 ): Promise<Unpacked> {
-  await checkIdentity(identity, envelope.content_public_key);
+  try {
+    await checkIdentity(identity, envelope.content_public_key);
+  } catch (error) {
+    await ciphertext.cancel().catch(() => undefined); // it may hold a connection
+    throw error;
+  }
   const download = new Download(ciphertext, envelope, watching);
   try {
     const unpacked = await unpack(await plaintextOf(download.chunks, identity), onEntry, limits);

@@ -403,6 +403,44 @@ test("a transaction that failed is not said to have changed nothing by a node wh
   assert.ok(seen.finds.length > 20);
 });
 
+for (const [what, blockNumber, expected] of [
+  ["did something else, or failed within the account", 11n, "step_not_done"],
+  ["is older than the attempt, as of a batch of an earlier one", 9n, undefined],
+]) {
+  test(`a transaction that succeeded and ${what}, ends ${expected ? "the step" : "nothing"}`, async (t) => {
+    const node = { receipt: async () => ({ succeeded: true, blockNumber, logs: [] }) };
+    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
+    const end = await ended(t, actions.perform(context, stage, STEP));
+    assert.deepEqual([end?.code, seen.store.size], [expected, expected === undefined ? 1 : 0]);
+  });
+}
+
+test("what is known of a transaction that was waited for is not forgotten after the wait", async (t) => {
+  const waiting = new AbortController();
+  const node = {
+    receipt: async () => ({ succeeded: false, blockNumber: 11n, logs: [] }),
+    find: async (count) => (count === 1 ? undefined : waiting.abort()), // "Stop waiting", while the log is read
+  };
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
+  stage.until = (work) => work(waiting.signal);
+  stage.confirm = () => assert.fail(new actions.ServiceError("stopped", ""));
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "stopped");
+  assert.equal(seen.store.size, 1);
+});
+
+test("a transaction that a wallet names in a way of its own can be sent again after a while", async (t) => {
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xabcd" } });
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "cancelled");
+  assert.equal(seen.confirmed.length, 1);
+});
+
+test("calls that a wallet has done without saying how can be sent again after a while", async (t) => {
+  const wallet = { batchStatus: async () => ({ state: "done", hash: undefined }) };
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true }, wallet });
+  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }))).code, "cancelled");
+  assert.equal(seen.confirmed.length, 1);
+});
+
 const wrongChain = () => Promise.reject(new actions.ServiceError("wrong_chain", ""));
 for (const [what, wallet, find] of [
   ["whose wallet says so", { requireChain: wrongChain }, async () => undefined],
@@ -487,6 +525,14 @@ test("calls that a Safe's owners were to do as one are done as one at the next v
   assert.equal(await actions.isBatchBegun(context, "step"), true);
 });
 
+for (const [isKept, left] of [[true, 1], [undefined, 0]]) {
+  test(`a step that is done is ${isKept ? "kept for its caller" : "forgotten"}`, async (t) => {
+    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { find: async () => EVENT } });
+    assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, isKept }))).hash, EVENT.hash);
+    assert.equal(seen.store.size, left);
+  });
+}
+
 const NONCE = `0x${"cd".repeat(32)}`;
 const FORGET = "It was cancelled: forget it";
 for (const [what, given, code, left, asks] of [
@@ -503,12 +549,47 @@ for (const [what, given, code, left, asks] of [
   });
 }
 
+test("a bounty that is there has its creation forgotten last, until when another text asks about it", async (t) => {
+  const { seen, stage, context } = scene(t, {});
+  const steps = [];
+  Object.assign(context.journal, {
+    forgetWritten: async () => void steps.push("text"),
+    put: async (name, { reported }) => void steps.push(`${name} ${reported}`),
+    remove: async (name) => void steps.push(name),
+  });
+  stage.done = () => steps.push("told");
+  await actions.reported(context, stage, "fund", {}, { id: 6n, nonce: NONCE }, "There.");
+  assert.deepEqual(steps.slice(-3), ["fund 6", `create ${NONCE}`, "told"]);
+  assert.equal(steps[0], "text");
+  assert.equal(seen.store.size, 0);
+});
+
 const TERMS = {
   specCommitment: NONCE,
   expectedRosterHash: NONCE,
   salt: NONCE,
   ...{ escrowAmount: 9n, submissionDeadline: 9n, judgingWindow: 9n, maxProtocolFee: 0n, maxGuardianFee: 0n },
 };
+const HERE = ADDRESS.toLowerCase();
+const KEPT = { terms: TERMS, validBefore: 9n, nonces: [], signedUntil: 9n };
+for (const [what, escrows, kept, asks] of [
+  ["and no other bounty is there, is gone on with", { known: [], hidden: [] }, KEPT, 0],
+  ["beside a bounty of another machine, is asked about", { known: [{ id: 6n }], hidden: [] }, KEPT, 1],
+  ["for a bounty that nobody shows any more, is gone on with", { known: [], hidden: [6n] }, { ...KEPT, reported: 6n }, 0],
+  ["beside one that nobody shows any more, is asked about", { known: [], hidden: [5n, 6n] }, { ...KEPT, reported: 6n }, 1],
+  ["not at all, beside a bounty, is asked about", { known: [{ id: 6n }], hidden: [] }, undefined, 1],
+]) {
+  test(`a page that was signed for, ${what}`, async (t) => {
+    const { seen, stage, context } = scene(t, { presses: ["Fund it once more"] });
+    Object.assign(context, { account: HERE, settings: { deployment: { chainId: 31337, hubAddress: HERE } } });
+    await actions.requireWanted(context, stage, escrows, kept);
+    assert.equal(seen.confirmed.length, asks);
+    Object.assign(context.journal, { get: async () => ({ id: "1" }) });
+    if (kept !== undefined) await actions.requireWanted(context, stage, escrows, kept); // its creation was begun
+    assert.equal(seen.confirmed.length, asks);
+  });
+}
+
 for (const [what, kept, given, asked] of [
   ["as one, which failed", { batch: "0x1", isTogether: true }, { batchStatus: async () => ({ state: "failed" }) }, "Allow the escrow"],
   ["as one, of which nobody knows", { batch: "0x1", isTogether: true }, {}, "A creation of this bounty is outstanding"],
@@ -518,9 +599,8 @@ for (const [what, kept, given, asked] of [
     const { seen, stage, context } = scene(t, { node: { readContract: async () => 0n }, wallet: given });
     const { get } = context.journal;
     let isKept = true;
-    const account = ADDRESS.toLowerCase();
-    const token = { address: account, symbol: "tUSDC", decimals: 6 };
-    Object.assign(context, { account, token, settings: { deployment: { chainId: 31337, hubAddress: account } } });
+    const token = { address: HERE, symbol: "tUSDC", decimals: 6 };
+    Object.assign(context, { account: HERE, token, settings: { deployment: { chainId: 31337, hubAddress: HERE } } });
     Object.assign(context.journal, {
       get: async (name) => (name.startsWith("create ") ? (isKept ? { id: "1", fromBlock: 10n, ...kept } : undefined) : get(name)),
       remove: async () => void (isKept = false),
@@ -536,6 +616,11 @@ for (const [what, kept, given, asks] of [
   ["may still happen", { batch: "0x1" }, {}, 1],
   ["failed", { batch: "0x1" }, { wallet: { batchStatus: async () => ({ state: "failed" }) } }, 0],
   ["is recorded", { hash: SENT }, { node: { find: async () => EVENT } }, 0],
+  ["was recorded longer ago than logs are read", { hash: SENT }, { node: { receipt: async () => ({}), among: () => EVENT } }, 0],
+  ["succeeded without being recorded", { hash: SENT }, { node: { receipt: async () => ({ succeeded: true }) } }, 0],
+  ["was cancelled for good", { hash: SENT, nonce: 3n }, { node: { minedOf: async (_, block) => (block === "finalized" ? 4n : 5n) } }, 0],
+  ["was cancelled a moment ago", { hash: SENT, nonce: 3n }, { node: { minedOf: async (_, block) => (block === "finalized" ? 3n : 4n) } }, 1],
+  ["is one of which a node without old logs says nothing", { hash: SENT }, { node: { find: () => reverts() } }, 1],
 ]) {
   test(`a Verdict beside an earlier one that ${what} is ${asks === 0 ? "" : "not "}sent unasked`, async (t) => {
     const { seen, stage, context } = scene(t, { presses: ["Go on with this one"], ...given });
@@ -556,8 +641,11 @@ const OTHER = `fund 0x${"ab".repeat(32)}`;
 for (const [what, kept, given, asks] of [
   ["is signed for", { signedUntil: 3_600n }, {}, /until 1970-01-01 01:00/],
   ["was signed for, and is over", { signedUntil: 900n }, {}, undefined],
-  ["has a creation under way", { signedUntil: 0n }, {}, /not on the chain yet/],
-  ["became a bounty", { signedUntil: 0n }, { node: { find: async () => EVENT } }, /bounty 6/],
+  ["has a creation under way", { signedUntil: 0n, isAllowed: true }, {}, /not on the chain yet/],
+  ["has one of which the node says nothing", { signedUntil: 0n, isAllowed: true }, { node: { find: () => reverts() } }, /does not show what became/],
+  ["was signed for, and sent too late", { signedUntil: 900n, isSent: true }, {}, undefined],
+  ["was signed for, and may be sent yet", { signedUntil: 3_600n, isSent: true }, {}, /not on the chain yet/],
+  ["became a bounty", { signedUntil: 900n, isSent: true }, { node: { find: async () => EVENT } }, /bounty 6/],
   ["was reported", { signedUntil: 3_600n, reported: 6n }, {}, undefined],
 ]) {
   test(`another text that ${what} is ${asks === undefined ? "passed over" : "asked about"}`, async (t) => {
@@ -565,11 +653,11 @@ for (const [what, kept, given, asks] of [
     context.node.getFinalizedBlock = async () => ({ timestamp: 1_000n });
     context.settings = { ...context.settings, hasMovedTime: true };
     seen.store.set(OTHER, { nonces: [NONCE], ...kept });
-    if (kept.signedUntil === 0n) seen.store.set(`create ${NONCE}`, { id: "1", fromBlock: 10n });
+    if (kept.isSent || kept.isAllowed) seen.store.set(`create ${NONCE}`, { id: "1", fromBlock: 10n });
     await actions.requireNoOtherText(context, stage, `0x${"cd".repeat(32)}`);
     assert.match([...(seen.confirmed[0]?.[1] ?? [])].join(), asks ?? /^$/);
     await actions.requireNoOtherText(context, stage, OTHER.slice(5)); // the same text goes on
-    if (kept.signedUntil === 0n && given.node !== undefined) {
+    if (/bounty/.test(asks?.source) || asks === undefined) {
       await actions.requireNoOtherText(context, stage, `0x${"cd".repeat(32)}`); // and what is a bounty is named once
     }
     assert.equal(seen.confirmed.length, asks === undefined ? 0 : 1);

@@ -53,6 +53,19 @@ async function codeOf(work) {
   return undefined;
 }
 
+test("a download asks for nothing before it is read, and is cancelled where the identity is another one", async () => {
+  [answers, asked] = [[whole()], []];
+  let isCancelled = false;
+  const download = downloadCiphertext(url, committed());
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual(asked, []);
+  const ciphertext = new ReadableStream({ cancel: () => void (isCancelled = true) });
+  const envelope = { ...committed(), content_public_key: await publicKeyOf(await generateIdentity()) };
+  await assert.rejects(openArtifact(ciphertext, await generateIdentity(), envelope, () => {}), ServiceError);
+  assert.equal(isCancelled, true);
+  await download.cancel();
+});
+
 test("a download that ends early is continued by Range", async () => {
   const found = await downloaded([whole(70_000), hangUp, rest(150_000), rest()]);
   assert.deepEqual(found, FILE);

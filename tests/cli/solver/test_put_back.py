@@ -69,6 +69,20 @@ def test_lost_bytes__are_put_back_from_the_file_that_a_page_saved(
     assert api.objects == recorded[0].objects
 
 
+def test_file__with_several_submissions__has_the_recorded_one_put_back(
+    api: ApiTwin, machine: Terminal, recorded: tuple[Submitted, Path]
+) -> None:
+    other = machine.home / "kept" / "submissions" / "2-other"
+    shutil.copytree(machine.home / "kept" / "submissions" / "1-copy", other)
+    for path in other.iterdir():
+        path.write_bytes(b"of another one")
+    with tarfile.open(machine.home / "kept.tar", "w") as archive:
+        archive.add(machine.home / "kept", "kept")
+    ran = machine.run("solver:submit", "--put-back", recorded[0].bounty, "kept.tar")
+    assert ran.names == ["submit.ciphertext_uploaded"]
+    assert api.objects == recorded[0].objects
+
+
 def test_file__that_there_is_no_room_to_unpack__is_not_called_a_bad_one(
     machine: Terminal, recorded: tuple[Submitted, Path]
 ) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -161,6 +162,36 @@ def test_page__interrupted_by_ctrl_c__ends_and_says_so(ledger: Ledger, browser: 
         assert process.returncode == 130
         assert b"run the command again to continue" in words
         browser.until("stopped", "service-cli has ended")
+
+
+@dataclass
+class _Outliving(Wallet):
+    """Sends what its person confirms after the command has ended."""
+
+    command: "subprocess.Popen[bytes] | None" = None
+
+    def answer(self, method: str, params: list[object]) -> dict[str, object]:
+        if method == "eth_sendTransaction" and self.command is not None:
+            self.command.kill()
+            self.command.wait(timeout=60)
+        return super().answer(method, params)
+
+
+def test_page__whose_wallet_sends_after_the_command_ended__says_that_it_did(
+    ledger: Ledger, browser: Browser, keyless: Terminal
+) -> None:
+    number, person = str(ledger.ended_in_silence()), ledger.people.poster.wallet
+    browser.wallet = wallet = _Outliving(ledger.node.url, person.private_key, chain_id=31337)
+    words = ("claim", "--browser", "--claimant-address", person.address, number)
+    with running(keyless, *words) as process:
+        wallet.command = process
+        browser.open("late", address_of(process))
+        browser.until("late", "Send: claim the refund")
+        browser.press("late", "service-cli has not heard of it")
+        assert "It did not work" not in browser.do("look", "late")["text"]
+    with running(keyless, *words) as again:
+        assert ended(again)[1] == ["claim.claimed"]
+    assert len(wallet.sent) == 1
 
 
 def test_page__of_a_command_at_a_terminal__opens_for_the_code_that_is_shown_there(

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import tarfile
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from bounty_protocol.crypto import archive
 from bounty_protocol.crypto.archive import ArchiveLimits, ArchiveNames, folded
 from bounty_protocol.crypto.archive_write import comment_header, list_directory, tar_blocks, tar_length
 from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.unassigned import UNASSIGNED_RANGES
 
 from tests.protocol.crypto.trees import (
     FILES,
@@ -128,6 +130,10 @@ def _normal_form(root: Path) -> None:
     make(root, {"e\u0301": b"", "\u00e9": b""})
 
 
+def _new_letter(root: Path) -> None:
+    make(root, {"\u0264.py": b"", "\ua7cb.py": b""})
+
+
 def _deep(root: Path) -> None:
     make(root, {"/".join("d" * 40): b""})
 
@@ -146,6 +152,7 @@ def _deep(root: Path) -> None:
         (_case, "letter case"),
         (_case_of_directories, "letter case"),
         (_normal_form, "letter case"),
+        (_new_letter, "Unicode 14"),
         (_deep, "too deep"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -204,6 +211,12 @@ def test_archive__names_without_end__refused_in_time() -> None:
         names.add(str(number), directory=False)
     with pytest.raises(SealedDataError, match="more than 1000"):
         names.add("one more", directory=False)
+
+
+def test_unassigned__is_what_unicode_14_lacks_whatever_this_python_has() -> None:
+    kept = {code for first, last in UNASSIGNED_RANGES for code in range(first, last + 1)}
+    here = {code for code in range(0x110000) if unicodedata.category(chr(code)) == "Cn"}
+    assert here == kept if unicodedata.unidata_version == "14.0.0" else here < kept
 
 
 def test_archive__names_below_a_deep_directory__fold_it_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def _upload(work: Work, folder: Path, envelope: Envelope, recorded: Bytes32) -> 
 
 @contextmanager
 def _unpacked(copy: Path) -> Iterator[Path]:
-    """A directory as it is; of a file that a page saved, one with the two files in it, for as long as this lasts."""
+    """A directory as it is; of a tar archive, one with what its folders hold, for as long as this lasts."""
     if not copy.is_file():
         yield copy
         return
@@ -75,8 +75,10 @@ def _unpacked(copy: Path) -> Iterator[Path]:
         directory = Path(name)
         try:
             with tarfile.open(copy, "r:") as archive:
+                folders: dict[PurePosixPath, Path] = {}
                 for member in islice(archive, _MOST_ENTRIES):
-                    _unpack(archive, member, directory)
+                    above = PurePosixPath(member.name).parent
+                    _unpack(archive, member, folders.setdefault(above, directory / KEPT / str(len(folders))))
         except (tarfile.TarError, OSError) as error:
             if getattr(error, "errno", None) in _NO_ROOM:
                 message = f"{copy} cannot be unpacked below {directory.parent}, where no room is left."
@@ -95,6 +97,7 @@ def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, directory: Path) 
         return
     content = archive.extractfile(member)
     if content is not None:
+        directory.mkdir(parents=True, exist_ok=True)
         with content, (directory / name).open("wb") as file:
             shutil.copyfileobj(content, file)
 

@@ -77,7 +77,7 @@
   }
 
   // What this wallet gets wrong before it is asked, as a sentence; null where nothing is.
-  async function problem(provider) {
+  async function problem(provider, task) {
     const accounts = await provider.request({ method: 'eth_requestAccounts' });
     if (!accounts.some((account) => String(account).toLowerCase() === task.account)) {
       return `Your wallet shows the account ${accounts[0] ?? 'none'}, and this is for ${task.account}. ` +
@@ -93,8 +93,21 @@
       'Choose that chain in the wallet, then press again.';
   }
 
+  // What the wallet did is done, whether or not the command is still there.
+  async function deliver(number, result) {
+    try {
+      if (!ended) clear('Checking', 'service-cli checks what the wallet answered.');
+      await post(`/${session}/answer`, { number, result });
+    } catch {
+      ended = true;
+      clear('service-cli was not there any more', 'Your wallet did what it was asked, and service-cli has not heard of it. ' +
+        'Run the command again: it looks for what was sent before it asks for anything.');
+    }
+  }
+
   async function act() {
     const provider = chosen();
+    const asked = task;
     if (!provider) {
       show(NO_WALLET);
       return;
@@ -102,14 +115,12 @@
     at('act').disabled = true;
     show('Look at your wallet.');
     try {
-      const wrong = await problem(provider);
+      const wrong = await problem(provider, asked);
       if (wrong) {
         show(wrong);
       } else {
-        const result = await provider.request({ method: task.method, params: task.params });
-        const { number } = task;
-        clear('Checking', 'service-cli checks what the wallet answered.');
-        await post(`/${session}/answer`, { number, result: String(result) });
+        const result = await provider.request({ method: asked.method, params: asked.params });
+        await deliver(asked.number, String(result));
         return;
       }
     } catch (error) {

@@ -2,7 +2,7 @@
 
 Every accepted name is relative, stays below its directory on every common file system, and differs from every other
 name by more than letter case. Refused (``archive_refused``) are absolute names and ``..``, control characters and
-backslashes, names that are not UTF-8, collisions, and archives above the limits.
+backslashes, names that are not UTF-8 or newer than Unicode 14, collisions, and archives above the limits.
 """
 
 import re
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.unassigned import UNASSIGNED_RANGES
 
 BLOCK: Final = 512
 MAX_NAME_BYTES: Final = 255
@@ -21,6 +22,7 @@ Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in total."""
 
 _UNWANTED: Final = re.compile("[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]")
+_UNASSIGNED: Final = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in UNASSIGNED_RANGES)}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ def check_name(name: str) -> None:
         raise refused("a path that is absolute, leads upwards or has empty parts")
     if _UNWANTED.search(name):
         raise refused(f"a name with control characters, a backslash or bytes that are not UTF-8: {shown(name)}")
+    if not name.isascii() and _UNASSIGNED.search(name):
+        raise refused(f"a name with characters that Unicode 14 does not have: {shown(name)}")
     if len(name.encode()) > MAX_NAME_BYTES:
         raise refused(f"a name longer than {MAX_NAME_BYTES} bytes: {shown(name)}")
 
@@ -110,5 +114,8 @@ def refused(what: str) -> SealedDataError:
 
 
 def folded(path: str) -> str:
-    """The path as file systems compare it that ignore letter case and how letters are composed."""
+    """The path as file systems compare it that ignore letter case and how letters are composed.
+
+    Every version of Unicode gives the same where ``check_name`` accepts the names.
+    """
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
