@@ -23,7 +23,7 @@ from pydantic import Field
 from service_cli.bounty.events import ShownVerdict
 from service_cli.chain.journal import note_done, was_done
 from service_cli.claimant.claim import CLAIMANT_KEY
-from service_cli.client import Client
+from service_cli.client import Client, ToBeSigned
 from service_cli.errors import CommandRefused
 from service_cli.guardian.events import OpenedBounty, UnopenedSubmission
 from service_cli.shell.event import Event
@@ -33,7 +33,7 @@ from service_cli.submissions import OF_ITS_CONTENT
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money
 from service_mcp.plans import ROLE_OF, Content, Exact, KeptPlan, Request, Signer, plan_id_of
-from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_within
+from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_room, require_within
 from service_mcp.reading import Id, Reading
 from service_mcp.refusals import Refusal
 from service_mcp.untrusted import shown
@@ -102,9 +102,9 @@ class Acting:
 
     @cached_property
     def _client(self) -> Client:
-        return self._signing(lambda: None)
+        return self._signing(lambda _: None)
 
-    def _signing(self, before_signing: Callable[[], None]) -> Client:
+    def _signing(self, before_signing: Callable[[ToBeSigned], None]) -> Client:
         """One that asks this before each transaction or authorization that it signs."""
         most = None if self._policy is None else self._policy.most_gas_per_action
         return self._make(max_cost=most, before_signing=before_signing)
@@ -150,9 +150,8 @@ class Acting:
             content = self._begun(plan_id, kept, actor, signer)
         if signer == "wallet":
             return self._by_wallet(plan_id, kept, content)
-        # What was signed before is only waited for; before anything more is, the policy of now is asked. The client
-        # bounds its gas.
-        client = self._signing(lambda: self._require_permitted(actor.role, plan_id, kept, 0))
+        # What was signed before is only waited for; before anything more is, the policy of now is asked.
+        client = self._signing(lambda signing: self._charge(actor.role, plan_id, kept, signing))
         return self._noted(plan_id, self._carried_out(client, plan_id, kept, content))
 
     def _begun(self, plan_id: str, kept: KeptPlan, actor: ActingAccount, signer: Signer) -> Content:
@@ -164,7 +163,8 @@ class Acting:
             derived = self._derived(request, content, actor)
             plans.require_same(plan_id, request, derived.exact)
             if signer == "policy":
-                self._require_permitted(actor.role, plan_id, kept, derived.gas)
+                spending = Spending(plan_id, kept.exact.spends, derived.gas)
+                require_room(self._permitting(actor.role, spending, kept), spending)
             return plans.begin(plan_id, request, content, signer)
 
     # --- work
@@ -380,14 +380,18 @@ class Acting:
             raise Refusal("account_unknown", message, next_action=f"Start the server with --account {role}=0x….")
         return ActingAccount(role, found)
 
-    def _require_permitted(self, role: Role, plan_id: str, kept: KeptPlan, gas: int) -> None:
-        """Refuse what the policy does not permit now, and count what it does."""
-        policy, exact = self._policy, kept.exact
-        if policy is None:
+    def _permitting(self, role: Role, spending: Spending, kept: KeptPlan) -> Policy:
+        """The policy, which permits this action now; its caps of a day, and of several transactions, are not looked
+        at."""
+        if (policy := self._policy) is None:
             raise _no_policy("a person approves it in a wallet")
-        spending = Spending(plan_id, exact.spends, gas)
-        require_within(policy, role, spending, exact.receives if kept.request.action == "submit" else None)
-        charge(policy, spending)
+        require_within(policy, role, spending, kept.exact.receives if kept.request.action == "submit" else None)
+        return policy
+
+    def _charge(self, role: Role, plan_id: str, kept: KeptPlan, signing: ToBeSigned) -> None:
+        """Count what is about to be signed, which may still come to nothing; refused as above."""
+        spending = Spending(plan_id, kept.exact.spends, signing.gas_cost, signing.nonce)
+        charge(self._permitting(role, spending, kept), spending)
 
     # --- carrying out
 
