@@ -11,9 +11,10 @@ import pytest
 import service_cli
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, parse_address
+from bounty_protocol.types import Address, BountyId, parse_address
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian import opening
+from service_cli.guardian.events import OpenedBounty
 from service_cli.wallet_page import server
 from service_mcp.policy import Role
 from service_mcp.reading import Limits
@@ -114,7 +115,8 @@ def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stag
         judging.agent.call("open_work", bounty_id=judging.bounty_id)
     assert refused.value.code == "submissions_not_opened"
     plan = judging.agent.call("prepare_verdict", **none_holds)
-    assert "no Submission is valid" in plan["in_words"]
+    assert "no Submission is valid, though nobody read 1 of them" in plan["in_words"]
+    assert stage.ledger.people.solvers[0].address in plan["warnings"][0]
     assert judging.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
 
 
@@ -142,6 +144,35 @@ def test_verdict__that_none_is_valid__does_not_follow_from_work_that_this_machin
     with pytest.raises(Refused) as refused:
         judging.agent.call("prepare_verdict", bounty_id=judging.bounty_id, reasons="None holds: tests fail.\n")
     assert refused.value.code == "work_not_opened"
+
+
+def test_work__that_the_service_serves_again__is_not_judged_unread(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it serves no bytes is its operator's word alone."""
+    judging = scene(judge, policy_for(stage))
+    none_holds: dict[str, object] = {"bounty_id": judging.bounty_id, "reasons": "None holds: tests fail.\n"}
+    with pytest.raises(Refused):
+        judging.agent.call("open_work", bounty_id=judging.bounty_id)
+    plan = judging.agent.call("prepare_verdict", **none_holds)
+    with monkeypatch.context() as patched:
+        patched.setattr(service_cli.Client, "record_verdict", fail_to_record)
+        with pytest.raises(Refused):  # but begun it is
+            judging.agent.call("carry_out", plan_id=plan["plan_id"])
+    before, asked = stage.ledger.nonce(judging.case.account), {"plan_id": plan["plan_id"]}
+    opened = OpenedBounty(BountyId(judging.bounty_id), "opened", 1, 0, 0, ())
+    with monkeypatch.context() as patched:
+        patched.setattr(service_cli.Client, "open_submissions", lambda *_: opened)
+        for tool, arguments in (("carry_out", asked), ("prepare_verdict", none_holds)):
+            with pytest.raises(Refused) as refused:
+                judging.agent.call(tool, **arguments)
+            assert refused.value.code == "work_not_opened"
+        assert stage.ledger.nonce(judging.case.account) == before
+    assert judging.agent.call("carry_out", **asked)["state"] in ENDED
+
+
+def fail_to_record(*_arguments: object, **_named: object) -> NoReturn:
+    raise CommandFailed("api_unreachable", "It is.", next_action="Wait.")
 
 
 def test_award__of_work_that_was_not_opened__is_refused(scene: MakeScene, stage: Stage) -> None:

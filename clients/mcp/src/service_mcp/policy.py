@@ -190,6 +190,12 @@ def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
         save(_with(policy, spent, spending, int(time.time()) if now is None else now))
 
 
+def was_charged(plan_id: str) -> bool:
+    """Whether something of a plan was signed, or nearly."""
+    with _ledger() as (spent, _):
+        return any(each.plan_id == plan_id for each in spent)
+
+
 def _with(policy: Policy, spent: Sequence[_Spent], spending: Spending, at: int) -> list[_Spent]:
     """All that is spent with this, too."""
     others = [each for each in spent if each.plan_id != spending.plan_id]
