@@ -1,6 +1,7 @@
 """What each tool returns, and what it refuses."""
 
 import asyncio
+import errno
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian import opening
 from service_cli.guardian.events import OpenedBounty
 from service_cli.wallet_page import server
+from service_mcp import plans
 from service_mcp.policy import Role
 from service_mcp.reading import Limits
 from service_mcp.server import make_server
@@ -173,6 +175,24 @@ def test_work__that_the_service_serves_again__is_not_judged_unread(
 
 def fail_to_record(*_arguments: object, **_named: object) -> NoReturn:
     raise CommandFailed("api_unreachable", "It is.", next_action="Wait.")
+
+
+def test_tool__on_a_full_disk__says_so_and_goes_on_later(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scene(claim, policy_for(stage))
+    plan = found.agent.call("prepare_claim", bounty_id=found.bounty_id)
+
+    def fail(*_arguments: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(plans, "write", fail)
+        with pytest.raises(Refused) as refused:
+            found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "state_not_written"
+    assert "No space left" in str(refused.value)
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
 
 
 def test_award__of_work_that_was_not_opened__is_refused(scene: MakeScene, stage: Stage) -> None:
