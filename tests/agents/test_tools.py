@@ -13,6 +13,7 @@ import service_cli
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, parse_address
+from service_cli.claimant import claim as claiming
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian import opening
 from service_cli.guardian.events import OpenedBounty
@@ -98,6 +99,22 @@ def test_claim__of_a_person_with_two_accounts__is_that_of_the_one_that_is_owed(s
         plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
         assert plan["account"] == found.case.account
         assert agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
+
+
+def test_claim__whatever_is_due_to_whom_by_now__is_signed_with_the_key_of_its_plan(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node may say that a refund is due, and the policy not know the role that has it."""
+    poster = stage.ledger.people.poster
+    found = scene(claim, policy_for(stage, roles=("solver",)))
+    values = {name: value for name, value in found.case.home.environment.items() if "CLAIMANT" not in name}
+    keys = {name: value for name, value in poster.variables().items() if "CLAIMANT" not in name}
+    agent = found.agent.started_with(values={**keys, **values}, roles=frozenset({"solver"}))
+    plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
+    before = stage.ledger.nonce(poster.address)
+    monkeypatch.setattr(claiming, "_party", lambda *_: poster.address)
+    assert agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
+    assert stage.ledger.nonce(poster.address) == before
 
 
 def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stage: Stage) -> None:

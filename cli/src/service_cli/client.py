@@ -446,16 +446,18 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return preview_claim(settings, bounty_id, account)
 
-    def claim(self, bounty_id: BountyId, *, wallet: Address | None = None) -> "PaidClaim":
-        """The award or the refund of one bounty; with ``wallet``, an account, a page opens in this machine's browser,
-        whose wallet sends."""
+    def claim(
+        self, bounty_id: BountyId, *, account: Address | None = None, wallet: Address | None = None
+    ) -> "PaidClaim":
+        """The award or the refund of one bounty, with the key of ``account`` and no other; with ``wallet``, an account,
+        a page opens in this machine's browser, whose wallet sends."""
         from service_cli.chain.outside import external_signer
         from service_cli.claimant.claim import claim
 
         with ExitStack() as stack:
             settings = stack.enter_context(self._at_work(CHAIN))
             outside = wallet and stack.enter_context(external_signer(settings, wallet, browser=True, safe_file=None))
-            if (done := claim(settings, bounty_id, outside or None)) is None:
+            if (done := claim(settings, bounty_id, outside or None, account)) is None:
                 raise RuntimeError("nothing is left for somebody else to send")
             return done
 

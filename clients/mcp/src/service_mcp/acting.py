@@ -466,7 +466,7 @@ class Acting:
                 words = "The Verdict is recorded."
                 return self._recorded(plan_id, verdict.block_number, verdict.tx_hash, verdict.bounty_id, words)
             case "claim":
-                paid = client.claim(_bounty(request))
+                paid = client.claim(_bounty(request), account=kept.exact.account)
                 return self._recorded(plan_id, paid.block_number, paid.tx_hash, _bounty(request), "The amount is paid.")
 
     def _submitted(
