@@ -4,11 +4,13 @@ import os
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from bounty_protocol.errors import ServiceError
+from service_cli.client import Client
 from service_cli.disk import state_below
+from service_cli.errors import CommandRefused
 from service_mcp.policy import DAY_SECONDS, Policy, Spending, charge, require_foreign, require_within
 
 from tests.agents.conftest import MakeScene, Refused, policy_for
@@ -142,6 +144,49 @@ def test_day__of_a_cap__is_kept_by_any_number_of_servers(stage: Stage, tmp_path:
         assert charged(policy, Spending("b", 10, 0)) == "charged"
         assert charged(policy, Spending("c", 1, 0), DAY_SECONDS - 1) == "policy_exceeded"
         assert charged(policy, Spending("c", 1, 0), DAY_SECONDS) == "charged"
+
+
+def test_plan__that_is_signed_again_with_another_nonce__costs_no_more_than_one_action(
+    stage: Stage, tmp_path: Path
+) -> None:
+    """Whatever a node says became of the first transaction, both may be mined."""
+    policy = policy_for(stage, most_gas_per_action=30)
+    with state_below(tmp_path):
+        assert charged(policy, Spending("a", 0, 20, nonce=7)) == "charged"
+        assert charged(policy, Spending("a", 0, 25, nonce=7)) == "charged"  # in the place of the first
+        assert charged(policy, Spending("a", 0, 6, nonce=8)) == "policy_exceeded"
+        assert charged(policy, Spending("a", 0, 5, nonce=8)) == "charged"
+        assert charged(policy, Spending("b", 0, 30, nonce=9)) == "charged"
+
+
+def test_spending__that_an_earlier_version_kept__counts(stage: Stage, tmp_path: Path) -> None:
+    with state_below(tmp_path):
+        assert charged(policy_for(stage), Spending("a", 1, 0)) == "charged"
+        (tmp_path / "mcp/spending.json").write_text('[["a", 0, 20]]')
+        assert charged(policy_for(stage, most_spent_per_day=20), Spending("b", 1, 0)) == "policy_exceeded"
+
+
+def test_plan__that_signs_nothing__spends_nothing(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as a page that the readiness review refuses: each corrected one is another plan."""
+    found = scene(fund, policy_for(stage, most_actions_per_day=1))
+    page = found.case.home.home / "page.md"
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "fund", refuse)
+        for text in ("One.\n", "Two.\n"):
+            page.write_text(page.read_text() + text)
+            plan = found.agent.call("prepare_funding", path="page.md")
+            with pytest.raises(Refused) as refused:
+                found.agent.call("carry_out", plan_id=plan["plan_id"])
+            assert refused.value.code == "bounty_challenge_not_ready"
+    page.write_text(page.read_text() + "Three.\n")
+    plan = found.agent.call("prepare_funding", path="page.md")
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
+
+
+def refuse(_client: Client, _page: bytes) -> NoReturn:
+    raise CommandRefused("bounty_challenge_not_ready", "It is not.", next_action="Correct it.")
 
 
 def test_plan__that_is_signed_later_than_it_was_begun__counts_for_that_day(stage: Stage, tmp_path: Path) -> None:

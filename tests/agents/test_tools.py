@@ -1,6 +1,7 @@
 """What each tool returns, and what it refuses."""
 
 import asyncio
+import errno
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +12,13 @@ import pytest
 import service_cli
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, parse_address
+from bounty_protocol.types import Address, BountyId, parse_address
+from service_cli.claimant import claim as claiming
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian import opening
+from service_cli.guardian.events import OpenedBounty
 from service_cli.wallet_page import server
+from service_mcp import plans
 from service_mcp.policy import Role
 from service_mcp.reading import Limits
 from service_mcp.server import make_server
@@ -97,6 +101,22 @@ def test_claim__of_a_person_with_two_accounts__is_that_of_the_one_that_is_owed(s
         assert agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
 
 
+def test_claim__whatever_is_due_to_whom_by_now__is_signed_with_the_key_of_its_plan(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node may say that a refund is due, and the policy not know the role that has it."""
+    poster = stage.ledger.people.poster
+    found = scene(claim, policy_for(stage, roles=("solver",)))
+    values = {name: value for name, value in found.case.home.environment.items() if "CLAIMANT" not in name}
+    keys = {name: value for name, value in poster.variables().items() if "CLAIMANT" not in name}
+    agent = found.agent.started_with(values={**keys, **values}, roles=frozenset({"solver"}))
+    plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
+    before = stage.ledger.nonce(poster.address)
+    monkeypatch.setattr(claiming, "_party", lambda *_: poster.address)
+    assert agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
+    assert stage.ledger.nonce(poster.address) == before
+
+
 def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stage: Stage) -> None:
     opening = scene(open_work, policy_for(stage, roles=("guardian",)))
     opened = opening.agent.call("open_work", bounty_id=opening.bounty_id)
@@ -114,7 +134,8 @@ def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stag
         judging.agent.call("open_work", bounty_id=judging.bounty_id)
     assert refused.value.code == "submissions_not_opened"
     plan = judging.agent.call("prepare_verdict", **none_holds)
-    assert "no Submission is valid" in plan["in_words"]
+    assert "no Submission is valid, though nobody read 1 of them" in plan["in_words"]
+    assert stage.ledger.people.solvers[0].address in plan["warnings"][0]
     assert judging.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
 
 
@@ -142,6 +163,53 @@ def test_verdict__that_none_is_valid__does_not_follow_from_work_that_this_machin
     with pytest.raises(Refused) as refused:
         judging.agent.call("prepare_verdict", bounty_id=judging.bounty_id, reasons="None holds: tests fail.\n")
     assert refused.value.code == "work_not_opened"
+
+
+def test_work__that_the_service_serves_again__is_not_judged_unread(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it serves no bytes is its operator's word alone."""
+    judging = scene(judge, policy_for(stage))
+    none_holds: dict[str, object] = {"bounty_id": judging.bounty_id, "reasons": "None holds: tests fail.\n"}
+    with pytest.raises(Refused):
+        judging.agent.call("open_work", bounty_id=judging.bounty_id)
+    plan = judging.agent.call("prepare_verdict", **none_holds)
+    with monkeypatch.context() as patched:
+        patched.setattr(service_cli.Client, "record_verdict", fail_to_record)
+        with pytest.raises(Refused):  # but begun it is
+            judging.agent.call("carry_out", plan_id=plan["plan_id"])
+    before, asked = stage.ledger.nonce(judging.case.account), {"plan_id": plan["plan_id"]}
+    opened = OpenedBounty(BountyId(judging.bounty_id), "opened", 1, 0, 0, ())
+    with monkeypatch.context() as patched:
+        patched.setattr(service_cli.Client, "open_submissions", lambda *_: opened)
+        for tool, arguments in (("carry_out", asked), ("prepare_verdict", none_holds)):
+            with pytest.raises(Refused) as refused:
+                judging.agent.call(tool, **arguments)
+            assert refused.value.code == "work_not_opened"
+        assert stage.ledger.nonce(judging.case.account) == before
+    assert judging.agent.call("carry_out", **asked)["state"] in ENDED
+
+
+def fail_to_record(*_arguments: object, **_named: object) -> NoReturn:
+    raise CommandFailed("api_unreachable", "It is.", next_action="Wait.")
+
+
+def test_tool__on_a_full_disk__says_so_and_goes_on_later(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scene(claim, policy_for(stage))
+    plan = found.agent.call("prepare_claim", bounty_id=found.bounty_id)
+
+    def fail(*_arguments: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(plans, "write", fail)
+        with pytest.raises(Refused) as refused:
+            found.agent.call("carry_out", plan_id=plan["plan_id"])
+    assert refused.value.code == "state_not_written"
+    assert "No space left" in str(refused.value)
+    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
 
 
 def test_award__of_work_that_was_not_opened__is_refused(scene: MakeScene, stage: Stage) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.domain.lifecycle import Outcome, VerdictKind
 from bounty_protocol.types import Address, BountyId, Bytes32
-from service_cli import Client, Failed, ProgressReport, Refused
+from service_cli import Client, Failed, ProgressReport, Refused, ToBeSigned
 from service_cli.chain import sender
 from service_cli.shell.event import Event
 
@@ -78,10 +78,10 @@ def transactions(stage: Stage, case: Case) -> int:
 def test_client__that_asks_before_it_signs__signs_nothing_against_that_and_goes_on_with_what_is_signed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    case, asked = fund(stage), list[None]()
+    case, asked = fund(stage), list[ToBeSigned]()
     page, before = (case.home.home / "page.md").read_bytes(), transactions(stage, case)
 
-    def refuse() -> None:
+    def refuse(_signing: ToBeSigned) -> None:
         raise Refused("budget_spent", "It is.", next_action="Wait.")
 
     with pytest.raises(Refused, match=r"It is\."):
@@ -90,8 +90,10 @@ def test_client__that_asks_before_it_signs__signs_nothing_against_that_and_goes_
     with monkeypatch.context() as patched:
         patched.setattr(sender, "RECEIPT_SECONDS", 0.0)
         with pytest.raises(Failed):
-            client_of(case, before_signing=lambda: asked.append(None)).fund(page)
-    assert len(asked) == 2, "an authorization, and the transaction that uses it"
+            client_of(case, before_signing=asked.append).fund(page)
+    authorization, transaction = asked
+    assert (authorization.nonce, authorization.gas_cost) == (None, 0)
+    assert (transaction.nonce, transaction.gas_cost > 0) == (before, True)
     assert client_of(case, before_signing=refuse).fund(page).bounty_id
     assert transactions(stage, case) == before + 1
 

@@ -15,6 +15,7 @@ __all__ = [
     "ProgressReport",
     "Refused",
     "ServiceError",
+    "ToBeSigned",
     "__version__",
     "collecting",
     "parse_address",
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from bounty_protocol.types import BountyId, parse_address, parse_bounty_id
 
     from service_cli.chain.prepared import ActCall, PreparedAct
-    from service_cli.client import Client, Failed, ProgressReport, Refused
+    from service_cli.client import Client, Failed, ProgressReport, Refused, ToBeSigned
     from service_cli.library import collecting, settings_of, sign_request
 
 

@@ -20,7 +20,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, Wei
 
 from service_cli.config.environment import Environment
-from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, Settings, load_settings
+from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, Settings, ToBeSigned, load_settings
 from service_cli.disk import state_below
 from service_cli.errors import CommandFailed as Failed
 from service_cli.errors import CommandRefused as Refused
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from service_cli.sponsor.events import SponsoredBounty, SponsoringPreview
     from service_cli.status import AccountsAtWork
 
-__all__ = ["Client", "Failed", "ProgressReport", "Refused"]
+__all__ = ["Client", "Failed", "ProgressReport", "Refused", "ToBeSigned"]
 
 _API = ("SERVICE_API_BASE_URL",)
 _HUB_AND_API = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
@@ -82,7 +82,7 @@ class Client:
         on_event: Callable[[Event], None] = lambda _: None,
         on_message: Callable[[str], None] = lambda _: None,
         on_page: Callable[[str], None] = lambda _: None,
-        before_signing: Callable[[], None] = lambda: None,
+        before_signing: Callable[[ToBeSigned], None] = lambda _: None,
     ) -> None:
         """``values``: by the names of the command's variables (docs/configuration.md), keys included; neither the
         environment nor a ``.env`` is read. ``network``: ``mainnet``, ``staging``, ``local`` or a chain id, instead of
@@ -93,7 +93,7 @@ class Client:
 
         ``on_progress``, ``on_event`` (each step of an act as it is done), ``on_message`` (sentences for people) and
         ``on_page`` (where a browser wallet's page was opened) are called from the thread of the call, and so is
-        ``before_signing`` before each transaction or authorization of the token that a key here signs: with a
+        ``before_signing`` with each transaction or authorization of the token that a key here is about to sign: with a
         ``Refused`` that it raises, nothing is signed.
         """
         self._environment = Environment(dict(values), {})
@@ -446,16 +446,18 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return preview_claim(settings, bounty_id, account)
 
-    def claim(self, bounty_id: BountyId, *, wallet: Address | None = None) -> "PaidClaim":
-        """The award or the refund of one bounty; with ``wallet``, an account, a page opens in this machine's browser,
-        whose wallet sends."""
+    def claim(
+        self, bounty_id: BountyId, *, account: Address | None = None, wallet: Address | None = None
+    ) -> "PaidClaim":
+        """The award or the refund of one bounty, with the key of ``account`` and no other; with ``wallet``, an account,
+        a page opens in this machine's browser, whose wallet sends."""
         from service_cli.chain.outside import external_signer
         from service_cli.claimant.claim import claim
 
         with ExitStack() as stack:
             settings = stack.enter_context(self._at_work(CHAIN))
             outside = wallet and stack.enter_context(external_signer(settings, wallet, browser=True, safe_file=None))
-            if (done := claim(settings, bounty_id, outside or None)) is None:
+            if (done := claim(settings, bounty_id, outside or None, account)) is None:
                 raise RuntimeError("nothing is left for somebody else to send")
             return done
 

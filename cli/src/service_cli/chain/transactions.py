@@ -28,6 +28,7 @@ from service_cli.chain.receipts import Receipt
 from service_cli.chain.session import NEWEST_HEADER, ChainClient, balance_call, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.config.environment import GAS_PRICE_VARIABLE
+from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.consent import typed_yes
 from service_cli.shell.output import say, warn
@@ -456,7 +457,7 @@ def sign_attempt(
         data=bytes.fromhex(call.data[2:]),
     )
     summary = f"{call.summary}; at most {ether(cost.wei)} for gas"
-    chain.settings.before_signing()
+    chain.settings.before_signing(ToBeSigned(nonce, cost.wei))
     raw = "0x" + signer.sign_transaction(unsigned, summary).hex()
     earlier, start = (replaces.raws, replaces.from_block) if replaces else ((), head)
     return SignedStep(nonce, start, call.data, cost.price.cap, cost.price.tip, (*earlier, raw), cost.gas)

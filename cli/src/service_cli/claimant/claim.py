@@ -97,11 +97,25 @@ def claim_forced(settings: Settings, bounty_id: BountyId, account: Address | Non
     return forcing.write(prepare_claim(settings, bounty_id, account), ForcedClaim)
 
 
-def claim(settings: Settings, bounty_id: BountyId, external: ExternalSigner | None) -> PaidClaim | None:
-    """The command ``claim``; with ``external`` the call is only given to that wallet, and None until that is mined."""
+def claim(
+    settings: Settings, bounty_id: BountyId, external: ExternalSigner | None, account: Address | None = None
+) -> PaidClaim | None:
+    """The command ``claim``; with ``external`` the call is only given to that wallet, and None until that is mined.
+
+    With ``account`` no other one's key signs, whatever the chain says is due to whom.
+    """
     if external is not None:
         return _claim_by_wallet(ChainClient.checked(settings), bounty_id, external)
-    signer = claiming_signer(settings, lambda accounts: _party(ChainClient.checked(settings), bounty_id, accounts))
+
+    def choose(accounts: Sequence[Address]) -> Address:
+        if account is not None and account in accounts:
+            return account
+        return _party(ChainClient.checked(settings), bounty_id, accounts)
+
+    signer = claiming_signer(settings, choose)
+    if account is not None and signer.address != account:
+        message = f"The key that would sign is of {signer.address}, and not of {account}. Nothing was signed."
+        raise CommandRefused("key_of_another", message, next_action="Claim with the key of that account.")
     session = Session.open(settings, signer)
     with session.journal("claim", str(bounty_id), session.account) as journal:
         function = journal.get(FUNCTION)

@@ -18,7 +18,7 @@ from bounty_protocol.chain.deployment import (
     parse_network,
 )
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
-from bounty_protocol.types import Address, ChainId, parse_address
+from bounty_protocol.types import Address, ChainId, Wei, parse_address
 
 from service_cli.config.environment import (
     FURTHER_VARIABLE,
@@ -79,6 +79,15 @@ _HELP: Final = "Set the variables named, or choose another network with --networ
 
 
 @dataclass(frozen=True, slots=True)
+class ToBeSigned:
+    """What a key here is about to sign: a transaction with its ``nonce`` and the most that it may cost for gas, in wei,
+    or without them an authorization of the token. What replaces a transaction has its nonce."""
+
+    nonce: int | None
+    gas_cost: Wei
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """One deployment as a command sees it. A value that is not known is refused where it is needed."""
 
@@ -89,7 +98,7 @@ class Settings:
     network_source: str = "default"
     max_cost: int | None = None
     """Wei that one transaction may cost for gas, as the person decided beforehand."""
-    before_signing: Callable[[], None] = lambda: None
+    before_signing: Callable[[ToBeSigned], None] = lambda _: None
     """Called before a transaction or an authorization of the token is signed here; what it raises keeps it unsigned."""
 
     def origin(self, name: str) -> tuple[str | None, str]:

@@ -29,6 +29,7 @@ from bounty_protocol.types import (
     BlockNumber,
     Bytes32,
     UnixSeconds,
+    Wei,
     parse_unix_seconds,
 )
 from bounty_protocol.wire.reading import read
@@ -62,6 +63,7 @@ from service_cli.chain.transactions import (
     calls_for_means,
     require_means,
 )
+from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.poster.conditions import HubConditions
 from service_cli.poster.events import ApprovedAllowance, FundedBounty
@@ -380,7 +382,7 @@ class Funding:
             f"{roster.quorum} of {len(roster.members)} Guardians, fees of at most "
             f"{amount(terms.max_protocol_fee + terms.max_guardian_fee, token)}"
         )
-        chain.settings.before_signing()
+        chain.settings.before_signing(ToBeSigned(None, Wei(0)))
         signed = Authorization(terms, valid_before, self.session.signer.sign_typed_data(typed, summary))
         self.journal.note(AUTHORIZATION, signed)
         return signed

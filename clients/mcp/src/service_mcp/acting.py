@@ -23,9 +23,9 @@ from pydantic import Field
 from service_cli.bounty.events import ShownVerdict
 from service_cli.chain.journal import note_done, was_done
 from service_cli.claimant.claim import CLAIMANT_KEY
-from service_cli.client import Client
+from service_cli.client import Client, ToBeSigned
 from service_cli.errors import CommandRefused
-from service_cli.guardian.events import OpenedBounty, UnopenedSubmission
+from service_cli.guardian.events import OpenedBounty, OpenedSubmission, UnopenedSubmission
 from service_cli.shell.event import Event
 from service_cli.solver.selection import select
 from service_cli.submissions import OF_ITS_CONTENT
@@ -33,7 +33,7 @@ from service_cli.submissions import OF_ITS_CONTENT
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money
 from service_mcp.plans import ROLE_OF, Content, Exact, KeptPlan, Request, Signer, plan_id_of
-from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_within
+from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_room, require_within, was_charged
 from service_mcp.reading import Id, Reading
 from service_mcp.refusals import Refusal
 from service_mcp.untrusted import shown
@@ -42,6 +42,9 @@ from service_mcp.work_dir import OPENED, WINNING, WorkDir
 MOST_NAMES: Final = 50
 _CHUNK: Final = 1024 * 1024
 _RECORDED: Final = "The work is recorded; it counts until this account records other work."
+_ALL_OPENED: Final = "everyopened"
+_SOME_CLOSED: Final = "someclosed"
+"""What is remembered of a bounty's Submissions; which of them nobody can open is asked for anew each time."""
 CLAIMING: Final[frozenset[Role]] = frozenset({"solver", "poster"})
 """The roles to which the Hub pays something that ``prepare_claim`` claims."""
 
@@ -61,6 +64,21 @@ class ActingAccount:
 
     role: Role
     account: Address
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What came of opening every Submission of a bounty."""
+
+    end: OpenedBounty | CommandRefused
+    closed: tuple[UnopenedSubmission, ...]
+    has_opened: bool
+    """Whether any was opened that was not opened before."""
+
+    @property
+    def is_closed_for_all(self) -> bool:
+        """Whether some stay closed, and each for a reason that keeps it closed for everybody."""
+        return bool(self.closed) and OF_ITS_CONTENT.issuperset(each.code for each in self.closed)
 
 
 class Acting:
@@ -102,9 +120,9 @@ class Acting:
 
     @cached_property
     def _client(self) -> Client:
-        return self._signing(lambda: None)
+        return self._signing(lambda _: None)
 
-    def _signing(self, before_signing: Callable[[], None]) -> Client:
+    def _signing(self, before_signing: Callable[[ToBeSigned], None]) -> Client:
         """One that asks this before each transaction or authorization that it signs."""
         most = None if self._policy is None else self._policy.most_gas_per_action
         return self._make(max_cost=most, before_signing=before_signing)
@@ -150,9 +168,8 @@ class Acting:
             content = self._begun(plan_id, kept, actor, signer)
         if signer == "wallet":
             return self._by_wallet(plan_id, kept, content)
-        # What was signed before is only waited for; before anything more is, the policy of now is asked. The client
-        # bounds its gas.
-        client = self._signing(lambda: self._require_permitted(actor.role, plan_id, kept, 0))
+        # What was signed before is only waited for; before anything more is, the policy of now is asked.
+        client = self._signing(lambda signing: self._charge(actor.role, plan_id, kept, signing))
         return self._noted(plan_id, self._carried_out(client, plan_id, kept, content))
 
     def _begun(self, plan_id: str, kept: KeptPlan, actor: ActingAccount, signer: Signer) -> Content:
@@ -164,7 +181,8 @@ class Acting:
             derived = self._derived(request, content, actor)
             plans.require_same(plan_id, request, derived.exact)
             if signer == "policy":
-                self._require_permitted(actor.role, plan_id, kept, derived.gas)
+                spending = Spending(plan_id, kept.exact.spends, derived.gas)
+                require_room(self._permitting(actor.role, spending, kept), spending)
             return plans.begin(plan_id, request, content, signer)
 
     # --- work
@@ -189,33 +207,51 @@ class Acting:
 
     def _open_submissions(self, bounty_id: BountyId) -> OpenedBounty:
         """Open them all, and remember it once each was opened, or has a fault that keeps it closed for everybody."""
-        closed = list[str]()
+        tried = self._try_all(bounty_id)
+        if isinstance(tried.end, OpenedBounty):
+            self._note(_ALL_OPENED, bounty_id)
+            return tried.end
+        next_action = "Ask your person: it may be this machine, its keys or this moment that keeps it closed."
+        if tried.is_closed_for_all:
+            self._note(_SOME_CLOSED, bounty_id)
+            next_action = "Judge each by its reason, and read the others below the work dir."
+        refused = tried.end
+        raise Refusal(refused.code, refused.message, issues=refused.issues, next_action=next_action) from None
 
-        def note(event: Event) -> None:
-            if isinstance(event, UnopenedSubmission):
-                closed.append(event.code)
-
+    def _try_all(self, bounty_id: BountyId) -> "_Tried":
+        events = list[Event]()
         try:
-            found = self._make(on_event=note).open_submissions(bounty_id, self._work_dir.new(OPENED, str(bounty_id)))
+            client, target = self._make(on_event=events.append), self._work_dir.new(OPENED, str(bounty_id))
+            end: OpenedBounty | CommandRefused = client.open_submissions(bounty_id, target)
         except CommandRefused as refused:
             if refused.code != "submissions_not_opened":
                 raise
-            next_action = "Judge each by its reason, and read the others below the work dir."
-            if OF_ITS_CONTENT.issuperset(closed):
-                self._note_opened(bounty_id)
-            else:
-                next_action = "Ask your person: it may be this machine, its keys or this moment that keeps it closed."
-            raise Refusal(refused.code, refused.message, issues=refused.issues, next_action=next_action) from None
-        self._note_opened(bounty_id)
-        return found
+            end = refused
+        closed = tuple(event for event in events if isinstance(event, UnopenedSubmission))
+        return _Tried(end, closed, any(isinstance(event, OpenedSubmission) for event in events))
 
-    def _note_opened(self, bounty_id: BountyId) -> None:
-        deployment = self._reading.deployment
-        note_done(deployment.chain_id, deployment.hub_address, *_opened_name(bounty_id))
+    def _unread(self, bounty_id: BountyId) -> tuple[UnopenedSubmission, ...]:
+        """The Submissions that nobody can read, asked for anew: that the service serves no bytes of one is its word of
+        one moment. ``work_not_opened`` where others were not opened."""
+        if self._was(_ALL_OPENED, bounty_id):
+            return ()
+        if self._was(_SOME_CLOSED, bounty_id):
+            tried = self._try_all(bounty_id)
+            if tried.is_closed_for_all and not tried.has_opened:
+                return tried.closed
+        raise _not_opened()
 
-    def _was_opened(self, bounty_id: BountyId) -> bool:
+    def _require_still_unread(self, bounty_id: BountyId, exact: Exact) -> None:
+        if {each.submission_commitment for each in self._unread(bounty_id)} != plans.unread_of(exact):
+            raise plans.changed("Other Submissions can be read now than when this was prepared.")
+
+    def _note(self, what: str, bounty_id: BountyId) -> None:
         deployment = self._reading.deployment
-        return was_done(deployment.chain_id, deployment.hub_address, *_opened_name(bounty_id))
+        note_done(deployment.chain_id, deployment.hub_address, what, str(bounty_id))
+
+    def _was(self, what: str, bounty_id: BountyId) -> bool:
+        deployment = self._reading.deployment
+        return was_done(deployment.chain_id, deployment.hub_address, what, str(bounty_id))
 
     def deliver_key(self, bounty_id: Id) -> answers.Delivered:
         """Deliver the winning work's key for the Poster, as a Guardian; after the bounty is final."""
@@ -298,14 +334,28 @@ class Acting:
         found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
         if found.doubt is not None:
             raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
-        is_unopened = found.is_unopened if found.solver else not self._was_opened(bounty_id)
-        if is_unopened and self._signs("guardian"):
-            message = "The work was not opened on this machine, and it would be judged."
-            raise Refusal("work_not_opened", message, next_action="Call open_work, read it, then prepare the Verdict.")
+        unread = tuple[UnopenedSubmission, ...]()
+        if self._signs("guardian"):
+            if found.solver is None:
+                unread = self._unread(bounty_id)
+            elif found.is_unopened:
+                raise _not_opened()
         outcome = "that no Submission is valid" if found.solver is None else f"an award to {found.solver}"
-        words = f"Record on bounty {bounty_id} {outcome}, with these reasons, as {actor.account}."
+        named = f", though nobody read {len(unread)} of them" if unread else ""
+        words = f"Record on bounty {bounty_id} {outcome}{named}, with these reasons, as {actor.account}."
         size = len(str(request.text).encode())
-        return self._plan(request, actor, found.report_commitment, words, found.gas_cost, byte_length=size)
+        return self._plan(
+            request,
+            actor,
+            plans.content_unread(found.report_commitment, (each.submission_commitment for each in unread)),
+            words,
+            found.gas_cost,
+            byte_length=size,
+            warnings=[
+                f"nobody read Submission {each.number}, of {each.solver}: {each.message}"
+                for each in unread[:MOST_NAMES]
+            ],
+        )
 
     def _claim(self, request: Request, actor: ActingAccount) -> Derived:
         bounty_id = _bounty(request)
@@ -380,14 +430,18 @@ class Acting:
             raise Refusal("account_unknown", message, next_action=f"Start the server with --account {role}=0x….")
         return ActingAccount(role, found)
 
-    def _require_permitted(self, role: Role, plan_id: str, kept: KeptPlan, gas: int) -> None:
-        """Refuse what the policy does not permit now, and count what it does."""
-        policy, exact = self._policy, kept.exact
-        if policy is None:
+    def _permitting(self, role: Role, spending: Spending, kept: KeptPlan) -> Policy:
+        """The policy, which permits this action now; its caps of a day, and of several transactions, are not looked
+        at."""
+        if (policy := self._policy) is None:
             raise _no_policy("a person approves it in a wallet")
-        spending = Spending(plan_id, exact.spends, gas)
-        require_within(policy, role, spending, exact.receives if kept.request.action == "submit" else None)
-        charge(policy, spending)
+        require_within(policy, role, spending, kept.exact.receives if kept.request.action == "submit" else None)
+        return policy
+
+    def _charge(self, role: Role, plan_id: str, kept: KeptPlan, signing: ToBeSigned) -> None:
+        """Count what is about to be signed, which may still come to nothing; refused as above."""
+        spending = Spending(plan_id, kept.exact.spends, signing.gas_cost, signing.nonce)
+        charge(self._permitting(role, spending, kept), spending)
 
     # --- carrying out
 
@@ -402,14 +456,17 @@ class Acting:
                 return self._submitted(client, plan_id, kept, content)
             case "verdict":
                 # Of what nobody can open nobody can judge more: none of it is valid.
-                unopened = request.submission is None and self._was_opened(_bounty(request))
+                unread = bool(plans.unread_of(kept.exact))
+                if unread and not was_charged(plan_id):
+                    self._require_still_unread(_bounty(request), kept.exact)
+                unopened = request.submission is None and (unread or self._was(_ALL_OPENED, _bounty(request)))
                 verdict = client.record_verdict(
                     _bounty(request), str(request.text), request.submission, unopened=unopened
                 )
                 words = "The Verdict is recorded."
                 return self._recorded(plan_id, verdict.block_number, verdict.tx_hash, verdict.bounty_id, words)
             case "claim":
-                paid = client.claim(_bounty(request))
+                paid = client.claim(_bounty(request), account=kept.exact.account)
                 return self._recorded(plan_id, paid.block_number, paid.tx_hash, _bounty(request), "The amount is paid.")
 
     def _submitted(
@@ -451,7 +508,7 @@ class Acting:
         bounty_id = _bounty(request)
         recorded = [each for each in self._client.verdicts(bounty_id) if each.guardian_address == account]
         # The document names all that it decides.
-        if any(each.report_commitment == kept.exact.content for each in recorded):
+        if any(each.report_commitment == plans.report_of(kept.exact) for each in recorded):
             words = "This Verdict is recorded; get_bounty shows what became of the bounty."
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
         if any(self._decides_as(each, kept) for each in recorded):
@@ -483,7 +540,7 @@ class Acting:
             recorded.submission_commitment,
             str(kept.request.text),
         )
-        return report_commitment(render_verdict(written)) == kept.exact.content
+        return report_commitment(render_verdict(written)) == plans.report_of(kept.exact)
 
     def _by_own_page(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
         """On a page of this machine, as ``--browser`` of the command; it is asked for once at a time."""
@@ -590,9 +647,9 @@ def _files_of(directory: Path) -> tuple[list[str], str]:
     return names, digest.hexdigest()
 
 
-def _opened_name(bounty_id: BountyId) -> tuple[str, ...]:
-    """How it is remembered that nothing of a bounty is left for this machine to open."""
-    return "allopened", str(bounty_id)
+def _not_opened() -> Refusal:
+    message = "The work was not opened on this machine, or can be opened only now, and it would be judged."
+    return Refusal("work_not_opened", message, next_action="Call open_work, read it, then prepare the Verdict.")
 
 
 def _bounty(request: Request) -> BountyId:

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +87,25 @@ def content_in_place(content: str, replaces: Bytes32 | None) -> str:
 def place_of(exact: Exact) -> Bytes32:
     """The Submission that a plan replaces; zero for none."""
     return Bytes32(exact.content.partition(_IN_PLACE)[2] or ZERO_BYTES32)
+
+
+_UNREAD: Final = " though nobody read "
+
+
+def content_unread(report: str, unread: Iterable[str]) -> str:
+    """A Verdict of which a person knows which Submissions nobody could read is another plan than without them."""
+    named = " ".join(sorted(unread))
+    return f"{report}{_UNREAD}{named}" if named else report
+
+
+def report_of(exact: Exact) -> str:
+    """The commitment of a plan's Verdict."""
+    return exact.content.partition(_UNREAD)[0]
+
+
+def unread_of(exact: Exact) -> frozenset[str]:
+    """The Submissions that nobody could read when a plan was prepared, by their commitments."""
+    return frozenset(exact.content.partition(_UNREAD)[2].split())
 
 
 def file_of(plan_id: str, what: str) -> Path:

@@ -12,7 +12,7 @@ import json
 import os
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,11 +133,12 @@ def _whole(values: dict[str, object], name: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What one plan spends."""
+    """What one plan spends: tokens in all, and gas of the transaction with this ``nonce``; without one, in all."""
 
     plan_id: str
     tokens: int
     gas: int
+    nonce: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,16 @@ class _Spent:
     plan_id: str
     at: int
     tokens: int
+    gas: dict[int, int]
+    """The most that a transaction may cost, by its nonce: of those that share one, the chain takes one."""
+
+    def to_json(self) -> list[object]:
+        return [self.plan_id, self.at, self.tokens, list(self.gas.items())]
+
+    @staticmethod
+    def of(plan_id: str, at: int, tokens: int, gas: Sequence[tuple[int, int]] = ()) -> "_Spent":
+        """One that was kept; those of earlier versions have no gas."""
+        return _Spent(str(plan_id), int(at), int(tokens), {int(nonce): int(cost) for nonce, cost in gas})
 
 
 def require_within(policy: Policy, role: Role, spending: Spending, award: int | None) -> None:
@@ -163,21 +174,44 @@ def require_within(policy: Policy, role: Role, spending: Spending, award: int | 
         raise _exceeded(f"an award is at least {policy.least_award} base units, and this one is {award}")
 
 
-def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
-    """Count a plan as of now, before it is begun and before each signature; refused beyond the day's caps.
+def require_room(policy: Policy, spending: Spending) -> None:
+    """Refuse what ``charge`` would refuse by now; nothing is counted."""
+    with _ledger() as (spent, _):
+        _with(policy, spent, spending, int(time.time()))
 
-    However often it is signed it spends once: what counts is its last signature, not the day on which it was begun.
+
+def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
+    """Count a plan as of now, before each signature; refused beyond the day's caps, and beyond what it may cost.
+
+    However often it is signed it spends its tokens once: what counts is its last signature, not the day on which it was
+    begun. Each further transaction may cost gas of its own: an earlier one may still be mined, whatever a node said.
     """
-    at = int(time.time()) if now is None else now
     with _ledger() as (spent, save):
-        others = [each for each in spent if each.plan_id != spending.plan_id]
-        today = [each for each in others if each.at > at - DAY_SECONDS]
-        if len(today) + 1 > policy.most_actions_per_day:
-            raise _exceeded(f"{policy.most_actions_per_day} actions are permitted in a day, and that many are counted")
-        tokens = sum(each.tokens for each in today) + spending.tokens
-        if tokens > policy.most_spent_per_day:
-            raise _exceeded(f"a day may spend {policy.most_spent_per_day} base units, and with this it were {tokens}")
-        save([*others, _Spent(spending.plan_id, at, spending.tokens)])
+        save(_with(policy, spent, spending, int(time.time()) if now is None else now))
+
+
+def was_charged(plan_id: str) -> bool:
+    """Whether something of a plan was signed, or nearly."""
+    with _ledger() as (spent, _):
+        return any(each.plan_id == plan_id for each in spent)
+
+
+def _with(policy: Policy, spent: Sequence[_Spent], spending: Spending, at: int) -> list[_Spent]:
+    """All that is spent with this, too."""
+    others = [each for each in spent if each.plan_id != spending.plan_id]
+    today = [each for each in others if each.at > at - DAY_SECONDS]
+    if len(today) + 1 > policy.most_actions_per_day:
+        raise _exceeded(f"{policy.most_actions_per_day} actions are permitted in a day, and that many are counted")
+    tokens = sum(each.tokens for each in today) + spending.tokens
+    if tokens > policy.most_spent_per_day:
+        raise _exceeded(f"a day may spend {policy.most_spent_per_day} base units, and with this it were {tokens}")
+    gas = {nonce: cost for each in spent if each.plan_id == spending.plan_id for nonce, cost in each.gas.items()}
+    if spending.nonce is not None:
+        gas[spending.nonce] = max(spending.gas, gas.get(spending.nonce, 0))
+    if (total := sum(gas.values())) > policy.most_gas_per_action:
+        cap = policy.most_gas_per_action
+        raise _exceeded(f"one action may cost {cap} wei of gas, and with this transaction it may cost {total}")
+    return [*others, _Spent(spending.plan_id, at, spending.tokens, gas)]
 
 
 class _Save:
@@ -187,7 +221,7 @@ class _Save:
     def __call__(self, spent: list[_Spent]) -> None:
         draft = self._file.with_suffix(".new")
         with open_private(draft, "w") as file:
-            json.dump([[each.plan_id, each.at, each.tokens] for each in spent], file)
+            json.dump([each.to_json() for each in spent], file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._file)
@@ -202,7 +236,7 @@ def _ledger() -> Iterator[tuple[list[_Spent], _Save]]:
         try:
             with open_regular(file) as opened:
                 rows = json.loads(opened.read())
-            spent = [_Spent(str(plan_id), int(at), int(tokens)) for plan_id, at, tokens in rows]
+            spent = [_Spent.of(*row) for row in rows]
         except FileNotFoundError:
             spent = []
         except (OSError, ValueError, TypeError):  # what was spent is not known: nothing more is

@@ -32,9 +32,21 @@ def refusing(tool: Callable[P, T], state: Path | None = None) -> Callable[P, T]:
             with nullcontext() if state is None else state_below(state):
                 return tool(*arguments, **named)
         except ServiceError as error:
-            raise ToolError(json.dumps(_as_json(error), ensure_ascii=False)) from error
+            raise _told(error) from error
+        except OSError as error:  # such as a full disk; of the network the client tells in its own words
+            raise _told(_of_disk(error)) from error
 
     return run
+
+
+def _told(error: ServiceError) -> ToolError:
+    return ToolError(json.dumps(_as_json(error), ensure_ascii=False))
+
+
+def _of_disk(error: OSError) -> Refusal:
+    message = f"This machine could not read or write a file: {error.strerror or type(error).__name__}."
+    next_action = "Make room there, or have your person look; then call again: nothing is done twice."
+    return Refusal("state_not_written", message, next_action=next_action)
 
 
 def _as_json(error: ServiceError) -> dict[str, object]:
