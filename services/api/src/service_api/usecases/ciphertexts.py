@@ -54,7 +54,7 @@ def generation_of(deps: Dependencies, wanted: CiphertextReference, *, may_hash: 
 
     Unless the request ``may_hash``, one that nobody has hashed is left to the queue: ``storage_verification_pending``.
     """
-    found = deps.store.stat(wanted.storage_locator)
+    found = find_object(deps, wanted.storage_locator)
     if found is None or not _is_announced(deps, found, wanted, may_hash=may_hash):
         raise ServiceError(
             "solver_submission_content_invalid",
@@ -62,6 +62,18 @@ def generation_of(deps: Dependencies, wanted: CiphertextReference, *, may_hash: 
             next_action="Ask the Solver or another Guardian for the sealed bytes; the commitment proves them.",
         )
     return found.generation
+
+
+def find_object(deps: Dependencies, locator: str) -> ObjectInfo | None:
+    """The object of recorded work; None only where the storage shows twice that it has none, and the bucket answers.
+
+    One that is missing, as by a wrong setting, has no object either: that is ``storage_unavailable``.
+    """
+    found = deps.store.stat(locator)
+    if found is None:
+        deps.store.check()
+        found = deps.store.stat(locator)
+    return found
 
 
 def verify(
