@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import urllib3
 from bounty_protocol.domain.locator import parse_locator, storage_locator
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api import jobs
 from service_api.jobs import PERIODIC
@@ -219,6 +220,36 @@ def test_orphans__of_a_bounty_that_the_index_is_wrong_about__are_kept(
         assert stored(sealed) is not None
     delete_orphans(service.dependencies)
     assert stored(sealed) is None
+
+
+@pytest.mark.attack
+def test_orphan__that_the_storage_does_not_delete__keeps_no_other_one(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that a retention policy or a hold protects."""
+    world, deps, bounty = service.world, service.dependencies, open_bounty(service)
+    works = []
+    for number in (1, 2, 3):
+        (tmp_path / str(number)).mkdir()
+        works.append(seal(service, tmp_path / str(number), bounty, world.solver(number)))
+        assert works[-1].upload() == 200
+    works.sort(key=lambda each: each.envelope.ciphertext.storage_locator)
+    world.finalize_at(int(world.contract.call("getBounty", bounty)[3]) + DAY_SECONDS + 1)
+    protected, delete_object = works[0].envelope.ciphertext.storage_locator, deps.store.delete
+
+    def refuse(locator: str, *, generation: int) -> bool:
+        if locator == protected:
+            raise ServiceError("storage_unavailable", "Refused.")
+        return delete_object(locator, generation=generation)
+
+    with monkeypatch.context() as now:
+        now.setattr(deps.store, "delete", refuse)
+        assert delete_orphans(deps) >= 2
+        assert [stored(each) is not None for each in works] == [True, False, False]
+        now.setattr(deps.store, "check", lambda: refuse(protected, generation=0))
+        with pytest.raises(ServiceError):  # the storage is away
+            delete_orphans(deps)
+    assert delete_orphans(deps) == 1
 
 
 @pytest.mark.attack
