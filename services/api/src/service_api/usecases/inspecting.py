@@ -498,7 +498,7 @@ def _is_put_back_hashed(deps: Dependencies, wanted: CiphertextReference, lost_at
     if (known := known_good(deps, info)) is not None:
         return known.verified_at > lost_at
     _take(deps, wanted.byte_length)
-    verify(deps, info, wanted, lambda: True)
+    verify(deps, info, wanted, lambda: True, may_delete_recorded=True)
     return True
 
 
