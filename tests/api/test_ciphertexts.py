@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 import urllib3
 from bounty_protocol.domain.locator import parse_locator, storage_locator
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api import jobs
 from service_api.jobs import PERIODIC
 from service_api.storage.port import ObjectInfo
 from service_api.usecases import ciphertexts, orphans
+from service_api.usecases.defects import list_defects
+from service_api.usecases.inspecting import inspect_kept
 from service_api.usecases.orphans import DAY_SECONDS, ENVELOPE_DAYS, _recorded, delete_orphans
 from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
@@ -122,9 +125,11 @@ def test_verification__that_a_forged_message_asks_for__removes_nothing_that_is_w
     service.dependencies.store.delete(str(elsewhere), generation=found.generation)
 
 
-def test_recorded_ciphertext__replaced_by_other_bytes__is_removed_and_never_served(
-    service: Service, tmp_path: Path
+@pytest.mark.attack
+def test_recorded_ciphertext__replaced_by_other_bytes__is_never_served_and_no_reader_has_it_removed(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """What reads them wrong might be between: the inspections hash them once more."""
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     record(sealed)
     guardian, locator = service.world.guardian(1).private_key, sealed.envelope.ciphertext.storage_locator
@@ -134,12 +139,31 @@ def test_recorded_ciphertext__replaced_by_other_bytes__is_removed_and_never_serv
     put(service, locator, b"\1" * info.byte_length)
     refused = sealed.content(guardian)
     assert (refused.status_code, error_of(refused)["code"]) == (500, "solver_submission_content_invalid")
+    monkeypatch.setattr(jobs, "_dependencies", lambda: nullcontext(service.dependencies))
+    assert jobs.verify_artifact(message(storage_locator=locator)) == "differs"
+    assert stored(sealed) is not None
+    assert [each for each in list_defects(service.dependencies.engine) if sealed.envelope.commitment() in each] != []
+    inspect_kept(service.dependencies)
     assert stored(sealed) is None
     assert error_of(sealed.content(guardian))["code"] == "solver_submission_content_invalid"
     put(service, locator, sealed.file.read_bytes())  # from a backup, as another generation
     content = sealed.content(guardian).json
     assert content is not None
     assert urllib3.request("GET", content["download_url"]).data == sealed.file.read_bytes()
+
+
+@pytest.mark.attack
+def test_ciphertext__that_is_read_wrong__is_neither_removed_nor_called_another(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by a proxy: the storage's own checksum is not that of what came."""
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
+    assert sealed.upload() == 200
+    deps, read = service.dependencies, service.dependencies.store.read
+    with monkeypatch.context() as now:
+        now.setattr(deps.store, "read", lambda info: (bytes(len(chunk)) for chunk in read(info)))
+        assert error_of(sealed.prepare())["code"] == "storage_unavailable"
+    assert sealed.prepare().status_code == 201
 
 
 def test_verified_ciphertext__with_another_length_announced__stays(service: Service, tmp_path: Path) -> None:
@@ -219,6 +243,36 @@ def test_orphans__of_a_bounty_that_the_index_is_wrong_about__are_kept(
         assert stored(sealed) is not None
     delete_orphans(service.dependencies)
     assert stored(sealed) is None
+
+
+@pytest.mark.attack
+def test_orphan__that_the_storage_does_not_delete__keeps_no_other_one(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that a retention policy or a hold protects."""
+    world, deps, bounty = service.world, service.dependencies, open_bounty(service)
+    works = []
+    for number in (1, 2, 3):
+        (tmp_path / str(number)).mkdir()
+        works.append(seal(service, tmp_path / str(number), bounty, world.solver(number)))
+        assert works[-1].upload() == 200
+    works.sort(key=lambda each: each.envelope.ciphertext.storage_locator)
+    world.finalize_at(int(world.contract.call("getBounty", bounty)[3]) + DAY_SECONDS + 1)
+    protected, delete_object = works[0].envelope.ciphertext.storage_locator, deps.store.delete
+
+    def refuse(locator: str, *, generation: int) -> bool:
+        if locator == protected:
+            raise ServiceError("storage_unavailable", "Refused.")
+        return delete_object(locator, generation=generation)
+
+    with monkeypatch.context() as now:
+        now.setattr(deps.store, "delete", refuse)
+        assert delete_orphans(deps) >= 2
+        assert [stored(each) is not None for each in works] == [True, False, False]
+        now.setattr(deps.store, "check", lambda: refuse(protected, generation=0))
+        with pytest.raises(ServiceError):  # the storage is away
+            delete_orphans(deps)
+    assert delete_orphans(deps) == 1
 
 
 @pytest.mark.attack

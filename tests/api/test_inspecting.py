@@ -179,6 +179,45 @@ def test_walk__while_the_storage_is_away__is_left_to_the_next_run_and_finds_noth
 
 
 @pytest.mark.attack
+@pytest.mark.parametrize("name", [Walk.OBJECTS, Walk.BYTES])
+def test_work__of_a_bucket_that_is_missing__is_not_lost(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: Walk
+) -> None:
+    """As by a wrong setting: the storage's library says of each object that there is none."""
+    deps, sealed = service.dependencies, recorded(service, tmp_path)
+    with monkeypatch.context() as now:
+        now.setattr(deps, "store", Blind(deps.store, is_missing=True))
+        assert sealed.bounty_id not in walk(deps, name)
+        assert error_of(sealed.content(service.world.guardian(1).private_key))["code"] == "storage_unavailable"
+    with monkeypatch.context() as now:
+        now.setattr(deps, "store", Blind(deps.store, is_missing=False))
+        assert sealed.bounty_id not in walk(deps, name), "it was there when it was looked for again"
+    assert notices(sealed) == []
+
+
+@dataclass
+class Blind:
+    """A storage that has nothing until it is asked whether its bucket is there."""
+
+    store: Any
+    is_missing: bool
+    is_seen: bool = False
+
+    def stat(self, locator: str) -> ObjectInfo | None:
+        found: ObjectInfo | None = self.store.stat(locator) if self.is_seen else None
+        self.is_seen = False
+        return found
+
+    def check(self) -> None:
+        if self.is_missing:
+            raise ServiceError("storage_unavailable", "No such bucket.")
+        self.is_seen = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+
+@pytest.mark.attack
 def test_sealed_object__whose_bytes_alone_changed__is_found_by_hashing_them_again(
     service: Service, tmp_path: Path
 ) -> None:

@@ -39,6 +39,7 @@ DISTRIBUTIONS = {
     "eth_utils": "eth-utils",
     "prometheus_client": "prometheus-client",
     "google": "google-cloud-storage",
+    "google_crc32c": "google-crc32c",
     "graphql": "graphql-core",
     "opentelemetry": "opentelemetry-sdk",
     "markdown_it": "markdown-it-py",

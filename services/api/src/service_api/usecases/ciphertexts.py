@@ -2,9 +2,10 @@
 
 Bytes are hashed once per object generation and the result is kept. An object that is not the right one is deleted by
 its generation, so the Solver can upload again; one that was found to be right is never deleted, whatever a later
-request states of it. Hashing that takes longer than the request's bound, or comes while this process hashes as much as
-it may, is continued by the queue ``artifacts``, and the caller gets 503 ``storage_verification_pending`` and comes
-back.
+request states of it. What is in the place of recorded work no reader has deleted: the work is noted as lost, and the
+inspections hash it once more. Hashing that takes longer than the request's bound, or comes while this process hashes as
+much as it may, is continued by the queue ``artifacts``, and the caller gets 503 ``storage_verification_pending`` and
+comes back.
 """
 
 import time
@@ -15,6 +16,7 @@ from typing import Final
 
 from bounty_protocol.domain.envelope import CiphertextReference
 from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.types import BountyId
 from redis.exceptions import RedisError
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
@@ -28,6 +30,8 @@ from service_api.dependencies import Dependencies
 from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
 from service_api.storage.port import ObjectInfo
 from service_api.storage.verify import Verification, verify_object
+from service_api.usecases.defects import Looked, Walk, note_known
+from service_api.usecases.pending import is_recorded
 
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""
@@ -43,7 +47,7 @@ def require_uploaded(deps: Dependencies, wanted: CiphertextReference) -> None:
     found = deps.store.stat(wanted.storage_locator)
     if found is None:
         raise _not_uploaded("is not in place: nothing is uploaded, or other bytes were and have been removed")
-    if not _is_announced(deps, found, wanted):
+    if not _is_announced(deps, found, wanted, by_solver=True):
         if known_good(deps, found) is not None:
             raise _not_uploaded("is in place, but its verified bytes have another length than this envelope states")
         raise _not_uploaded("was uploaded with other bytes and has been removed; upload it again")
@@ -54,7 +58,7 @@ def generation_of(deps: Dependencies, wanted: CiphertextReference, *, may_hash: 
 
     Unless the request ``may_hash``, one that nobody has hashed is left to the queue: ``storage_verification_pending``.
     """
-    found = deps.store.stat(wanted.storage_locator)
+    found = find_object(deps, wanted.storage_locator)
     if found is None or not _is_announced(deps, found, wanted, may_hash=may_hash):
         raise ServiceError(
             "solver_submission_content_invalid",
@@ -64,10 +68,27 @@ def generation_of(deps: Dependencies, wanted: CiphertextReference, *, may_hash: 
     return found.generation
 
 
+def find_object(deps: Dependencies, locator: str) -> ObjectInfo | None:
+    """The object of recorded work; None only where the storage shows twice that it has none, and the bucket answers.
+
+    One that is missing, as by a wrong setting, has no object either: that is ``storage_unavailable``.
+    """
+    found = deps.store.stat(locator)
+    if found is None:
+        deps.store.check()
+        found = deps.store.stat(locator)
+    return found
+
+
 def verify(
-    deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference, keep_going: Callable[[], bool]
+    deps: Dependencies,
+    info: ObjectInfo,
+    wanted: CiphertextReference,
+    keep_going: Callable[[], bool],
+    *,
+    may_delete_recorded: bool = False,
 ) -> Verification:
-    """Hash one generation, keep a good result, delete a bad object."""
+    """Hash one generation, keep a good result, delete a bad object, unless it is of recorded work: that is noted."""
     result = verify_object(
         deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length, keep_going=keep_going
     )
@@ -78,8 +99,27 @@ def verify(
     elif result is Verification.DIFFERS:
         lengths = {"byte_length": info.byte_length, "announced": wanted.byte_length}
         log.warning("other bytes than announced", locator=info.locator, **lengths)
-        deps.store.delete(info.locator, generation=info.generation)
+        if may_delete_recorded or not _note_lost(deps, info.locator):
+            deps.store.delete(info.locator, generation=info.generation)
     return result
+
+
+def _note_lost(deps: Dependencies, locator: str) -> bool:
+    """Note the recorded work that names this place as lost; whether there is any."""
+    e = t.submission_envelopes.c
+    named = select(e.bounty_id, e.solver, e.submission_commitment).where(e.storage_locator == locator, is_recorded())
+    with reading(deps.engine) as connection:
+        works = connection.execute(named).all()
+    what = "the ciphertext is other bytes than the envelope states"
+    note_known(
+        deps.engine,
+        Walk.BYTES,
+        [
+            Looked("", row.submission_commitment, BountyId(row.bounty_id), what, row.solver, is_lost=True)
+            for row in works
+        ],
+    )
+    return bool(works)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +167,19 @@ def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference)
     return is_first
 
 
-def _is_announced(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference, *, may_hash: bool = True) -> bool:
-    """Whether the stored bytes are the announced ones; an object that was never found good and is not is removed."""
+def _is_announced(
+    deps: Dependencies,
+    info: ObjectInfo,
+    wanted: CiphertextReference,
+    *,
+    may_hash: bool = True,
+    by_solver: bool = False,
+) -> bool:
+    """Whether the stored bytes are the announced ones; an object that was never found good and is not is removed, of
+    recorded work where its Solver asks."""
     if (known := known_good(deps, info)) is not None:
         return known.reference == wanted
-    result = _verify_now(deps, info, wanted) if may_hash else Verification.UNFINISHED
+    result = _verify_now(deps, info, wanted, by_solver=by_solver) if may_hash else Verification.UNFINISHED
     if result is Verification.UNFINISHED:
         _continue_in_queue(deps, info, wanted)
         message = "The upload is still being verified."
@@ -139,13 +187,13 @@ def _is_announced(deps: Dependencies, info: ObjectInfo, wanted: CiphertextRefere
     return result is Verification.MATCHES
 
 
-def _verify_now(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> Verification:
+def _verify_now(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference, *, by_solver: bool) -> Verification:
     """Within the request's bound, unless the queue is at it already or this process hashes as much as it may."""
     if _queue_is_at_it(deps, info, wanted) or not deps.verify_places.acquire(blocking=False):
         return Verification.UNFINISHED
     try:
         ends = time.monotonic() + VERIFY_BOUND_SECONDS
-        return verify(deps, info, wanted, lambda: time.monotonic() < ends)
+        return verify(deps, info, wanted, lambda: time.monotonic() < ends, may_delete_recorded=by_solver)
     finally:
         deps.verify_places.release()
 

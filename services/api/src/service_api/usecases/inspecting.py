@@ -58,7 +58,7 @@ from sqlalchemy.dialects.postgresql import insert
 from service_api.bounty_pages import read_bounty_page
 from service_api.dependencies import Dependencies
 from service_api.storage.verify import Verification, verify_object
-from service_api.usecases.ciphertexts import keep_verified, known_good, verify
+from service_api.usecases.ciphertexts import find_object, keep_verified, known_good, verify
 from service_api.usecases.defects import (
     KnownDefect,
     Looked,
@@ -422,7 +422,7 @@ def _look_at_objects(deps: Dependencies, position: str) -> Iterator[Looked]:
 
 def _wrong_object(deps: Dependencies, wanted: CiphertextReference) -> _Wrong | None:
     try:
-        info = deps.store.stat(wanted.storage_locator)
+        info = find_object(deps, wanted.storage_locator)
     except ServiceError as error:
         return _not_given(deps, error)
     if info is None:
@@ -498,7 +498,7 @@ def _is_put_back_hashed(deps: Dependencies, wanted: CiphertextReference, lost_at
     if (known := known_good(deps, info)) is not None:
         return known.verified_at > lost_at
     _take(deps, wanted.byte_length)
-    verify(deps, info, wanted, lambda: True)
+    verify(deps, info, wanted, lambda: True, may_delete_recorded=True)
     return True
 
 
@@ -513,7 +513,7 @@ def _look_at_bytes(deps: Dependencies, position: str) -> Iterator[Looked]:
 
 def _wrong_bytes(deps: Dependencies, wanted: CiphertextReference) -> _Wrong | None:
     try:
-        info = deps.store.stat(wanted.storage_locator)
+        info = find_object(deps, wanted.storage_locator)
         if info is None:
             return _MISSING
         _take(deps, wanted.byte_length)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.locator import parse_locator
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
 from service_common.db import app as t
 from service_common.db import hub_index
@@ -131,7 +132,15 @@ def _final(facts: HubFacts, bounty_id: BountyId, *columns: Column[Any]) -> Selec
 
 
 def _delete(deps: Dependencies, info: ObjectInfo) -> bool:
-    deleted = deps.store.delete(info.locator, generation=info.generation)
+    """Whether it was deleted: one that the storage refuses to delete, though it answers otherwise, is left there."""
+    try:
+        deleted = deps.store.delete(info.locator, generation=info.generation)
+    except ServiceError as error:
+        if error.code != "storage_unavailable":
+            raise
+        deps.store.check()
+        log.warning("an orphan that the storage does not delete", locator=info.locator)
+        return False
     v = t.verified_objects.c
     with writing(deps.engine) as connection:
         connection.execute(

@@ -9,7 +9,7 @@ always has a place.
 from enum import StrEnum
 from typing import Final
 
-from bounty_protocol.chain.json_rpc import hex_bytes, quantity
+from bounty_protocol.chain.json_rpc import ChainUnavailable, hex_bytes, quantity
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address
 from service_common.db import app as t
@@ -101,4 +101,11 @@ def _is_on_chain(deps: Dependencies, account: Address) -> bool:
             ("eth_getCode", [account, _LATEST]),
         ]
     )
-    return quantity(balance) > 0 or quantity(count) > 0 or len(hex_bytes(code)) > 0
+    return quantity(balance) > 0 or quantity(count) > 0 or _is_code(code)
+
+
+def _is_code(answer: object) -> bool:
+    try:
+        return len(hex_bytes(answer)) > 0
+    except ValueError as error:
+        raise ChainUnavailable("an RPC endpoint shows no code of an account") from error

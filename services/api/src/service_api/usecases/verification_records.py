@@ -3,9 +3,10 @@
 Nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away; every later
 read serves the cached bytes, as long as they are what the facts make: now and then they are derived again and compared.
 A record that its facts contradict is never served; it stays, for whoever looks into it, until the next rebuild of the
-index, and is derived anew then. So is one of another block, as a rebuild over another chain leaves it, at once. A
-failure is a value (``RecordError``), never an error of the read; a record that cannot be kept, or whose logs an RPC
-endpoint lists otherwise, is served and derived again later.
+index, and is derived anew then. So is one of another block, as a rebuild over another chain leaves it, at once. Of a
+bounty about which the index knows to be wrong no record is served. A failure is a value (``RecordError``), never an
+error of the read; a record that cannot be kept, or whose logs an RPC endpoint lists otherwise, is served and derived
+again later.
 """
 
 import json
@@ -15,14 +16,14 @@ from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.commitments import log_digest
 from bounty_protocol.domain.record import VerificationRecord, derive_record
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Bytes32, to_bytes
+from bounty_protocol.types import BountyId, Bytes32, to_bytes
 from bounty_protocol.wire.bounties import RecordError
 from bounty_protocol.wire.values import JsonObject, RecordFailure
 from service_common.db import app as t
 from service_common.db.engine import writing
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE, FactSource, HubFacts
-from service_common.db.hub_reads import Head, read_bounty_logs, read_latest_verdicts
+from service_common.db.hub_reads import Head, read_bounty_logs, read_is_disputed, read_latest_verdicts
 from service_common.log import get_logger
 from sqlalchemy import Engine, or_
 from sqlalchemy.dialects.postgresql import insert
@@ -49,6 +50,10 @@ def find_record(
         if source.is_behind(head):
             return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
         return RecordError(RecordFailure.NOT_FINALIZED, "The block that finalized this bounty is not final itself yet.")
+    if head.disputed and _is_disputed(source, bounty.bounty_id):
+        return RecordError(
+            RecordFailure.DERIVATION_FAILED, "The indexed Hub state of this bounty is not the chain's; it is repaired."
+        )
     try:
         return _parsed(_kept_or_derived(deps, source, head, page))
     except (_NotDerivable, ValueError):
@@ -56,6 +61,11 @@ def find_record(
         return RecordError(
             RecordFailure.DERIVATION_FAILED, "The record could not be derived from the indexed Hub state."
         )
+
+
+def _is_disputed(source: FactSource, bounty_id: BountyId) -> bool:
+    with source.open() as facts:
+        return read_is_disputed(facts.connection, bounty_id)
 
 
 def _kept_or_derived(deps: Dependencies, source: FactSource, head: Head, page: IndexedBounty) -> bytes:
