@@ -48,7 +48,7 @@ KEPT: Final = (
         "`app.processed_approvals`",
         "any key",
         "one row for a reviewed page, or a webhook that is registered or gets another secret",
-        "once its block is final and past the freshness window",
+        f"after {lifetimes.APPROVAL_DAYS} days, its block final and past the freshness window",
     ),
     KeptRow(
         "`app.review_charges`, `review.paid_calls`", "any key", "the quota; the cap on paid reviews", "after 48 hours"

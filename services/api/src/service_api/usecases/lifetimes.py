@@ -37,8 +37,9 @@ UNPROVEN_DAYS: Final = 7
 """Days after its registration for a webhook whose receiver never answered the challenge."""
 OFF_DAYS: Final = 30
 """Days after its last attempt for a webhook that was switched off."""
-OLD_APPROVAL_DAYS: Final = 30
-"""Days for an approval of a release that did not write its block."""
+APPROVAL_DAYS: Final = 7
+"""Days for an approval: whether one is still fresh is the api's node to say, which may stand still longer than the
+index."""
 
 log = get_logger(__name__)
 
@@ -62,10 +63,11 @@ def delete_expired(deps: Dependencies) -> int:
 
 
 def _approvals(deps: Dependencies, head: Head) -> ColumnElement[bool]:
-    """A signature over a block that is older than the window, and final, proves nothing any more."""
+    """A signature over a block that is older than the window, and final, proves nothing any more. A release before did
+    not write the block."""
     c = t.processed_approvals.c
     stale = min(head.finalized_number, head.block_number - deps.config.chain.freshness_window)
-    return or_(c.block_number < stale, c.block_number.is_(None) & _older(c.created_at, OLD_APPROVAL_DAYS))
+    return _older(c.created_at, APPROVAL_DAYS) & or_(c.block_number < stale, c.block_number.is_(None))
 
 
 def _charges(_: Dependencies, __: Head) -> ColumnElement[bool]:
