@@ -22,6 +22,7 @@ from service_api.usecases.defects import Looked, Walk, list_defects, note_known
 from service_api.usecases.inspecting import inspect_kept, look_again
 from service_api.usecases.putting_back import put_back
 from service_common.db import app as t
+from service_common.db import hub_index as h
 from service_common.recent import Recent
 from sqlalchemy import delete, func, insert, select, update
 from structlog.testing import capture_logs
@@ -691,6 +692,32 @@ def test_walk__that_was_interrupted_goes_on_and_one_that_ended_begins_again_a_da
         ended = update(t.inspections).where(t.inspections.c.name == Walk.TITLES)
         connection.execute(ended.values(ended_at=func.now() - timedelta(days=1)))
     assert inspect_kept(deps) == pages
+
+
+@pytest.mark.attack
+def test_walk__that_finds_more_lost_pages_than_a_run_looks_at__names_them_all_and_ends(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deps, p = service.dependencies, t.challenge_pages
+    walk(deps, Walk.TITLES)
+    named = [published(service, f"Lost {secrets.token_hex(6)}") for _ in range(3)]
+    walk(deps, Walk.TITLES)
+    b = h.bounties.c
+    with deps.engine.begin() as connection:
+        commitments = connection.execute(select(b.spec_commitment).where(b.bounty_id.in_(named))).scalars().all()
+        kept = connection.execute(select(p).where(p.c.spec_commitment.in_(commitments))).mappings().all()
+        connection.execute(delete(p).where(p.c.spec_commitment.in_(commitments)))
+        pages = connection.execute(select(func.count()).select_from(p)).scalar_one()
+    monkeypatch.setattr(inspecting, "AT_A_RUN", 1)
+    walk(deps, Walk.TITLES)
+    for _ in range(pages + len(named)):
+        inspect_kept(deps)
+    assert known_bounties(deps) >= set(named)
+    assert inspect_kept(deps) == 0, "the walk has ended"
+    with deps.engine.begin() as connection:
+        connection.execute(insert(p), [dict(row) for row in kept])
+    monkeypatch.setattr(inspecting, "AT_A_RUN", 10_000)
+    assert not set(named) & walk(deps, Walk.TITLES)
 
 
 @pytest.mark.attack

@@ -84,10 +84,8 @@ _AWAY: Final = frozenset({"storage_unavailable", INDEX_UNAVAILABLE})
 """Failures that others watch: the other inspections go on without it."""
 _MOST_BOUNTIES: Final = 100
 """That are named for one page which they share."""
-_MOST_LOST: Final = 1_000
-"""Lost pages that one walk names; they come after the last page."""
 _AFTER_ALL: Final = "~"
-"""A position after every commitment."""
+"""Begins the positions of lost pages, which come after the last page."""
 
 log = get_logger(__name__)
 
@@ -211,8 +209,7 @@ def _look_at_titles(deps: Dependencies, position: str) -> Iterator[Looked]:
         of_a_bounty = exists().where(h.bounties.c.spec_commitment == p)
         new = select(p).where(of_a_bounty, ~exists().where(known == p))
         connection.execute(insert(t.published_pages).from_select(["spec_commitment"], new).on_conflict_do_nothing())
-        lost = connection.execute(_lost_pages().order_by(known).limit(_MOST_LOST)).all()
-    for row in lost:
+    for row in _rows_after(deps.engine, _lost_pages(), known, position.partition(_AFTER_ALL)[2]):
         yield from _look_at_lost_page(deps, Bytes32(row.spec_commitment))
 
 
@@ -224,7 +221,7 @@ def _lost_pages() -> Select[tuple[str]]:
 
 def _look_at_lost_page(deps: Dependencies, commitment: Bytes32) -> Iterator[Looked]:
     for bounty_id in _bounties_of(deps.engine, commitment):
-        yield Looked(_AFTER_ALL, commitment, bounty_id, "the page that was published here is gone")
+        yield Looked(_AFTER_ALL + commitment, commitment, bounty_id, "the page that was published here is gone")
 
 
 def _look_at_page_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
