@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from random import Random
 from threading import Event
 
 from bounty_protocol.chain.json_rpc import JsonRpc, block_number, mapping
@@ -116,9 +117,14 @@ class ProviderTwin:
 
         self._refusals.append(refuse)
 
-    def lose_each(self, number: int) -> None:
-        """Give no usable answer to each request of this number."""
-        self._refusals.append(lambda _calls: None if self.requests % number else (502, b"", {}))
+    def lose_one_of(self, number: int) -> None:
+        """Give no usable answer to one of so many requests, by chance: a provider does not keep step with who asks."""
+        drawn = Random(number)
+
+        def refuse(_calls: int) -> Reply | None:
+            return None if drawn.randrange(number) else (502, b"", {})
+
+        self._refusals.append(refuse)
 
     def limit_rate(self, most: int, seconds: float, *, retry_after: str | None, by_status: bool = True) -> None:
         """After ``most`` requests within so many seconds refuse all until they are over."""

@@ -151,7 +151,7 @@ def test_provider__that_never_answers_the_requests_of_a_whole_step__is_followed_
     world.node.mine(40)
     with fresh_copy(world, database_server) as (writer, engine), provider_before(world.node.url) as twin:
         twin.limit_batches(4)
-        twin.lose_each(7)  # the headers of those blocks alone are ten requests
+        twin.lose_one_of(7)  # the headers of those blocks alone are ten requests
         source = RpcSource(JsonRpc([twin.url]), world.hub_address)
         for _ in range(100):
             with suppress(ChainUnavailable):
