@@ -18,7 +18,7 @@ from typing import Annotated, Final
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32
 from pydantic import Field
 from service_cli.bounty.events import ShownVerdict
 from service_cli.chain.journal import note_done, was_done
@@ -242,7 +242,7 @@ class Acting:
         raise _not_opened()
 
     def _require_still_unread(self, bounty_id: BountyId, exact: Exact) -> None:
-        if {each.submission_commitment for each in self._unread(bounty_id)} != plans.unread_of(exact):
+        if _commitments(self._unread(bounty_id)) != exact.unread:
             raise plans.changed("Other Submissions can be read now than when this was prepared.")
 
     def _note(self, what: str, bounty_id: BountyId) -> None:
@@ -319,10 +319,11 @@ class Acting:
         return self._plan(
             request,
             actor,
-            plans.content_in_place(digest, found.replaces),
+            digest,
             words,
             found.gas_cost,
             receives=found.award,
+            replaces=found.replaces,
             files=names,
             byte_length=found.byte_length,
             warnings=found.warnings,
@@ -347,10 +348,11 @@ class Acting:
         return self._plan(
             request,
             actor,
-            plans.content_unread(found.report_commitment, (each.submission_commitment for each in unread)),
+            found.report_commitment,
             words,
             found.gas_cost,
             byte_length=size,
+            unread=_commitments(unread),
             warnings=[
                 f"nobody read Submission {each.number}, of {each.solver}: {each.message}"
                 for each in unread[:MOST_NAMES]
@@ -378,9 +380,21 @@ class Acting:
         files: Sequence[str] = (),
         byte_length: int = 0,
         warnings: Iterable[str] = (),
+        replaces: Bytes32 | None = None,
+        unread: tuple[Bytes32, ...] = (),
     ) -> Derived:
-        deployment, counts = self._reading.deployment, (len(files), byte_length)
-        exact = Exact(deployment.chain_id, deployment.hub_address, actor.account, spends, receives, content, counts)
+        deployment = self._reading.deployment
+        exact = Exact(
+            chain_id=deployment.chain_id,
+            hub_address=deployment.hub_address,
+            account=actor.account,
+            spends=spends,
+            receives=receives,
+            content=content,
+            counts=(len(files), byte_length),
+            replaces=replaces,
+            unread=unread,
+        )
         plan = Plan(
             plan_id=plan_id_of(request, exact),
             action=request.action,
@@ -456,7 +470,7 @@ class Acting:
                 return self._submitted(client, plan_id, kept, content)
             case "verdict":
                 # Of what nobody can open nobody can judge more: none of it is valid.
-                unread = bool(plans.unread_of(kept.exact))
+                unread = bool(kept.exact.unread)
                 if unread and not was_charged(plan_id):
                     self._require_still_unread(_bounty(request), kept.exact)
                 unopened = request.submission is None and (unread or self._was(_ALL_OPENED, _bounty(request)))
@@ -473,7 +487,8 @@ class Acting:
         self, client: Client, plan_id: str, kept: KeptPlan, content: Content, wallet: Address | None = None
     ) -> CarriedOut:
         """In no other place than the plan's: what was recorded since it was prepared is newer work."""
-        allowed, place = self._policy is not None and self._policy.allow_secret_files, plans.place_of(kept.exact)
+        allowed = self._policy is not None and self._policy.allow_secret_files
+        place = kept.exact.replaces or ZERO_BYTES32
         try:
             work = client.submit(
                 _bounty(kept.request), content.directory, include_suspicious=allowed, in_place_of=place, wallet=wallet
@@ -508,7 +523,7 @@ class Acting:
         bounty_id = _bounty(request)
         recorded = [each for each in self._client.verdicts(bounty_id) if each.guardian_address == account]
         # The document names all that it decides.
-        if any(each.report_commitment == plans.report_of(kept.exact) for each in recorded):
+        if any(each.report_commitment == kept.exact.content for each in recorded):
             words = "This Verdict is recorded; get_bounty shows what became of the bounty."
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
         if any(self._decides_as(each, kept) for each in recorded):
@@ -540,7 +555,7 @@ class Acting:
             recorded.submission_commitment,
             str(kept.request.text),
         )
-        return report_commitment(render_verdict(written)) == plans.report_of(kept.exact)
+        return report_commitment(render_verdict(written)) == kept.exact.content
 
     def _by_own_page(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
         """On a page of this machine, as ``--browser`` of the command; it is asked for once at a time."""
@@ -645,6 +660,10 @@ def _files_of(directory: Path) -> tuple[list[str], str]:
                 content.update(chunk)
         digest.update(f"{entry.path}\0{content.hexdigest()}\0".encode("utf-8", "surrogateescape"))
     return names, digest.hexdigest()
+
+
+def _commitments(unread: Iterable[UnopenedSubmission]) -> tuple[Bytes32, ...]:
+    return tuple(sorted(each.submission_commitment for each in unread))
 
 
 def _not_opened() -> Refusal:

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Final, Literal
 
 from bounty_protocol.foreign_json import read_json
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import ZERO_BYTES32, Address, Bytes32, ChainId
+from bounty_protocol.types import Address, Bytes32, ChainId
 from bounty_protocol.wire.reading import read
 from service_cli.disk import open_private, open_regular, private_folder, state_directory
 
@@ -64,48 +64,19 @@ class Exact:
     spends: int
     receives: int
     content: str
-    """What is signed about: a page's commitment, the fingerprint of files and what they replace, a Verdict's
-    commitment, a function."""
+    """What is signed about: a page's commitment, the fingerprint of files, a Verdict's commitment, a function."""
     counts: tuple[int, int]
     """Files, and their bytes."""
+    replaces: Bytes32 | None
+    """The Submission in whose place a Submission is put: what was done of it in another place says nothing of it."""
+    unread: tuple[Bytes32, ...]
+    """Submissions that nobody could read, of which a person knows when a Verdict calls none valid."""
 
 
 def plan_id_of(request: Request, exact: Exact) -> str:
     """32 bytes in hex."""
     fields = [request.to_json(), *(getattr(exact, name) for name in Exact.__slots__)]
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
-
-
-_IN_PLACE: Final = " in the place of "
-
-
-def content_in_place(content: str, replaces: Bytes32 | None) -> str:
-    """The same files in another one's place are another plan: what was done of the first says nothing of it."""
-    return content if replaces is None else f"{content}{_IN_PLACE}{replaces}"
-
-
-def place_of(exact: Exact) -> Bytes32:
-    """The Submission that a plan replaces; zero for none."""
-    return Bytes32(exact.content.partition(_IN_PLACE)[2] or ZERO_BYTES32)
-
-
-_UNREAD: Final = " though nobody read "
-
-
-def content_unread(report: str, unread: Iterable[str]) -> str:
-    """A Verdict of which a person knows which Submissions nobody could read is another plan than without them."""
-    named = " ".join(sorted(unread))
-    return f"{report}{_UNREAD}{named}" if named else report
-
-
-def report_of(exact: Exact) -> str:
-    """The commitment of a plan's Verdict."""
-    return exact.content.partition(_UNREAD)[0]
-
-
-def unread_of(exact: Exact) -> frozenset[str]:
-    """The Submissions that nobody could read when a plan was prepared, by their commitments."""
-    return frozenset(exact.content.partition(_UNREAD)[2].split())
 
 
 def file_of(plan_id: str, what: str) -> Path:
