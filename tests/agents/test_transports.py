@@ -335,6 +335,7 @@ def test_http__whose_answers_nobody_reads__ends_the_connection(monkeypatch: pyte
         unread.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * calls)
         wait_until(lambda: len(begun) == calls and not server.server_state.connections)
         wait_until(lambda: len(ended) == calls)
+    assert (len(begun), len(ended)) == (calls, calls)
 
 
 def test_http__asked_for_its_health__answers_by_any_name_and_without_a_budget(stage: Stage) -> None:

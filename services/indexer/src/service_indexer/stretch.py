@@ -39,7 +39,7 @@ class Stretch:
     def up_to(self, last: BlockNumber) -> "Stretch":
         """Its beginning."""
         headers = [header for header in self.headers if header.number <= last]
-        return Stretch(headers, [entry for entry in self.logs if entry.block_number <= last], self.checked)
+        return Stretch(headers, _up_to(last, self.logs), self.checked)
 
 
 def read_stretch(
@@ -61,7 +61,7 @@ def read_stretch(
             last = settled = answer.covered
     headers = source.headers_from(first, last) if known is None else known[: last - parent.number]
     check_links([parent, *headers])
-    logs = _up_to(headers[-1], logs)
+    logs = _up_to(headers[-1].number, logs)
     of_range = [header for header in headers if header.number <= settled]
     unsure = _unsure(source, of_range, logs)
     silent: dict[BlockNumber, list[Endpoint]] = {}
@@ -71,7 +71,9 @@ def read_stretch(
     headers, of_blocks = _read_by_hash(source, headers, by_hash)
     if missed := sorted({entry.block_number for entry in of_blocks} & unsure):
         log.warning("logs missing from a range", blocks=missed[:10])
-    logs = sorted([*_up_to(headers[-1], logs), *of_blocks], key=lambda entry: (entry.block_number, entry.log_index))
+    logs = sorted(
+        [*_up_to(headers[-1].number, logs), *of_blocks], key=lambda entry: (entry.block_number, entry.log_index)
+    )
     if source.proofs is None:
         return Stretch(headers, logs)
     decided = source.proofs.decide(parent, headers, logs)
@@ -87,8 +89,8 @@ def check_links(headers: list[Header]) -> None:
             raise ChainUnavailable("the chain moved while its blocks were read")
 
 
-def _up_to(last: Header, logs: list[Log]) -> list[Log]:
-    return [entry for entry in logs if entry.block_number <= last.number]
+def _up_to(last: BlockNumber, logs: list[Log]) -> list[Log]:
+    return [entry for entry in logs if entry.block_number <= last]
 
 
 def _unsure(source: Source, headers: list[Header], logs: list[Log]) -> set[BlockNumber]:

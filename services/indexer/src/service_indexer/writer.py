@@ -269,7 +269,7 @@ def only_writer(
     anew: bool = False,
 ) -> Iterator[Writer]:
     """Hold the chain's lock; raises ``AnotherWriter`` when it is taken, ``DatabaseUnavailable`` when nobody can tell.
-    ``start``: the block before the Hub's first; None where there is a copy; ``NoCopy`` where there is none.
+    ``start``: the block before the Hub's first; None where there is a copy, else ``NoCopy``.
 
     ``space`` distinguishes the copy that is read from the scratch copy, which has a lock of its own. ``anew``: what
     another one left is deleted first, and the fencing token is none that there was.

@@ -3,8 +3,8 @@
 Nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away; every later
 read serves the cached bytes, as long as they are what the facts make: now and then they are derived again and compared.
 A record that its facts contradict is never served; it stays, for whoever looks into it, until the next rebuild of the
-index, and is derived anew then. So is one of another block, as a rebuild over another chain leaves it, at once. Of a
-bounty about which the index knows to be wrong no record is served. A failure is a value (``RecordError``), never an
+index, and is derived anew then. So is one of another block, as a rebuild over another chain leaves it, at once. No
+record is served of a bounty that the index knows it is wrong about. A failure is a value (``RecordError``), never an
 error of the read; a record that cannot be kept, or whose logs an RPC endpoint lists otherwise, is served and derived
 again later.
 """
