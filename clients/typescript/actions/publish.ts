@@ -45,7 +45,7 @@ import { byTransaction, told } from "./results.js";
 import type { Act } from "./settings.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { amount, bytes, duration, moment, printable } from "./text.js";
-import { isBatchBegun, leftIfRead, leftOf, perform, standing } from "./transactions.js";
+import { isBatchBegun, leftIfRead, leftOf, perform, standing, tolerated } from "./transactions.js";
 import type { Done } from "./transactions.js";
 import { escrowsOf, hasPassed, signingTime } from "./witnesses.js";
 import type { Escrow, Escrows } from "./witnesses.js";
@@ -392,15 +392,17 @@ async function stillToCome(
   context: Context,
   { nonces, signedUntil, isAllowed }: Funding,
 ): Promise<bigint | Fact | undefined> {
-  const isOver = signedUntil > 0n && (await hasPassed(context, signedUntil));
+  const isOver = signedUntil > 0n && (await tolerated(hasPassed(context, signedUntil))) === true;
   for (const nonce of nonces) {
     const left = await leftIfRead(context, creationStep(nonce), creationEvent(context, nonce));
     if (left === undefined) continue;
     if (typeof left !== "string") return left.args["bountyId"] as bigint;
-    if (left === "unread" || isAllowed === true || !isOver) {
+    // That it did not happen before it was over is the token's to say: the log of a node may not go back so far.
+    const isUnused = isOver && isAllowed !== true && (await tolerated(isSpent(context, nonce))) === false;
+    if (left === "unread" || !isUnused) {
       return ["What was begun", `a transaction that creates its bounty; ${standing(left)}`];
     }
-    await context.journal.remove(creationStep(nonce)); // the token takes what was signed no more
+    await context.journal.remove(creationStep(nonce));
   }
   if (signedUntil === 0n || isOver) return undefined;
   return ["What you signed", `lets anybody who has it create its bounty until ${moment(signedUntil)}`];
@@ -536,7 +538,7 @@ async function isLive(context: Context, kept: Funding, conditions: Conditions): 
   if (!isHonoured(kept.terms, conditions)) return false;
   if (kept.isAllowed === true) return true;
   if (kept.signature === undefined) return false;
-  if (kept.validBefore <= conditions.now + MARGIN_SECONDS || (await isSpent(context, kept.terms))) return false;
+  if (kept.validBefore <= conditions.now + MARGIN_SECONDS || (await isSpent(context, nonceOf(context, kept.terms)))) return false;
   return isTaken(context, kept, kept.signature);
 }
 
@@ -549,9 +551,8 @@ async function isTaken(context: Context, kept: Funding, signature: Hex): Promise
 }
 
 /** Whether the token has the authorization as used or cancelled, as the wallet's node shows it. */
-function isSpent(context: Context, terms: Terms): Promise<boolean> {
-  const { node, token, account } = context;
-  const args = [account, nonceOf(context, terms)] as const;
+function isSpent({ node, token, account }: Context, nonce: Hex): Promise<boolean> {
+  const args = [account, nonce] as const;
   return node.readContract({ address: token.address, abi: tokenAbi, functionName: "authorizationState", args });
 }
 
@@ -707,7 +708,7 @@ async function termsFor(
   if (kept !== undefined) {
     const { terms } = kept;
     const isHonouredNow = isHonoured(terms, conditions);
-    if (isHonouredNow && kept.isAllowed !== true && !(await isSpent(context, terms))) return terms;
+    if (isHonouredNow && kept.isAllowed !== true && !(await isSpent(context, nonceOf(context, terms)))) return terms;
     if (kept.isAllowed === true) await requireNoneBegun(context, stage, kept.nonces);
     const why = isHonouredNow ? "The token has it as spent" : "The contract's roster or fees changed";
     await requireOver(context, kept, why);
@@ -726,7 +727,7 @@ async function unspentTerms(
 ): Promise<Terms> {
   for (let number = first; number < first + MOST_NUMBERS; number += 1n) {
     const terms = newTerms(context, commitment, page, conditions, number);
-    if (!(await isSpent(context, terms))) return terms;
+    if (!(await isSpent(context, nonceOf(context, terms)))) return terms;
     if (number > first) continue;
     const facts: Fact[] = [
       ["The token", "has the authorization over these terms as used or cancelled, and no bounty of it shows"],

@@ -116,6 +116,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
             ...(isReplacing ? ([["What it replaces", `your Submission ${former}`]] as const) : []),
           ],
           expected: recording(commitment),
+          holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
         });
   const copy = await copyOf(context, sealed, bounty);
   await journal.remove(name);

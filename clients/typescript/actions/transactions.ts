@@ -32,6 +32,8 @@ export interface Step {
   readonly expected: ExpectedEvent;
   /** A block at which it was not done, where another device may do it while this page waits for a person. */
   readonly since?: bigint;
+  /** Where a later act may take its place: whether the Hub holds what its event shows. Else it is done anew. */
+  readonly holds?: () => Promise<boolean>;
   /** Whether it stays written down once it is done, until what follows from it is, too: then its caller removes it. */
   readonly isKept?: boolean;
 }
@@ -72,6 +74,9 @@ const DOUBT_AFTER = 10;
 const PATIENCE = 60;
 /** Why a person is asked again. */
 const UNKNOWN = "An earlier attempt was begun here and is not on the chain. Look into the wallet: cancel it there first.";
+const OVERTAKEN =
+  "An earlier attempt was recorded, and a later act of this account has taken its place since. The one that you send " +
+  "now takes the place of that.";
 const REPLACED =
   "Another transaction of this account took the place of the one that was sent, as after a cancellation in the wallet. " +
   "The one that was sent cannot happen any more, and this step is not done.";
@@ -114,8 +119,10 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
   stage.say("An earlier attempt is looked for on the chain.");
   const found = await context.node.find(step.expected, kept.fromBlock);
   if (found !== undefined) {
-    await done(context, step);
-    return found;
+    const isOvertaken = step.holds !== undefined && !(await step.holds());
+    if (isOvertaken) await context.journal.remove(step.name);
+    else await done(context, step);
+    return isOvertaken ? OVERTAKEN : found;
   }
   if (kept.batch !== undefined) {
     const told = await context.wallet.batchStatus(kept.batch);
@@ -189,7 +196,11 @@ export async function confirmLast(
   for (const name of await journal.namesBelow(`${kind} 0x`)) {
     const commitment = name.slice(kind.length + 1) as Hex;
     const left = await leftIfRead(context, name, expected(commitment));
-    if (typeof left !== "string") continue;
+    if (left === undefined) continue;
+    if (typeof left !== "string") {
+      await journal.remove(name); // it is done: gone back to, it is another act
+      continue;
+    }
     const facts: Fact[] = [
       ["What was begun", `one with the commitment ${commitment}; ${standing(left)}`],
       ["If it happens later", "it takes the place of the one that you send now"],
@@ -441,7 +452,7 @@ function offerFile({ settings, account }: Context, stage: Stage, step: Step): vo
 }
 
 /** A node that is silent for a moment ends no wait; a wallet that is on another chain does. */
-async function tolerated<Value>(question: Promise<Value>): Promise<Value | undefined> {
+export async function tolerated<Value>(question: Promise<Value>): Promise<Value | undefined> {
   try {
     return await question;
   } catch (error) {

@@ -50,7 +50,8 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
   stage.say("The Submissions are looked up.");
   const listing = await listingOf(context, stage, bounty);
   await heedStandstill(context, stage, bounty.judgingDeadline, "A Verdict");
-  const [earlier] = await node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
+  const held = () => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
+  const [earlier] = await held();
   stage.say(earlier === 0 ? "" : "You have recorded a Verdict already; another one takes its place.");
   const { named, reasons } = await decided(context, stage, bounty, listing);
   await requireOpened(context, stage, bounty, named, listing);
@@ -112,6 +113,10 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
       ...(earlier === 0 ? [] : ([["Your earlier Verdict", "is replaced by this one"]] as const)),
     ],
     expected: recording(commitment),
+    holds: async () => {
+      const [kind, heldSolver, heldSubmission] = await held();
+      return kind === outcome && heldSolver.toLowerCase() === solver.toLowerCase() && heldSubmission === submission;
+    },
   });
   await context.journal.forgetWritten(draftName(bounty));
   const next = `The bounty ends once ${bounty.quorum} Guardians agree. Next, claim your share on this page.`;

@@ -389,6 +389,15 @@ test("a step that another device did while a person was asked is not sent", asyn
   assert.deepEqual([seen.finds, seen.store.size], [[7n], 0]);
 });
 
+for (const isHeld of [true, false]) {
+  test(`an act of before, ${isHeld ? "which the Hub holds, is done" : "whose place a later one took, is not called done"}`, async (t) => {
+    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { find: async () => EVENT } });
+    const end = await ended(t, actions.perform(context, stage, { ...STEP, holds: async () => isHeld }));
+    assert.deepEqual([end.hash ?? end.code, seen.store.size], [isHeld ? EVENT.hash : "cancelled", 0]);
+    assert.match([...(seen.confirmed[0]?.[1].values() ?? [])].join(), isHeld ? /^$/ : /later act of this account has taken its place/);
+  });
+}
+
 test("a transaction that failed since somebody did the same before is what was done", async (t) => {
   const node = { find: async (count) => (count === 1 ? undefined : EVENT), receipt: async () => ({ succeeded: false, blockNumber: 11n, logs: [] }) };
   const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
@@ -630,6 +639,7 @@ for (const [what, kept, given, asks] of [
     const go = (step) => actions.confirmLast(context, stage, step, "verdict 7", () => ({}));
     await go(own);
     assert.equal(seen.confirmed.length, asks);
+    assert.equal(seen.store.has(`verdict 7 ${NONCE}`), asks > 0); // what is known to have ended is forgotten
     await go(`verdict 7 ${NONCE}`); // the same one goes on
     seen.store.set(own, {});
     await go(own);
@@ -637,20 +647,25 @@ for (const [what, kept, given, asks] of [
   });
 }
 
+const unused = (readContract) => ({ node: { readContract } });
 const OTHER = `fund 0x${"ab".repeat(32)}`;
 for (const [what, kept, given, asks] of [
   ["is signed for", { signedUntil: 3_600n }, {}, /until 1970-01-01 01:00/],
   ["was signed for, and is over", { signedUntil: 900n }, {}, undefined],
   ["has a creation under way", { signedUntil: 0n, isAllowed: true }, {}, /not on the chain yet/],
   ["has one of which the node says nothing", { signedUntil: 0n, isAllowed: true }, { node: { find: () => reverts() } }, /does not show what became/],
-  ["was signed for, and sent too late", { signedUntil: 900n, isSent: true }, {}, undefined],
+  ["was signed for, and sent too late", { signedUntil: 900n, isSent: true }, unused(async () => false), undefined],
+  ["was signed for, and used where no log shows it", { signedUntil: 900n, isSent: true }, unused(async () => true), /not on the chain yet/],
+  ["was signed for, of which the token's node says nothing", { signedUntil: 900n, isSent: true }, unused(() => reverts()), /not on the chain yet/],
+  ["was signed for, at a node without final blocks", { signedUntil: 900n, isEndless: true }, {}, /until 1970-01-01 00:15/],
   ["was signed for, and may be sent yet", { signedUntil: 3_600n, isSent: true }, {}, /not on the chain yet/],
   ["became a bounty", { signedUntil: 900n, isSent: true }, { node: { find: async () => EVENT } }, /bounty 6/],
   ["was reported", { signedUntil: 3_600n, reported: 6n }, {}, undefined],
 ]) {
   test(`another text that ${what} is ${asks === undefined ? "passed over" : "asked about"}`, async (t) => {
     const { seen, stage, context } = scene(t, { presses: ["Fund this page as well"], ...given });
-    context.node.getFinalizedBlock = async () => ({ timestamp: 1_000n });
+    context.node.getFinalizedBlock = async () => (kept.isEndless ? reverts() : { timestamp: 1_000n });
+    context.token = { address: HERE };
     context.settings = { ...context.settings, hasMovedTime: true };
     seen.store.set(OTHER, { nonces: [NONCE], ...kept });
     if (kept.isSent || kept.isAllowed) seen.store.set(`create ${NONCE}`, { id: "1", fromBlock: 10n });
