@@ -9,6 +9,7 @@ from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.types import BountyId
+from prometheus_client import REGISTRY
 from service_common.db import app as tables
 from service_common.db import hub_index
 from service_common.web.hub_witness import HubWitness
@@ -39,6 +40,10 @@ def exists(delivery: Delivery, bounty_id: BountyId, envelope: Envelope) -> bool:
     assert response.json is not None
     assert set(response.json) == {"exists"}
     return bool(response.json["exists"])
+
+
+def counted_failures() -> float:
+    return REGISTRY.get_sample_value("service_http_outcomes_total", {"result": "failed"}) or 0.0
 
 
 def refusal(response: TestResponse) -> tuple[int, object]:
@@ -201,15 +206,19 @@ def test_retrieve__before_finality_or_with_a_bad_key__is_refused(delivery: Deliv
     world = delivery.world
     identity, bounty_id = Identity.generate(), world.create()
     envelope = delivery.submission(bounty_id, world.solver(1), identity)
-    world.finalize()
     retrieve, poster = f"/api/bounties/{bounty_id}/delivery/retrieve", world.people.poster.wallet
     request = {"poster_ephemeral_public_key": Identity.generate().public_key}
+    world.index()
+    failures = counted_failures()
+    assert refusal(delivery.call(poster, retrieve, request)) == (503, "bounty_chain_state_unavailable")
+    world.finalize()
     assert refusal(delivery.call(poster, retrieve, request)) == (400, "invalid_winning_solution_delivery")
     world.advance_to(world.reveal_at(bounty_id))
     for number in (1, 2):
         world.award(bounty_id, world.guardian(number), world.solver(1), envelope.commitment())
     world.index()
     assert refusal(delivery.call(poster, retrieve, request)) == (503, "bounty_chain_state_unavailable")
+    assert counted_failures() == failures, "the chain needs its time, whoever asks"
     world.finalize()
     for key in ("0x" + "00" * 32, "0x01", "0x" + "ff" * 32):
         response = delivery.call(poster, retrieve, {"poster_ephemeral_public_key": key})

@@ -11,7 +11,6 @@ from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import UnixSeconds
 from local_stack.runtime import running
-from prometheus_client import REGISTRY
 from rq.utils import import_attribute
 from service_common.config import ConfigurationError
 from service_common.db import hub_index
@@ -24,7 +23,7 @@ from service_delivery.usecases.keys import describe_keys, key_id
 from sqlalchemy import delete, insert, select, update
 
 from tests.delivery.conftest import HOST, Delivery
-from tests.delivery.test_delivery import awarded, body_for, exists, refusal, wrap_path
+from tests.delivery.test_delivery import awarded, body_for, counted_failures, exists, refusal, wrap_path
 from tests.scraping import start
 from tests.waiting import wait_until
 
@@ -271,10 +270,6 @@ def test_key__announced__is_not_served_and_its_wraps_are_taken_at_once(delivery:
     assert described(delivery)[old.public_key]["state"] == "retired"
 
 
-def counted_failures() -> float:
-    return REGISTRY.get_sample_value("service_http_outcomes_total", {"result": "failed"}) or 0.0
-
-
 @pytest.mark.usefixtures("environment")
 def test_key__withdrawn__pauses_deliveries_until_the_next_takes_effect_and_takes_no_wrap_again(
     delivery: Delivery,
@@ -303,6 +298,7 @@ def test_key__withdrawn__pauses_deliveries_until_the_next_takes_effect_and_takes
     world.finalize()
     alone = delivery.restarted(old)
     assert refusal(alone.client.get("/api/deployment/delivery-key")) == (503, "delivery_unavailable")
+    assert counted_failures() == before + 1, "the next one is in effect, and its private key is not here"
     assert refusal(alone.call(world.guardian(2), wrap_path(bounty_id), to_old)) == (503, "delivery_unavailable")
     ready = delivery.restarted(new, old)
     assert served(ready) == new.public_key

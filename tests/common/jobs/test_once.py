@@ -66,6 +66,18 @@ def test_job__that_a_dead_connection_took__is_enqueued_anew(
     assert queue.intermediate_queue.get_first_seen(ID) is None
 
 
+def test_job__whose_worker_is_slow_to_begin_it__waits_while_there_is_a_sign(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enqueue(redis)
+    redis.lpop(open_queue(QueueName.ARTIFACTS, redis).key)
+    monkeypatch.setattr(once, "TAKING_SECONDS", 0)
+    give_sign(redis, ID)
+    assert find_pending(redis, ID) is not None
+    assert not enqueue(redis)
+    assert find_pending(redis, ID, timedelta(0)) is None  # of one who knows that no worker can be at it
+
+
 @pytest.mark.parametrize("status", [JobStatus.FAILED, JobStatus.FINISHED, JobStatus.STOPPED, JobStatus.CANCELED])
 def test_job__ended_in_any_way__is_enqueued_anew(redis: Redis, status: JobStatus) -> None:
     enqueue(redis)

@@ -157,10 +157,11 @@ class HubFacts:
         return submission
 
     def require_finalized(self, origin: Origin) -> None:
-        """Raise 503 unless the fact's block can no longer change."""
+        """Raise 503 unless the fact's block can no longer change; no failure, where only the chain needs its time."""
         if not self.head.is_finalized(origin.block_number):
             raise ServiceError(
                 _CHAIN_STATE,
                 "The indexed Hub state for this bounty has not reached a finalized block yet.",
                 retry_after=min(600, max(1, origin.time - self.head.finalized_time)),
+                is_failure=self.may_lack,
             )

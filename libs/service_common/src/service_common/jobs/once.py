@@ -77,14 +77,18 @@ def find_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) 
     except (NoSuchJobError, InvalidJobOperation):  # the second: removed between the two
         return None
     if status is JobStatus.QUEUED:
-        return job if _waits(job) else None
+        return job if _waits(job, dead_after) else None
     return job if status is JobStatus.STARTED and is_alive(job, dead_after) else None
 
 
-def _waits(job: Job) -> bool:
-    """Whether a worker will find it, or is about to begin it."""
-    queue = queue_of(job)
-    return queue is not None and (job.connection.lpos(queue.key, job.id) is not None or _is_being_taken(job))
+def _waits(job: Job, dead_after: timedelta) -> bool:
+    """Whether a worker will find it, or is about to begin it: its process may be slow to start."""
+    redis, queue = job.connection, queue_of(job)
+    if queue is None:
+        return False
+    if redis.lpos(queue.key, job.id) is not None or _is_being_taken(job):
+        return True
+    return bool(dead_after) and _is_heard(redis, job.id)
 
 
 def _is_being_taken(job: Job) -> bool:

@@ -41,19 +41,23 @@ class KeyState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """No key that is held here is in effect, because one was withdrawn, until another one is."""
+    """No key that is held here is in effect, because one was withdrawn, until another one is.
+
+    ``is_owners``: the Hub has none in effect. Else it has one whose private key is not here, which is a failure.
+    """
 
     until: UnixSeconds | None
     now: UnixSeconds
+    is_owners: bool
 
     def refusal(self) -> ServiceError:
-        """The answer to those who would wrap to it; no failure, since the owner withdrew that key."""
+        """The answer to those who would wrap to it."""
         message = "A delivery key was withdrawn, and none that this service holds is in effect; deliveries pause"
-        if self.until is None:
-            return ServiceError("delivery_unavailable", f"{message}.", retry_after=_LONGEST_WAIT, is_failure=False)
-        wait = min(_LONGEST_WAIT, self.until - self.now)
-        message = f"{message} until {iso_utc(self.until)}."
-        return ServiceError("delivery_unavailable", message, retry_after=wait, is_failure=False)
+        until = "" if self.until is None else f" until {iso_utc(self.until)}"
+        wait = _LONGEST_WAIT if self.until is None else min(_LONGEST_WAIT, self.until - self.now)
+        return ServiceError(
+            "delivery_unavailable", f"{message}{until}.", retry_after=wait, is_failure=not self.is_owners
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ def _pause(published: DeliveryKeys, held: Sequence[HeldKey]) -> Pause | None:
     if held[0].state is KeyState.CURRENT:
         return None
     announced = published.announced
-    return Pause(None if announced is None else announced.begins, published.now)
+    return Pause(None if announced is None else announced.begins, published.now, is_owners=published.paused)
 
 
 def _held(published: DeliveryKeys, keyring: Sequence[Identity]) -> tuple[HeldKey, ...]:

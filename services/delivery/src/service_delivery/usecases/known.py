@@ -33,12 +33,16 @@ class KnownBounty:
     accepted: AcceptedKeys
     """The delivery keys that a wrap may be made for."""
     pending: int | None
+    lags: bool
+    """Whether the copy is so far behind that the wait is the service's failure, not the chain's time."""
     finalized_number: BlockNumber
 
     def ending(self) -> BountyFinalized | None:
         """How it ended, None while it is open; 503 while that can still change."""
         if self.pending is not None:
-            raise ServiceError("bounty_chain_state_unavailable", _PENDING, retry_after=self.pending)
+            raise ServiceError(
+                "bounty_chain_state_unavailable", _PENDING, retry_after=self.pending, is_failure=self.lags
+            )
         return self.bounty.ending
 
 
@@ -75,7 +79,7 @@ def _look_up(deps: Dependencies, bounty_id: BountyId) -> KnownBounty:
             facts.ending(bounty)
         except ServiceError as waiting:
             pending = waiting.retry_after or 1
-        return KnownBounty(bounty, guardians, accepted, pending, facts.head.finalized_number)
+        return KnownBounty(bounty, guardians, accepted, pending, facts.may_lack, facts.head.finalized_number)
 
 
 def known_bounties() -> KnownBounties:
