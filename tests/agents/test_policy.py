@@ -159,6 +159,20 @@ def test_plan__that_is_signed_again_with_another_nonce__costs_no_more_than_one_a
         assert charged(policy, Spending("b", 0, 30, nonce=9)) == "charged"
 
 
+def test_plan__whose_transaction_never_came_to_a_block__is_signed_again_a_day_later(
+    stage: Stage, tmp_path: Path
+) -> None:
+    """It has the same id however often it is prepared."""
+    policy = policy_for(stage, most_gas_per_action=30, most_actions_per_day=2)
+    with state_below(tmp_path):
+        assert charged(policy, Spending("a", 0, 20, nonce=7)) == "charged"
+        assert charged(policy, Spending("a", 0, 20, nonce=8), DAY_SECONDS - 1) == "policy_exceeded"
+        assert charged(policy, Spending("a", 0, 20, nonce=8), DAY_SECONDS) == "charged"
+        assert charged(policy, Spending("a", 0, 20, nonce=9), DAY_SECONDS + 1) == "policy_exceeded"
+        assert charged(policy, Spending("b", 0, 20, nonce=9), DAY_SECONDS + 1) == "charged"
+        assert charged(policy, Spending("c", 0, 20, nonce=9), DAY_SECONDS + 1) == "policy_exceeded"
+
+
 def test_spending__that_an_earlier_version_kept__counts(stage: Stage, tmp_path: Path) -> None:
     with state_below(tmp_path):
         assert charged(policy_for(stage), Spending("a", 1, 0)) == "charged"

@@ -13,6 +13,7 @@ import service_cli
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, parse_address
+from service_cli.chain.signer import LocalSigner
 from service_cli.claimant import claim as claiming
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian import opening
@@ -187,6 +188,29 @@ def test_work__that_the_service_serves_again__is_not_judged_unread(
                 judging.agent.call(tool, **arguments)
             assert refused.value.code == "work_not_opened"
         assert stage.ledger.nonce(judging.case.account) == before
+    assert judging.agent.call("carry_out", **asked)["state"] in ENDED
+
+
+def test_verdict__signed_once_more__asks_again_whether_nobody_can_read_the_work(
+    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was signed first may be lost, as with a process that ends before it is sent."""
+    judging = scene(judge, policy_for(stage))
+    with pytest.raises(Refused):
+        judging.agent.call("open_work", bounty_id=judging.bounty_id)
+    plan = judging.agent.call("prepare_verdict", bounty_id=judging.bounty_id, reasons="None holds: tests fail.\n")
+    before, asked = stage.ledger.nonce(judging.case.account), {"plan_id": plan["plan_id"]}
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalSigner, "sign_transaction", fail_to_record)
+        with pytest.raises(Refused):
+            judging.agent.call("carry_out", **asked)
+    opened = OpenedBounty(BountyId(judging.bounty_id), "opened", 1, 0, 0, ())
+    with monkeypatch.context() as patched:
+        patched.setattr(service_cli.Client, "open_submissions", lambda *_: opened)
+        with pytest.raises(Refused) as refused:
+            judging.agent.call("carry_out", **asked)
+        assert refused.value.code == "work_not_opened"
+    assert stage.ledger.nonce(judging.case.account) == before
     assert judging.agent.call("carry_out", **asked)["state"] in ENDED
 
 

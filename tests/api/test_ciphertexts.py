@@ -11,6 +11,7 @@ from bounty_protocol.domain.locator import parse_locator, storage_locator
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api import jobs
+from service_api.app import make_app
 from service_api.jobs import PERIODIC
 from service_api.storage.port import ObjectInfo
 from service_api.usecases import ciphertexts, orphans
@@ -150,6 +151,68 @@ def test_recorded_ciphertext__replaced_by_other_bytes__is_never_served_and_no_re
     content = sealed.content(guardian).json
     assert content is not None
     assert urllib3.request("GET", content["download_url"]).data == sealed.file.read_bytes()
+
+
+def replace_stored(sealed: Sealed) -> None:
+    """Other bytes of the same length, as of a bucket that was restored from a wrong copy."""
+    info = stored(sealed)
+    assert info is not None
+    sealed.service.dependencies.store.delete(info.locator, generation=info.generation)
+    put(sealed.service, info.locator, b"\1" * info.byte_length)
+
+
+def queued(service: Service) -> dict[str, object]:
+    """The argument of the one job that waits; it is taken."""
+    (job,) = open_queue(QueueName.ARTIFACTS, service.dependencies.redis).jobs
+    forget_jobs(service)
+    argument: dict[str, object] = job.args[0]
+    return argument
+
+
+@pytest.mark.attack
+def test_recorded_ciphertext__replaced_by_other_bytes__is_put_back_whatever_the_inspections_may_read(
+    service: Service, tmp_path: Path
+) -> None:
+    deps = replace(service.dependencies, config=replace(service.dependencies.config, inspected_bytes=0))
+    service = replace(service, client=make_app(deps).test_client(), dependencies=deps)
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
+    record(sealed)
+    assert sealed.upload() == 412, "they are in place, and stay there"
+    replace_stored(sealed)
+    guardian = service.world.guardian(1).private_key
+    assert error_of(sealed.content(guardian))["code"] == "solver_submission_content_invalid"
+    inspect_kept(deps)
+    assert stored(sealed) is not None
+    assert sealed.upload() == 200
+    content = sealed.content(guardian).json
+    assert content is not None
+    assert urllib3.request("GET", content["download_url"]).data == sealed.file.read_bytes()
+
+
+@pytest.mark.attack
+def test_recorded_ciphertext__replaced_by_other_bytes_beyond_the_requests_bound__ends_in_the_queue(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1), size=9 * 2**20)
+    record(sealed)
+    replace_stored(sealed)
+    guardian, read = service.world.guardian(1).private_key, service.dependencies.store.read
+    monkeypatch.setattr(jobs, "_dependencies", lambda: nullcontext(service.dependencies))
+    monkeypatch.setattr(ciphertexts, "VERIFY_BOUND_SECONDS", -1.0)
+    assert error_of(sealed.content(guardian))["code"] == "storage_verification_pending"
+    assert jobs.verify_artifact(queued(service)) == "differs"
+    with monkeypatch.context() as now:  # what was found is known
+        now.setattr(service.dependencies.store, "read", lambda _: pytest.fail("it was hashed again"))
+        assert error_of(sealed.content(guardian))["code"] == "solver_submission_content_invalid"
+    assert service.dependencies.store.read == read
+    assert stored(sealed) is not None
+    assert error_of(sealed.upload_url())["code"] == "storage_verification_pending"
+    assert jobs.verify_artifact(queued(service)) == "differs"
+    assert stored(sealed) is None
+    assert sealed.upload() == 200
+    assert error_of(sealed.content(guardian))["code"] == "storage_verification_pending"
+    assert jobs.verify_artifact(queued(service)) == "matches"
+    assert sealed.content(guardian).status_code == 200
 
 
 @pytest.mark.attack

@@ -13,7 +13,6 @@ import pytest
 import urllib3
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import parse_address
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies
 from service_api.storage.port import ObjectInfo
 from service_api.usecases import inspecting
@@ -284,14 +283,33 @@ def test_lost_work__is_announced_once_and_once_more_when_it_was_put_back(service
     assert notices(sealed) == ["lost", "restored"]
 
 
+def test_lost_work__that_was_put_back__is_looked_at_before_the_walk_takes_what_a_day_may_have(
+    service: Service, tmp_path: Path
+) -> None:
+    deps = replace(service.dependencies, config=replace(service.dependencies.config, inspected_bytes=1))
+    first, waits, known = (recorded(service, tmp_path, name) for name in ("first", "waits", "known"))
+    for each in (first, waits, known):  # the oldest finding is looked at first
+        lose(each)
+        note_known(deps.engine, Walk.OBJECTS, [found_lost(each)])
+        assert each.upload() == 200
+    assert known.content(service.world.guardian(1).private_key).status_code == 200
+    inspect_kept(deps)
+    assert [notices(each)[1:] for each in (first, waits, known)] == [["restored"], [], ["restored"]]
+
+
+def found_lost(sealed: Sealed) -> Looked:
+    """That the storage has no such bytes."""
+    commitment, solver = sealed.envelope.commitment(), sealed.envelope.solver_address
+    return Looked("", commitment, sealed.bounty_id, "the storage has no ciphertext", solver, is_lost=True)
+
+
 @pytest.mark.parametrize("again", ["lost", "restored"])
 def test_work__that_two_looks_find_so_in_the_same_moment__is_announced_once(
     service: Service, tmp_path: Path, again: str
 ) -> None:
     """``service-api defects --again`` beside the hourly job."""
     deps, database, sealed = service.dependencies, service.world.database, recorded(service, tmp_path)
-    solver, commitment = parse_address(sealed.solver.address), sealed.envelope.commitment()
-    lost = Looked("", commitment, sealed.bounty_id, "the storage has no ciphertext", solver, is_lost=True)
+    lost = found_lost(sealed)
     found = lost if again == "lost" else replace(lost, what=None, is_lost=False)
     if again == "restored":
         note_known(deps.engine, Walk.OBJECTS, [lost])

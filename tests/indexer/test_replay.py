@@ -1,7 +1,7 @@
 """``verify`` and ``rebuild``: the copy against the chain, and a new copy in its place."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, LiteralString
 
 import psycopg
@@ -9,9 +9,11 @@ import pytest
 from bounty_protocol.chain.blocks import Header, header_at
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber, BountyId
+from psycopg.errors import LockNotAvailable
 from service_common.db import engine as engines
 from service_common.db import hub_index as t
 from service_common.db.errors import DatabaseUnavailable
+from service_common.db.hub_reads import Head
 from service_indexer import place, replay
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import advance
@@ -19,7 +21,7 @@ from service_indexer.main import main
 from service_indexer.replay import Comparison, Progress, Replay, rebuild_copy, verify_copy
 from service_indexer.source import RpcSource, Tip, source_of
 from service_indexer.stretch import BLOCKS_PER_STEP
-from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, FencedOut, only_writer
+from service_indexer.writer import COPY_SPACE, SCRATCH_SPACE, AnotherWriter, FencedOut, Writer, only_writer
 from sqlalchemy import Connection, Engine, delete, func, select, text, update
 
 from tests.endpoints import Change, Endpoint, endpoint_before
@@ -475,6 +477,81 @@ def test_replay__whose_lock_was_lost_to_another_one__puts_nothing_in_place(
             run(config_of(world), say)
         with scratch_of(world).connect() as connection:
             assert connection.execute(select(t.head.c.fence)).scalar() is not None, "it is the other's"
+    assert contents(engine) == truth
+
+
+def test_rebuild__whose_copy_a_follower_took_meanwhile__puts_nothing_in_place(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a failover of the database, which ends every lock."""
+    engine = history(world)
+    world.writer_lock.close()
+    honest = Replay.reach_final
+    follow = only_writer(engine, world.chain_id, world.hub_address, start_of(world))
+
+    def lose_the_lock(self: Replay, number: BlockNumber) -> None:
+        honest(self, number)
+        with psycopg.connect(world.database.server.url(world.database.name), autocommit=True) as connection:
+            connection.execute(LOCK_ENDS, [COPY_SPACE])
+        world.submit(BountyId(1), world.solver(2))
+        assert advance(world.source, left.enter_context(follow))
+
+    monkeypatch.setattr(Replay, "reach_final", lose_the_lock)
+    with ExitStack() as left:
+        with pytest.raises(FencedOut):
+            rebuild_copy(config_of(world), lambda _: None)
+        assert scratch_rows(engine) == 0
+        with engine.connect() as connection:
+            assert connection.execute(select(t.head.c.rebuilds)).scalar_one() == 0
+    assert all(each.equal for each in verify(config_of(world), lambda _: None))
+
+
+def test_rebuild__that_switches__lets_no_follower_begin_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history(world)
+    world.writer_lock.close()
+    refused, honest = list[type[Exception]](), replay._first_difference
+
+    def begin_a_follower(connection: Connection) -> int | None:
+        url = world.database.url("service_indexer")
+        with psycopg.connect(url, options="-c lock_timeout=10") as other, pytest.raises(LockNotAvailable) as error:
+            other.execute("UPDATE hub_index.head SET fence = fence + 1")
+        refused.append(error.type)
+        return honest(connection)
+
+    monkeypatch.setattr(replay, "_first_difference", begin_a_follower)
+    rebuild_copy(config_of(world), lambda _: None)
+    assert refused
+
+
+def test_rebuild__whose_database_is_away_wherever_it_reads_a_head__goes_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "PAUSE_SECONDS", 0.0)
+    engine = history(world)
+    truth = contents(engine)
+    world.writer_lock.close()
+    looks, taken, honest = list[bool](), list[bool](), Writer.head
+
+    def fail_each_second_time(self: Writer) -> Head | None:
+        looks.append(True)
+        if len(looks) % 2:
+            raise DatabaseUnavailable("the database did not answer")
+        return honest(self)
+
+    def fail_at_first(*arguments: Any, **options: Any) -> AbstractContextManager[Writer]:
+        if "space" not in options and not taken:
+            taken.append(True)
+            raise DatabaseUnavailable("no lock could be looked for")
+        return only_writer(*arguments, **options)
+
+    monkeypatch.setattr(Writer, "head", fail_each_second_time)
+    monkeypatch.setattr(replay, "only_writer", fail_at_first)
+    said = list[str]()
+    rebuild_copy(config_of(world), said.append)
+    assert "once more in a moment: no lock could be looked for" in said
+    assert len(looks) >= 4
     assert contents(engine) == truth
 
 

@@ -453,7 +453,10 @@ class Acting:
         return policy
 
     def _charge(self, role: Role, plan_id: str, kept: KeptPlan, signing: ToBeSigned) -> None:
-        """Count what is about to be signed, which may still come to nothing; refused as above."""
+        """Count what is about to be signed, which may still come to nothing; refused as above, and where a Verdict on
+        work that nobody could read is signed once more, and some of it can be read by now."""
+        if kept.exact.unread and was_charged(plan_id):
+            self._require_still_unread(_bounty(kept.request), kept.exact)
         spending = Spending(plan_id, kept.exact.spends, signing.gas_cost, signing.nonce)
         charge(self._permitting(role, spending, kept), spending)
 
@@ -471,7 +474,7 @@ class Acting:
             case "verdict":
                 # Of what nobody can open nobody can judge more: none of it is valid.
                 unread = bool(kept.exact.unread)
-                if unread and not was_charged(plan_id):
+                if unread and not was_charged(plan_id):  # before the reasons are published; else before it is signed
                     self._require_still_unread(_bounty(request), kept.exact)
                 unopened = request.submission is None and (unread or self._was(_ALL_OPENED, _bounty(request)))
                 verdict = client.record_verdict(

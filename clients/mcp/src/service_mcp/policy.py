@@ -184,7 +184,9 @@ def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
     """Count a plan as of now, before each signature; refused beyond the day's caps, and beyond what it may cost.
 
     However often it is signed it spends its tokens once: what counts is its last signature, not the day on which it was
-    begun. Each further transaction may cost gas of its own: an earlier one may still be mined, whatever a node said.
+    begun. Each further transaction may cost gas of its own: an earlier one may still be mined, whatever a node said. A
+    day after its last signature a plan is another action of another day, and so is its gas: else one whose transaction
+    never came to a block could never be carried out.
     """
     with _ledger() as (spent, save):
         save(_with(policy, spent, spending, int(time.time()) if now is None else now))
@@ -199,13 +201,14 @@ def was_charged(plan_id: str) -> bool:
 def _with(policy: Policy, spent: Sequence[_Spent], spending: Spending, at: int) -> list[_Spent]:
     """All that is spent with this, too."""
     others = [each for each in spent if each.plan_id != spending.plan_id]
+    before = [each for each in spent if each.plan_id == spending.plan_id and each.at > at - DAY_SECONDS]
     today = [each for each in others if each.at > at - DAY_SECONDS]
     if len(today) + 1 > policy.most_actions_per_day:
         raise _exceeded(f"{policy.most_actions_per_day} actions are permitted in a day, and that many are counted")
     tokens = sum(each.tokens for each in today) + spending.tokens
     if tokens > policy.most_spent_per_day:
         raise _exceeded(f"a day may spend {policy.most_spent_per_day} base units, and with this it were {tokens}")
-    gas = {nonce: cost for each in spent if each.plan_id == spending.plan_id for nonce, cost in each.gas.items()}
+    gas = {nonce: cost for each in before for nonce, cost in each.gas.items()}
     if spending.nonce is not None:
         gas[spending.nonce] = max(spending.gas, gas.get(spending.nonce, 0))
     if (total := sum(gas.values())) > policy.most_gas_per_action:

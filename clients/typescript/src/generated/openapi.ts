@@ -187,7 +187,8 @@ export interface paths {
         /**
          * Get a one-time upload URL for a ciphertext.
          * @description Signed by the Solver of the path. The URL creates once, at most 1 GiB, and lives 15 minutes. After the submission
-         *     deadline only for the bytes of the Solver's recorded Submission, should the storage have lost them.
+         *     deadline only for the bytes of the Solver's recorded Submission, should the storage have lost them; other bytes in
+         *     their place are removed.
          */
         post: operations["post_api_bounties_bounty_id_submissions_solver_address_artifact_upload_url"];
         delete?: never;
@@ -3034,6 +3035,7 @@ export interface operations {
              * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `storage_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `storage_verification_pending`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
             503: {

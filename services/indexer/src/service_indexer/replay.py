@@ -8,7 +8,7 @@ in the chain. Nothing may be of a block that the copy is not at yet.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -103,15 +103,15 @@ def rebuild_copy(config: IndexerConfig, say: Progress, *, back: bool = False) ->
     with (
         engine_of_job(config.database_url, application="indexer-rebuild", limited=False) as engine,
         _replaying(engine, config, say) as replay,
-        _taken_over(engine, config, replay.start, say),
+        _taken_over(engine, config, replay) as writer,
     ):
         with suppress(ChainUnavailable):  # then the follower's newest logs are told as gone, and again
             replay.advance_to_tip()
         if not back:
-            with reading(engine) as connection:
-                head = read_head(connection, config.chain.chain_id)
+            head = replay.asked_again(lambda _: writer.head())
             replay.reach_final(head.finalized_number if head else BlockNumber(0))
         with writing(engine) as connection:
+            writer.check_fence(connection)  # the lock ends with its session; no follower begins or writes from here on
             replay.writer.check_fence(connection, t.SCRATCH)
             return _switch(connection)
 
@@ -161,8 +161,7 @@ class Replay:
         """Bring it to the chain's newest block."""
         reported, busy = time.monotonic(), True
         while busy:
-            busy = _asked_again(self.source, self.say, lambda source: advance(source, self.writer))
-            head = self.writer.head()
+            busy, head = self.asked_again(lambda source: (advance(source, self.writer), self.writer.head()))
             if head is not None and head.block_number >= head.tip_number:
                 return  # blocks that came meanwhile are the follower's: where a step takes as long as one, there are
             if head is not None and time.monotonic() - reported > 2:
@@ -180,7 +179,11 @@ class Replay:
                     reason = f"the chain is final up to block {shown} by it, up to {number} by the copy that is read"
                     raise ChainUnavailable(f"{reason}; if the copy is wrong, rebuild with --back")
 
-        _asked_again(self.source, self.say, look)
+        self.asked_again(look)
+
+    def asked_again(self, ask: Callable[[RpcSource], T]) -> T:
+        """What ``ask`` gives; see ``_asked_again``."""
+        return _asked_again(self.source, self.say, ask)
 
 
 def _asked_again(source: RpcSource, say: Progress, ask: Callable[[RpcSource], T]) -> T:
@@ -225,23 +228,29 @@ def _replaying(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator
 
 
 @contextmanager
-def _taken_over(engine: Engine, config: IndexerConfig, start: Header, say: Progress) -> Iterator[None]:
+def _taken_over(engine: Engine, config: IndexerConfig, replay: Replay) -> Iterator[Writer]:
     """Hold the copy's lock, which a follower gives up when its fencing token is out of date."""
     chain = config.chain
     ends = time.monotonic() + SWITCH_SECONDS
-    say("waiting for the follower to step aside")
-    while time.monotonic() < ends:
+
+    def take(_: RpcSource) -> Writer:
         with writing(engine) as connection:
             connection.execute(
                 update(t.head).where(t.head.c.chain_id == chain.chain_id).values(fence=t.head.c.fence + 1)
             )
-        try:
-            with only_writer(engine, chain.chain_id, chain.hub_address, start):
-                yield
-                return
-        except AnotherWriter:
-            time.sleep(0.05)
-    raise AnotherWriter
+        return held.enter_context(only_writer(engine, chain.chain_id, chain.hub_address, replay.start))
+
+    replay.say("waiting for the follower to step aside")
+    with ExitStack() as held:
+        while True:
+            try:
+                writer = replay.asked_again(take)
+                break
+            except AnotherWriter:
+                if time.monotonic() > ends:
+                    raise
+                time.sleep(0.05)
+        yield writer
 
 
 def _first_difference(connection: Connection) -> int | None:

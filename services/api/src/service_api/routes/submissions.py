@@ -69,6 +69,7 @@ def one_unavailable_code(view: Callable[P, R]) -> Callable[P, R]:
 @routes.response(200, UploadTarget)
 @described(
     *_ERRORS,
+    "storage_verification_pending",
     body=UploadTargetRequest,
     example={"ciphertext_sha256": "0x" + "1f" * 32, "ciphertext_byte_length": 1048576},
 )
@@ -77,7 +78,8 @@ def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address
     """Get a one-time upload URL for a ciphertext.
 
     Signed by the Solver of the path. The URL creates once, at most 1 GiB, and lives 15 minutes. After the submission
-    deadline only for the bytes of the Solver's recorded Submission, should the storage have lost them.
+    deadline only for the bytes of the Solver's recorded Submission, should the storage have lost them; other bytes in
+    their place are removed.
     """
     deps = dependencies()
     budgets = deps.config.budgets

@@ -15,13 +15,16 @@ def require_accepting(facts: HubFacts, bounty: Bounty) -> None:
         raise _closed()
 
 
-def require_uploadable(facts: HubFacts, bounty: Bounty, solver: Address, locator: str, byte_length: int) -> None:
-    """As long as the bounty accepts Submissions; after that, only the bytes of the Solver's recorded one.
+def require_uploadable(facts: HubFacts, bounty: Bounty, solver: Address, locator: str, byte_length: int) -> bool:
+    """As long as the bounty accepts Submissions; after that, only the bytes of the Solver's recorded one. Whether they
+    are that one's.
 
     The storage may have lost them, and nobody who is to judge or open the work must be locked out by that.
     """
-    if not (_accepting(facts, bounty) or _is_recorded(facts, bounty, solver, locator, byte_length)):
+    is_recorded = _is_recorded(facts, bounty, solver, locator, byte_length)
+    if not (is_recorded or _accepting(facts, bounty)):
         raise _closed()
+    return is_recorded
 
 
 def _accepting(facts: HubFacts, bounty: Bounty) -> bool:

@@ -2,14 +2,15 @@
 
 Bytes are hashed once per object generation and the result is kept. An object that is not the right one is deleted by
 its generation, so the Solver can upload again; one that was found to be right is never deleted, whatever a later
-request states of it. What is in the place of recorded work no reader has deleted: the work is noted as lost, and the
-inspections hash it once more. Hashing that takes longer than the request's bound, or comes while this process hashes as
-much as it may, is continued by the queue ``artifacts``, and the caller gets 503 ``storage_verification_pending`` and
-comes back.
+request states of it. What is in the place of recorded work no reader has deleted: the work is noted as lost, and it is
+hashed once more before it goes, for the Solver who puts the work back, or by the inspections. Hashing that takes longer
+than the request's bound, or comes while this process hashes as much as it may, is continued by the queue ``artifacts``,
+and the caller gets 503 ``storage_verification_pending`` and comes back.
 """
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -36,6 +37,8 @@ from service_api.usecases.pending import is_recorded
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""
 JOB_SECONDS: Final = 3_600
+_WRONG_SECONDS: Final = 3_600
+"""How long readers are told of other bytes without hashing them again: until an inspection has looked."""
 _USUAL_SPEED: Final = 50_000_000
 """Bytes in a second: only to estimate when to try again."""
 
@@ -51,6 +54,18 @@ def require_uploaded(deps: Dependencies, wanted: CiphertextReference) -> None:
         if known_good(deps, found) is not None:
             raise _not_uploaded("is in place, but its verified bytes have another length than this envelope states")
         raise _not_uploaded("was uploaded with other bytes and has been removed; upload it again")
+
+
+def make_place(deps: Dependencies, wanted: CiphertextReference) -> None:
+    """Have other bytes removed from the place of recorded work, for its Solver who is to upload it; 503 while it is not
+    known what is there.
+
+    The inspections' bound does not hold it up. The Solver is charged for an upload of as many bytes before, and what
+    was hashed once is known or gone.
+    """
+    found = deps.store.stat(wanted.storage_locator)
+    if found is not None:
+        _is_announced(deps, found, wanted, by_solver=True)
 
 
 def generation_of(deps: Dependencies, wanted: CiphertextReference, *, may_hash: bool = True) -> int:
@@ -88,7 +103,8 @@ def verify(
     *,
     may_delete_recorded: bool = False,
 ) -> Verification:
-    """Hash one generation, keep a good result, delete a bad object, unless it is of recorded work: that is noted."""
+    """Hash one generation, keep a good result, delete a bad object, unless it is of recorded work: that is noted, and
+    known to readers for a while."""
     result = verify_object(
         deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length, keep_going=keep_going
     )
@@ -101,6 +117,8 @@ def verify(
         log.warning("other bytes than announced", locator=info.locator, **lengths)
         if may_delete_recorded or not _note_lost(deps, info.locator):
             deps.store.delete(info.locator, generation=info.generation)
+        else:
+            _note_wrong(deps, info)
     return result
 
 
@@ -120,6 +138,23 @@ def _note_lost(deps: Dependencies, locator: str) -> bool:
         ],
     )
     return bool(works)
+
+
+def _note_wrong(deps: Dependencies, info: ObjectInfo) -> None:
+    with suppress(RedisError):  # else the next reader has it hashed again
+        deps.redis.set(_wrong_key(info), 1, ex=_WRONG_SECONDS)
+
+
+def _is_known_wrong(deps: Dependencies, info: ObjectInfo) -> bool:
+    """Whether this very generation was found a moment ago not to be what its place is for."""
+    try:
+        return bool(deps.redis.exists(_wrong_key(info)))
+    except RedisError:
+        return False
+
+
+def _wrong_key(info: ObjectInfo) -> str:
+    return f"other-bytes:{info.locator}:{info.generation}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +214,11 @@ def _is_announced(
     recorded work where its Solver asks."""
     if (known := known_good(deps, info)) is not None:
         return known.reference == wanted
+    if not by_solver and _is_known_wrong(deps, info):
+        return False
     result = _verify_now(deps, info, wanted, by_solver=by_solver) if may_hash else Verification.UNFINISHED
     if result is Verification.UNFINISHED:
-        _continue_in_queue(deps, info, wanted)
+        _continue_in_queue(deps, info, wanted, by_solver=by_solver)
         message = "The upload is still being verified."
         raise ServiceError("storage_verification_pending", message, retry_after=_patience(wanted))
     return result is Verification.MATCHES
@@ -205,14 +242,19 @@ def _queue_is_at_it(deps: Dependencies, info: ObjectInfo, wanted: CiphertextRefe
         return False
 
 
-def _continue_in_queue(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> None:
+def _continue_in_queue(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference, *, by_solver: bool) -> None:
     try:
         enqueue_once(
             deps.redis,
             QueueName.ARTIFACTS,
             "service_api.jobs.verify_artifact",
             # The digest and the length are read by the release before alone.
-            message(storage_locator=info.locator, sha256=wanted.sha256, byte_length=wanted.byte_length),
+            message(
+                storage_locator=info.locator,
+                sha256=wanted.sha256,
+                byte_length=wanted.byte_length,
+                by_solver=by_solver,
+            ),
             _job_id(info, wanted),
             seconds=JOB_SECONDS,
             first=True,

@@ -106,8 +106,8 @@ class _EnoughToday(Exception):
 def inspect_kept(deps: Dependencies) -> int:
     """Go on with every inspection that is due; how many subjects were looked at."""
     _note_recorded(deps.engine)
+    _look_at_lost(deps)  # before the walk over the bytes takes all that a day may have
     count = sum(_go_on(deps, name, inspection) for name, inspection in INSPECTIONS.items())
-    _look_at_lost(deps)
     delete_old_notices(deps.engine)
     return count
 
@@ -447,10 +447,12 @@ def _look_at_lost(deps: Dependencies) -> None:
             envelope = None if row is None else kept_envelope(row)
             if envelope is not None:  # else replaced by its Solver, or altered: that is for the walks
                 work = _Submitted("", bounty_id, solver, commitment, envelope)
-                is_hashed, wrong = _look_at_put_back(deps, envelope.ciphertext, found_at)
+                try:
+                    is_hashed, wrong = _look_at_put_back(deps, envelope.ciphertext, found_at)
+                except _EnoughToday:  # others were hashed by a reader
+                    log.info("what was put back is hashed tomorrow", bounty_id=bounty_id)
+                    continue
                 note_again(deps.engine, work.found(wrong), is_hashed=is_hashed)
-    except _EnoughToday:
-        log.info("what was put back is hashed tomorrow")
     except ServiceError as error:
         if error.code not in _AWAY:
             raise

@@ -2,10 +2,12 @@
 
 The locator is a pure function of deployment, bounty, Solver and digest. An object already there that cannot be the
 announced one is deleted by generation, so that a poisoned first upload blocks nobody; one whose bytes were verified
-stays, whatever length a later request announces.
+stays, whatever length a later request announces. Where the bytes are those of recorded work, what is in their place is
+hashed first: nothing else would have other bytes of the same length removed before the Solver believes it is done.
 """
 
 from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.envelope import CiphertextReference
 from bounty_protocol.domain.locator import storage_locator
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId
@@ -14,7 +16,7 @@ from bounty_protocol.wire.values import Timestamp
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.accepting import require_uploadable
-from service_api.usecases.ciphertexts import known_good
+from service_api.usecases.ciphertexts import known_good, make_place
 
 UPLOAD_LIFETIME_SECONDS = 15 * 60
 MAX_CIPHERTEXT_BYTES = 1024 * 1024 * 1024
@@ -30,8 +32,12 @@ def make_upload_target(
     chain = deps.config.chain
     locator = storage_locator(chain.chain_id, chain.hub_address, bounty_id, solver, wanted.ciphertext_sha256)
     with deps.facts.open() as facts:
-        require_uploadable(facts, facts.bounty(bounty_id), solver, locator, wanted.ciphertext_byte_length)
-    _clear_impostor(deps, locator, wanted.ciphertext_byte_length)
+        bounty = facts.bounty(bounty_id)
+        is_recorded = require_uploadable(facts, bounty, solver, locator, wanted.ciphertext_byte_length)
+    if is_recorded:
+        make_place(deps, CiphertextReference(wanted.ciphertext_sha256, wanted.ciphertext_byte_length, locator))
+    else:
+        _clear_impostor(deps, locator, wanted.ciphertext_byte_length)
     target = deps.store.sign_upload(
         locator,
         sha256=wanted.ciphertext_sha256,
