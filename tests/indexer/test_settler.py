@@ -191,6 +191,18 @@ def test_settler__without_ether__keeps_its_row_and_harms_nothing(world: World) -
     }
 
 
+def test_settler__with_another_key__signs_anew_what_the_former_one_could_not_pay(world: World) -> None:
+    bounties = [due(world), due(world)]
+    assert settler_with(world, Wallet()).settle_due() == 0  # cannot pay
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(settlements).values(attempts=MAX_ATTEMPTS))
+    new = Wallet()
+    world.node.fund(new.address)
+    assert settler_with(world, new).settle_due() == 2
+    assert [outcome(world, each) for each in bounties] == [(2, 2), (2, 2)]
+    assert [(nonce, attempts) for nonce, _, attempts in signed(world)] == [(0, 1), (1, 1)]
+
+
 def test_settler__whose_first_nonce_a_stranger_made_needless__uses_it_so_that_the_next_is_mined(world: World) -> None:
     first, second = due(world), due(world)
     poor = Wallet()

@@ -5,7 +5,7 @@ It has no authority, anyone may do the same. Its key pays gas, is never logged, 
 transaction is a row before it is sent, so a restart sends the same bytes; what stays unmined is replaced under the same
 nonce with a higher fee, at most up to ``MAX_FEE_WEI``. A tip is bounded by those of recent blocks. The row goes when
 the bounty's ending is final, unless its nonce is still unused and another row waits for it: no transaction is mined
-before all with lower nonces.
+before all with lower nonces. Rows that another key signed go at once: the present one signs anew what is due.
 
 No endpoint alone decides whether a bounty is settled: each is sent the transaction, one that lets the call succeed is
 enough, and the fees and which nonces are used are the middle of what they answer. Of two, one that calls too few nonces
@@ -139,6 +139,7 @@ class Settler:
             due = read_due(connection, head)
         # What is mined later is of a row that is kept: one goes when its bounty's ending is final.
         at = BlockNumber(min(head.block_number, max(head.finalized_number, head.block_number - TOLERATED_LAG)))
+        self._forget_other_keys()
         self._forget_final(head, at)
         with reading(self.engine) as connection:
             sent = _read_sent(connection)
@@ -285,6 +286,17 @@ class Settler:
     def _answers(self, *calls: Call) -> list[list[object]]:
         """Those of each endpoint that answers; where none does, of the first that does later."""
         return self.rpc.of_each(calls) or [self.rpc.batch(calls)]
+
+    def _forget_other_keys(self) -> None:
+        """Rows of a key that this one replaced: their nonces say nothing of this account. What was sent of them may
+        still be mined, which costs this one at most a transaction that fails."""
+        c, account = settlements.c, self.account.address
+        with writing(self.engine) as connection:
+            rows = connection.execute(select(c.bounty_id, c.raw_transaction))
+            others = [row.bounty_id for row in rows if Account.recover_transaction(row.raw_transaction) != account]
+            if others:
+                connection.execute(delete(settlements).where(c.bounty_id.in_(others)))
+                log.info("settlements that another key signed are signed anew", account=account, bounties=len(others))
 
     def _forget_final(self, head: Head, at: BlockNumber) -> None:
         """Rows of bounties whose ending is final are history, unless one of another bounty waits for their nonce."""
