@@ -3,9 +3,10 @@
 It has no authority, anyone may do the same. Its key pays gas, is never logged, and signs nothing but calls of
 ``settle`` on this Hub with a bounded fee; without a key it does nothing. A call is simulated first. The signed
 transaction is a row before it is sent, so a restart sends the same bytes; what stays unmined is replaced under the same
-nonce with a higher fee, at most up to ``MAX_FEE_WEI``. A tip is bounded by those of recent blocks. The row goes when
-the bounty's ending is final, unless its nonce is still unused and another row waits for it: no transaction is mined
-before all with lower nonces. Rows that another key signed go at once: the present one signs anew what is due.
+nonce with a higher fee, at most up to ``MAX_FEE_WEI``, and what every endpoint refused for lack of ether by one at the
+fees of that moment. A tip is bounded by those of recent blocks. The row goes when the bounty's ending is final, unless
+its nonce is still unused and another row waits for it: no transaction is mined before all with lower nonces. Rows that
+another key signed go at once: the present one signs anew what is due.
 
 No endpoint alone decides whether a bounty is settled: each is sent the transaction, one that lets the call succeed is
 enough, and the fees and which nonces are used are the middle of what they answer. Of two, one that calls too few nonces
@@ -55,6 +56,7 @@ _FIRST_TIP_WEI: Final = MAX_TIP_WEI // 4
 _RECENT_BLOCKS: Final = 20
 _FAILED: Final = "0x0"
 """The status of a transaction that was mined and did nothing."""
+_LACKS_ETHER: Final = "insufficient funds"
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 10
 SETTLEMENTS: Final = counter_by(
@@ -184,16 +186,18 @@ class Settler:
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
                 return False
-            elif is_unmined and may_change:
+            elif is_unmined and (may_change or not row.attempts):
                 raw = self._replacement(connection, row, at)
-                event = "replaced"
+                event = "replaced" if row.attempts else event
         return self._broadcast(bounty_id, raw, event, may_be_mined=any(mined))
 
     def _replacement(self, connection: Connection, row: Row[Any], at: BlockNumber) -> str:
         """Under the same nonce: of all attempts at most one is mined, regardless of which one a node has kept. Only
         where a lower one is free, it is under that: an endpoint said that it was used, and nothing is mined above."""
-        raised, current = GasFees.of(row.raw_transaction).raised(), self._current_fees()
-        fees = GasFees.capped(max(raised.max_fee, current.max_fee), max(raised.tip, current.tip))
+        fees = self._current_fees()
+        if row.attempts:  # else no node has one that would have to be outbid
+            raised = GasFees.of(row.raw_transaction).raised()
+            fees = GasFees.capped(max(raised.max_fee, fees.max_fee), max(raised.tip, fees.tip))
         return self._attempted(connection, row, min(Nonce(row.nonce), self._next_nonce(connection, at)), fees)
 
     def _attempted(self, connection: Connection, row: Row[Any], nonce: Nonce, fees: GasFees) -> str:
@@ -241,6 +245,10 @@ class Settler:
             log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(hexstr=raw).to_0x_hex())
         elif reasons:
             SETTLEMENTS.labels("not_accepted").inc()
+            if all(_LACKS_ETHER in each.message.lower() for each in refusals):
+                with writing(self.engine) as connection:
+                    ours = settlements.c.bounty_id == bounty_id
+                    connection.execute(update(settlements).where(ours).values(attempts=0))
         return is_sent
 
     def _would_succeed(self, bounty_id: BountyId, *, by_most: bool = False) -> bool:
