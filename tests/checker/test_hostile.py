@@ -1,12 +1,15 @@
 """A node whose answers are malformed ends no check, hides no finding, and is no difference of the deployment."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Final
 
 import pytest
+from bounty_protocol.domain import halts
 from service_checker.asking import HttpReply
+from service_checker.chain import STANDS_STILL_SECONDS
 from service_checker.rest import MAX_SURPLUS
 from service_checker.run import CheckOptions, check
 
@@ -95,6 +98,37 @@ def test_node__that_is_lost_meanwhile__ends_no_part_of_the_answers(method: str) 
         "each part is there, by what differs or as not asked"
     )
     assert "the answers" not in lost
+
+
+def of_a_real_chain(node: HandMadeNode, later: Iterable[int], monkeypatch: pytest.MonkeyPatch) -> CheckOptions:
+    """A check whose clock says so many seconds after the newest block, at each look; the API is ahead of that block."""
+    monkeypatch.setattr("service_checker.chain.LOCAL_CHAIN_ID", CHAIN + 1)
+    ahead = {"x-index-block": "999", "x-index-time": "1", "x-hub": f"eip155:{CHAIN}:{HUB}"}
+
+    def exchange(method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
+        return node(method, url, body, headers) if url == NODE else HttpReply(200, ahead, b"{}")
+
+    newest, seconds = HISTORY.logs[-1].place.time, iter(later)
+    return replace(options(node), exchange=exchange, now=lambda: newest + next(seconds))
+
+
+def test_node__that_stands_still__is_reported_and_nothing_is_held_against_the_api(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert STANDS_STILL_SECONDS == halts.STANDS_STILL_SECONDS
+    findings = check(of_a_real_chain(HandMadeNode(HISTORY), repeat(7 * 60), monkeypatch))
+    (found,) = findings.found
+    assert (found.requirement, found.where) == ("checked", "the newest block")
+    assert found.seen.startswith("one of 7 minutes ago")
+
+
+def test_node__that_stands_still_meanwhile__makes_no_later_block_of_the_api_a_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for then, blamed in ((10, True), (7 * 60, False)):
+        findings = check(of_a_real_chain(HandMadeNode(HISTORY), chain([10], repeat(then)), monkeypatch))
+        assert any("does not have block 999" in found.seen for found in findings.found) == blamed
+        assert any("stands still" in found.seen for found in findings.found) != blamed
 
 
 def test_balance__that_is_not_given__ends_no_other_part() -> None:

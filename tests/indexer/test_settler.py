@@ -191,6 +191,35 @@ def test_settler__without_ether__keeps_its_row_and_harms_nothing(world: World) -
     }
 
 
+def test_settler__that_lacked_ether_at_high_fees__signs_at_those_of_the_day_once_it_has_some(
+    world: World, endpoint: Endpoint
+) -> None:
+    bounty_id, poor = due(world), Wallet()
+    history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**11)], "gasUsedRatio": [], "reward": [["0x1"]]}
+    endpoint.change = lambda asked, _params, result: history if asked == "eth_feeHistory" else result
+    settler = settler_with(world, poor, endpoint.url)
+    for _ in range(MAX_ATTEMPTS + 1):
+        assert settler.settle_due() == 0
+        let_it_be_stuck(world)
+    assert [attempts for *_, attempts in signed(world)] == [0]
+    endpoint.change = lambda _asked, _params, result: result
+    world.rpc.call("anvil_setBalance", poor.address, hex(SETTLE_GAS * 10**10))
+    assert settler.settle_due() == 1
+    assert outcome(world, bounty_id) == (2, 2)
+
+
+def test_settler__with_another_key__signs_anew_what_the_former_one_could_not_pay(world: World) -> None:
+    bounties = [due(world), due(world)]
+    assert settler_with(world, Wallet()).settle_due() == 0  # cannot pay
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(settlements).values(attempts=MAX_ATTEMPTS))
+    new = Wallet()
+    world.node.fund(new.address)
+    assert settler_with(world, new).settle_due() == 2
+    assert [outcome(world, each) for each in bounties] == [(2, 2), (2, 2)]
+    assert [(nonce, attempts) for nonce, _, attempts in signed(world)] == [(0, 1), (1, 1)]
+
+
 def test_settler__whose_first_nonce_a_stranger_made_needless__uses_it_so_that_the_next_is_mined(world: World) -> None:
     first, second = due(world), due(world)
     poor = Wallet()
@@ -524,6 +553,8 @@ def test_replacement__of_a_fee_that_an_endpoint_invented__has_a_tip_within_the_b
     history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**30)], "gasUsedRatio": [], "reward": [[hex(10**30)]]}
     lies: dict[str, object] = {"eth_maxPriorityFeePerGas": hex(10**30), "eth_feeHistory": history}
     endpoint.change = lambda asked, _params, result: lies.get(asked, result)
+    endpoint.withholds = frozenset({"eth_sendRawTransaction"})
+    lies["eth_sendRawTransaction"] = Refusal(-32_000, "the pool is full")
     settler = settler_with(world, Wallet(), endpoint.url)
     for attempt in range(1, 4):
         assert settler.settle_due() == 0

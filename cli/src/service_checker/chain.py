@@ -1,6 +1,7 @@
 """What a node shows of the chain: the Hub's log, the token's transfers, blocks, and calls of views."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -25,6 +26,10 @@ FIRST_RANGE: Final = 2_000
 MAX_RANGE: Final = 100_000
 MAX_LOGS: Final = 1_000_000
 """Of one reading: a node that invents more ends the check, and not the machine's memory."""
+LOCAL_CHAIN_ID: Final = 31_337
+"""Of one machine's own chain, whose newest block may be old: some make one for a transaction alone."""
+STANDS_STILL_SECONDS: Final = 120
+"""How old a newest block may be by this machine's clock (docs/chain-halts.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +59,14 @@ class Chain:
     node: Node
     hub: str
     from_block: int = 0
+    now: Callable[[], float] = time.time
     chain_id: int = 0
     """0 before anything was read."""
     logs: list[HubLog] = field(default_factory=list)
     head: ChainBlock = ChainBlock(0, "", 0)
     finalized: ChainBlock = ChainBlock(0, "", 0)
+    head_age: float = 0.0
+    """Of the newest block when it was read, in seconds."""
     _kept_until: int = -1
     """The finalized block up to which the logs were read, which no later reading changes."""
     _blocks: dict[int, ChainBlock] = field(default_factory=dict)
@@ -79,6 +87,7 @@ class Chain:
             raise Unread(f"the finalized block {self._kept_until} is another one now")
         for _ in range(5):
             head = self.block("latest")
+            age = self.now() - head.time
             finalized = self.block("finalized")
             kept = [log for log in self.logs if log.place.block_number <= self._kept_until]
             self._blocks = {number: each for number, each in self._blocks.items() if number <= self._kept_until}
@@ -87,11 +96,19 @@ class Chain:
                 found = [self._decoded(log) for log in self._logs(begin, head.number, self.hub)]
             is_one_chain = finalized.number <= head.number and self.block(head.number).hash == head.hash
             if is_one_chain and all(found):
-                self.head, self.finalized = head, finalized
+                self.head, self.finalized, self.head_age = head, finalized, age
                 self.logs = kept + [log for log in found if log is not None]
                 self._kept_until = finalized.number
                 return
         raise Unread("the chain changed in each of five readings")
+
+    @property
+    def still(self) -> str | None:
+        """What was seen, where the node showed no new block for long; None where it does."""
+        if self.chain_id == LOCAL_CHAIN_ID or self.head_age <= STANDS_STILL_SECONDS:
+            return None
+        minutes = int(self.head_age // 60)
+        return f"one of {minutes} minutes ago by this machine's clock: the node stands still, or the chain does"
 
     def block(self, at: int | str) -> ChainBlock:
         """One block by its number or tag; raises ``Unread`` where the chain has none."""

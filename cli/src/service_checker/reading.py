@@ -44,6 +44,8 @@ class AnswerCheck:
             self.chain.refresh()
             self._moments.clear()
             if number > self.chain.head.number:
+                if self.chain.still is not None:
+                    raise Unread(f"the newest block is {self.chain.still}")
                 raise BlockAhead(f"the node does not have block {number}, which an answer is of")
         if number not in self._moments:
             if len(self._moments) >= KEPT_MOMENTS:

@@ -1,5 +1,6 @@
 """The parts of a check, in order."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -52,6 +53,7 @@ class CheckOptions:
     max_seconds: float = MAX_CHECK_SECONDS
     """For one check, after which nothing more is asked."""
     exchange: Exchange = field(default_factory=Http)
+    now: Callable[[], float] = time.time
     memory: CheckMemory = field(default_factory=CheckMemory)
     """For the next check of the same options."""
 
@@ -62,7 +64,7 @@ def check(asked: CheckOptions, say: Callable[[str], None] = lambda _: None) -> C
     asked = replace(asked, exchange=BoundedExchange(asked.exchange, asked.max_seconds))
     if memory.chain is None or asked.sample is None:
         memory.forget_chain()
-        memory.chain = Chain(Node(asked.rpc_url, asked.exchange), asked.hub.lower(), asked.from_block)
+        memory.chain = Chain(Node(asked.rpc_url, asked.exchange), asked.hub.lower(), asked.from_block, asked.now)
     memory.chain.node.exchange = asked.exchange
     differed, differed_lists = set(memory.differing), set(memory.differing_lists)
     try:
@@ -90,7 +92,9 @@ def _checked(asked: CheckOptions, chain: Chain, findings: CheckReport, say: Call
         known = True
     if known:
         sample = of_the_chain(asked, chain, world, findings)
-        if asked.api_url is not None:
+        if chain.still is not None:  # what the API shows is of later blocks
+            findings.add("checked", "the newest block", "one of the last minutes", chain.still)
+        elif asked.api_url is not None:
             of_the_answers(asked, asked.api_url, chain, findings, sample)
     if asked.canaries:
         say(f"{search_paths(asked.searched, asked.canaries, findings)} files searched for canaries")

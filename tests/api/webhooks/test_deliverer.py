@@ -370,9 +370,10 @@ def test_receiver__that_fails_for_days_or_is_gone__is_switched_off_until_it_is_t
     service.world.create()
     service.world.finalize()
     worker.run()
-    worker.later(2 * DAY)
+    for _ in range(5):
+        worker.later(DAY // 2)
     assert subscriber.one(webhook_id)["state"] == "active"
-    worker.later(2 * DAY)
+    worker.later(DAY // 2)
     assert subscriber.one(webhook_id)["state"] == "off"
     assert worker.later(DAY) == 0
     receiver.answer = echo
@@ -384,6 +385,20 @@ def test_receiver__that_fails_for_days_or_is_gone__is_switched_off_until_it_is_t
     service.world.finalize()
     worker.run()
     assert (subscriber.one(webhook_id)["state"], subscriber.one(webhook_id)["last_result"]) == ("off", "gone")
+
+
+def test_receiver__that_failed_a_test_days_ago__is_not_switched_off_by_its_next_failure(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    webhook_id = confirmed(subscriber, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
+    receiver.answer = lambda _: (500, b"")
+    subscriber.test(webhook_id)
+    worker.run()
+    worker.clock.passed += 4 * DAY
+    service.world.create()
+    service.world.finalize()
+    assert worker.run() == 1
+    assert subscriber.one(webhook_id)["state"] == "active"
 
 
 def test_receiver__that_does_not_answer__holds_up_no_other(

@@ -30,6 +30,7 @@ def due(number: int, account: int = 0, host: str = "receiver.example", **more: A
         missed=None,
         failure_count=0,
         failing_since=None,
+        last_attempt_at=None,
         last_success_at=None,
         slow_until=None,
         after_notice=0,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.json_rpc import quantity
 from service_cli.bounty import watch as watching
 
 from tests.cli.api_twin import ApiTwin
@@ -112,6 +113,23 @@ def test_watch__a_reorg__takes_back_what_it_took_and_tells_what_came_instead(
     (removed,) = [event for event in ran.events if event["event"] == "bounty_watch.event_removed"]
     assert removed["tx_hash"] == submitted[0]["tx_hash"] != submitted[1]["tx_hash"]
     assert "no longer counts" in ran.words
+
+
+def test_watch__an_endpoint_whose_next_answer_is_a_block_behind__takes_nothing_back_and_repeats_nothing(
+    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=500)
+    ledger.node.mine(3)
+    ledger.submit(bounty, ledger.people.solvers[0].wallet)
+    newest = quantity(ledger.node.rpc.call("eth_blockNumber"))
+    former = ledger.node.rpc.call("eth_getBlockByNumber", hex(newest - 1), False)
+
+    def lag(method: str, params: Params, result: object) -> object:
+        return former if method == "eth_getBlockByNumber" and params[0] == "latest" else result
+
+    monkeypatch.setattr(watching, "time", Clock(lambda: setattr(rpc, "after", lag), rpc.honest, stop))
+    ran = poster.run("bounty:watch", str(bounty), code=130)
+    assert [event.get("name") for event in ran.events] == ["BountyCreated", "SubmissionRecorded", None]
 
 
 def test_watch__an_endpoint_that_is_silent_for_a_while__goes_on_and_repeats_nothing(

@@ -1,9 +1,11 @@
 """``guardian:judgeable``: what waits for a Guardian, what it has not opened yet, and what it owes a Poster."""
 
 import json
+import time
 from typing import cast
 
 import pytest
+from bounty_protocol.types import ChainId
 from service_cli.guardian import judgeable
 
 from tests.cli.api_twin import ApiTwin, refusal
@@ -120,19 +122,24 @@ def test_judgeable__after_another_guardian_replaced_a_verdict__shows_it_on_every
 
 
 ADDRESS = "0x" + "ab" * 20
+LATER = 4_000_000_000
 
 
 class Index:
-    """A subgraph endpoint with a Guardian's rosters and the next bounty that is sealed."""
+    """A subgraph endpoint at a time, with a Guardian's rosters and the next bounty that is sealed."""
 
-    def __init__(self, versions: list[int], sealed: dict[str, object] | None) -> None:
+    def __init__(self, time: int, versions: list[int], sealed: dict[str, object] | None = None) -> None:
+        self.time = time
+        self.asked_at: list[int] = []
         self.members = [{"version": version} for version in versions]
         self.sealed = sealed
 
     def __call__(self, request: Request) -> Reply:
-        query = str(request.json()["query"])
+        asked = request.json()
+        query, variables = str(asked["query"]), cast("dict[str, object]", asked["variables"])
         if "_meta" in query:
-            return as_json({"data": {"_meta": {"block": {"timestamp": 1_000}, "hasIndexingErrors": False}}})
+            return as_json({"data": {"_meta": {"block": {"timestamp": self.time}, "hasIndexingErrors": False}}})
+        self.asked_at += [cast("int", variables["time"])] if "time" in variables else []
         bounties = [self.sealed] if "Sealed" in query and self.sealed else []
         return as_json({"data": {"roster_members": self.members, "bounties": bounties}})
 
@@ -145,16 +152,27 @@ class Index:
         (
             [1, 2],
             True,
-            "nothing waits for this Guardian now; bounty 8 is sealed until 1970-01-01 00:17:17 UTC (in 37 s)\n",
+            "nothing waits for this Guardian now; bounty 8 is sealed until 2096-10-02 07:07:17 UTC (in 37 s)\n",
         ),
     ],
 )
 def test_judgeable__with_nothing_to_show__says_why(
     api: ApiTwin, guardian: Terminal, versions: list[int], sealed: bool, words: str
 ) -> None:
-    api.scripts["subgraph"] = Index(versions, {"bounty_id": "8", "reveal_at": 1_037} if sealed else None)
+    api.scripts["subgraph"] = Index(LATER, versions, {"bounty_id": "8", "reveal_at": LATER + 37} if sealed else None)
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)
     assert (ran.events, ran.words) == ((), words)
+
+
+def test_judgeable__by_an_index_hours_behind__counts_by_the_present_time_and_says_so(
+    api: ApiTwin, guardian: Terminal
+) -> None:
+    now, api.chain_id = int(time.time()), ChainId(84_532)
+    api.scripts["subgraph"] = index = Index(now - 3 * 3_600, [3])
+    ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS, SERVICE_CHAIN_ID="84532")
+    assert min(index.asked_at) >= now
+    assert "the index is 3 h behind" in ran.words
+    assert "nothing waits for this Guardian that the index knows of; look again once it has caught up" in ran.words
 
 
 def numbered(count: int, start: int = 1) -> list[dict[str, object]]:

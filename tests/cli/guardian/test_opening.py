@@ -15,6 +15,7 @@ from bounty_protocol.crypto import age, archive_read
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.abi_hashes import guardian_roster_hash
 from bounty_protocol.domain.commitments import spec_commitment, submission_commitment
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, ChainId, UnixSeconds, bytes32, parse_bytes32
@@ -201,6 +202,39 @@ def test_open__passing_the_key_to_another_guardian__gives_that_one_alone_what_op
     refused = stranger.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
     assert refused.last["code"] == "identity_mismatch"
     assert not (other.home / "out").exists()
+
+
+@pytest.mark.attack
+def test_open__where_the_first_endpoint_names_its_own_key_at_first__passes_nothing_on_to_that(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
+) -> None:
+    load(api, judged)
+    view = api.hub.roster(1)
+    account, thief, stolen = ledger.people.guardians[1].address, Identity.generate(), list[object]()
+    place = view.accounts.index(Address(account))
+    own_key = thief.public_key
+    keys = [*view.encryption_keys[:place], own_key, *view.encryption_keys[place + 1 :]]
+    own_hash = guardian_roster_hash(
+        api.chain_id,
+        api.hub.address,
+        version=1,
+        accounts=view.accounts,
+        encryption_public_keys=keys,
+        quorum=view.quorum,
+    )
+
+    def after(_method: str, _params: Params, found: object) -> object:
+        if stolen or not isinstance(found, str):
+            return found
+        if (key := view.encryption_keys[place][2:]) in found:
+            stolen.append(found)
+        return found.replace(view.guardian_roster_hash[2:], own_hash[2:]).replace(key, own_key[2:])
+
+    rpc.after = after
+    guardian.run("guardian:open", *judged.names, "mine", "--pass-to", account, "key", SERVICE_RPC_URLS=ledger.node.url)
+    assert stolen
+    with pytest.raises(SealedDataError):
+        age.decrypt_bytes((guardian.home / "key").read_bytes(), [thief], recipients=1)
 
 
 def test_open__passing_the_key_to_somebody_else_or_over_a_file__is_refused_before_a_signature(

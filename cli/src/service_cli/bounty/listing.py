@@ -115,12 +115,20 @@ def time_shown(settings: Settings, api: ApiClient) -> int:
         index = api.get("/api/status", patient=False).read(DeploymentStatus).position
     except ServiceError:  # an API that cannot say how far it is shows its bounties all the same
         return api.now()
-    if index is None:
-        return api.now()
-    behind = api.now() - index.block_time
-    if behind > LAG_SECONDS and settings.chain_id != LOCAL_CHAIN_ID:
-        warn(f"note: the API's index is {duration(behind)} behind: what happened since is not shown yet")
-    return max(api.now(), index.block_time)
+    return api.now() if index is None else present_time(settings, api, index.block_time)
+
+
+def present_time(settings: Settings, api: ApiClient, indexed: int) -> int:
+    """The later one of an index's newest block and the API's ``Date``; an index that lags is reported."""
+    now = max(api.now(), indexed)
+    if lags(settings, now, indexed):
+        warn(f"note: the index is {duration(now - indexed)} behind: what happened since is not shown yet")
+    return now
+
+
+def lags(settings: Settings, now: int, indexed: int) -> bool:
+    """Whether the index lacks what happened of late; a local chain may make a block only for a transaction."""
+    return now - indexed > LAG_SECONDS and settings.chain_id != LOCAL_CHAIN_ID
 
 
 def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[dict[str, object]]:

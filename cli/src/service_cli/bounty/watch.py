@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.domain.hub_events import BountyFinalized, HubEvent, bounty_of
@@ -170,16 +171,26 @@ class _Watch:
         return None
 
     def _print_news(self, head: BlockNumber) -> None:
-        """Logs that were not there at the last look, and those that are there no more."""
+        """Logs that were not there at the last look, and those whose block is there no more."""
         found = {(log.block_hash, log.log_index): (log, what) for log, what in self._logs(head)}
-        for place, log in self.printed.items():
-            if place not in found:
-                emit(RevertedEvent(self.bounty_id, log.tx_hash, log.block_number))
-                remark(f"block {log.block_number} was replaced; its event no longer counts")
+        missing = {place: log for place, log in self.printed.items() if place not in found}
+        replaced = {place: log for place, log in missing.items() if self._is_replaced(log, head)}
+        for log in replaced.values():
+            emit(RevertedEvent(self.bounty_id, log.tx_hash, log.block_number))
+            remark(f"block {log.block_number} was replaced; its event no longer counts")
         for place, (log, what) in found.items():
             if place not in self.printed:
                 _print_event(self.chain, self.bounty_id, log, what, self.amount)
-        self.printed = {place: log for place, (log, _) in found.items()}
+        unknown = {place: log for place, log in missing.items() if place not in replaced}
+        self.printed = unknown | {place: log for place, (log, _) in found.items()}
+
+    def _is_replaced(self, log: Log, head: BlockNumber) -> bool:
+        """Whether the chain has another block in the place of a log's. Above this look's head that is not known: of an
+        endpoint's several nodes one may be behind."""
+        if log.block_number > head:
+            return False
+        with chain_errors():
+            return header_at(self.chain.rpc, log.block_number).hash != log.block_hash
 
     def _print_step(self, upcoming: NextStep, now: int) -> None:
         self.seconds_left = None if upcoming.at is None else upcoming.at - now

@@ -10,7 +10,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds, parse
 from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
-from service_cli.bounty.listing import require_deployment
+from service_cli.bounty.listing import lags, present_time, require_deployment
 from service_cli.chain.journal import was_opened
 from service_cli.config.settings import Settings
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
@@ -128,33 +128,35 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     meta = _object(_ask(subgraph, path, _META, {}), "_meta")
     if meta.get("hasIndexingErrors"):
         warn("warning: the index reports errors; check on chain before judging")
-    time = _object(meta, "block").get("timestamp")
+    indexed = _whole(_object(meta, "block"), "timestamp")
+    now = present_time(settings, api, indexed)
     rosters = _list(_ask(subgraph, path, ROSTERS, {"guardian": guardian}), "roster_members")
     versions = [member.get("version") for member in rosters]
     if not versions:
         warn(f"{guardian} is not on any roster of this deployment; check the address and the network")
         return Judgeable((), ())
-    bounties = _bounties(subgraph, path, guardian, versions, time)
+    bounties = _bounties(subgraph, path, guardian, versions, now)
     submissions = _submissions(subgraph, path, list(bounties))
     replaced = _replacements(subgraph, path, list(bounties))
     judged = tuple(
-        _print_bounty(settings, hub, guardian, bounty, submissions[bounty_id], replaced.get(bounty_id, ()), time)
+        _print_bounty(settings, hub, guardian, bounty, submissions[bounty_id], replaced.get(bounty_id, ()), now)
         for bounty_id, bounty in bounties.items()
     )
     owed = _print_owed(api, subgraph, path, versions)
     if not bounties and not owed:
-        say(f"nothing waits for this Guardian now{_next_reveal(subgraph, path, versions, time)}")
+        known = "that the index knows of; look again once it has caught up" if lags(settings, now, indexed) else "now"
+        say(f"nothing waits for this Guardian {known}{_next_reveal(subgraph, path, versions, now)}")
     return Judgeable(judged, owed)
 
 
 def _bounties(
-    subgraph: ApiClient, path: str, guardian: Address, versions: list[object], time: object
+    subgraph: ApiClient, path: str, guardian: Address, versions: list[object], now: int
 ) -> dict[BountyId, OpenBounty]:
     """Every open bounty of these rosters past its reveal point, the next judging deadline first."""
     found: dict[BountyId, OpenBounty] = {}
     page, last = PAGE, 0
     while page == PAGE and len(found) < MOST_BOUNTIES:
-        asked = {"guardian": guardian, "versions": versions, "time": time, "from": str(last + 1), "first": PAGE}
+        asked = {"guardian": guardian, "versions": versions, "time": now, "from": str(last + 1), "first": PAGE}
         rows = _list(_ask(subgraph, path, JUDGEABLE, asked), "bounties")
         bounties = [_read(OpenBounty, row) for row in rows]
         _require_next([last, *(one.bounty_id for one in bounties)], PAGE, "bounty_id")
@@ -216,9 +218,8 @@ def _replacements(
     return found
 
 
-def _next_reveal(subgraph: ApiClient, path: str, versions: list[object], time: object) -> str:
+def _next_reveal(subgraph: ApiClient, path: str, versions: list[object], now: int) -> str:
     """When the next of its sealed bounties can be opened, as text; nothing where there is none."""
-    now = time if isinstance(time, int) else 0
     for bounty in _list(_ask(subgraph, path, SEALED, {"versions": versions, "time": now}), "bounties"):
         return f"; bounty {_bounty_id(bounty)} is sealed until {moment(_whole(bounty, 'reveal_at'), now)}"
     return ""
@@ -231,7 +232,7 @@ def _print_bounty(
     bounty: OpenBounty,
     work: list[JudgeableSubmission],
     replacements: tuple[VerdictReplacement, ...],
-    time: object,
+    now: int,
 ) -> JudgeableBounty:
     bounty_id, deadline = bounty.bounty_id, bounty.judging_deadline
     unopened = tuple(
@@ -240,20 +241,18 @@ def _print_bounty(
         if not was_opened(settings.chain_id, hub, bounty_id, each.solver_address, each.submission_commitment)
     )
     own = bounty.verdicts[0] if bounty.verdicts else None
-    now = time if isinstance(time, int) else None
     replaced = (own is not None and _is_of_others(settings, hub, guardian, bounty_id, own)) or None
     event = JudgeableBounty(
         bounty_id, bounty.reveal_at, deadline, tuple(work), unopened, own, replaced, replacements or None
     )
     shown = emit(event, lambda: About(now=now))
-    until = "an unknown time" if now is None else moment(deadline, now)
     verdict = "none yet" if own is None else own.kind
     opened = f"{len(unopened)} of {len(work)} Submissions not opened on this machine"
-    remark(f"bounty {bounty_id}: judge until {until}; {opened}; your Verdict: {verdict}")
+    remark(f"bounty {bounty_id}: judge until {moment(deadline, now)}; {opened}; your Verdict: {verdict}")
     if replaced:
         remark(f"bounty {bounty_id}: your Verdict was replaced: {REPLACED}", urgent=True)
     for each in replacements:
-        remark(f"bounty {bounty_id}: a Verdict was replaced: {replacement(each)} {moment(each.time, now or 0)}")
+        remark(f"bounty {bounty_id}: a Verdict was replaced: {replacement(each)} {moment(each.time, now)}")
     if replacements:
         remark(f"bounty {bounty_id}: {REPLACED_BY_OTHERS}")
     return shown

@@ -151,18 +151,22 @@ class PassOn:
     guardian: Address
     file: Path
 
-    def recipient(self, chain: ChainClient, bounty_id: BountyId) -> Bytes32:
-        """That Guardian's encryption key in the pinned roster; ``not_guardian`` for anybody else."""
+    def require_possible(self, chain: ChainClient, bounty_id: BountyId) -> None:
+        """Refuse, before anything is signed or opened, what could not be passed on."""
         if os.path.lexists(self.file):
             raise CommandRefused("file_exists", f"{self.file} exists already.", next_action="Name a file that is new.")
         if not os.access(self.file.absolute().parent, os.W_OK | os.X_OK):
             message = f"{self.file} cannot be made in {self.file.absolute().parent}."
             raise CommandRefused("file_not_written", message, next_action="Name a file that can be written.")
-        for member in chain.pinned_roster(chain.bounty(bounty_id)).members:
-            if member.guardian_address == self.guardian:
-                return member.encryption_public_key
-        message = f"{self.guardian} is not on the roster that bounty {bounty_id} pinned."
-        raise CommandRefused("not_guardian", message, next_action="Name the account of one of its Guardians.")
+        self.recipient(chain.pinned_roster(chain.bounty(bounty_id)), bounty_id)
+
+    def recipient(self, roster: Roster, bounty_id: BountyId) -> Bytes32:
+        """That Guardian's encryption key in the pinned roster; ``not_guardian`` for anybody else."""
+        member = roster.member(self.guardian)
+        if member is None:
+            message = f"{self.guardian} is not on the roster that bounty {bounty_id} pinned."
+            raise CommandRefused("not_guardian", message, next_action="Name the account of one of its Guardians.")
+        return member.encryption_public_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,19 +211,21 @@ def guardian_open(
     ``quiet_end`` leaves out the sentence on where the files stay, for a caller that opens several.
     """
     require_new(output_dir)
-    recipient = None if pass_on is None else pass_on.recipient(ChainClient.checked(settings), bounty_id)
+    if pass_on is not None:
+        pass_on.require_possible(ChainClient.checked(settings), bounty_id)
     if source is not None:
         folder = Folder(kept_in(source, commitment))
-        submission, identity = open_from_folder(settings, folder, bounty_id, (solver, commitment))
+        sealed, submission, identity = open_from_folder(settings, folder, bounty_id, (solver, commitment))
     else:
         signer, keyring = local_signer(settings, ACCOUNT_KEY), keyring_of(settings)
         session = ApiSession.open(settings, signer)
-        submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
+        sealed, submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
     emit(VerifiedSubmission(*submission.names()))
     if limits is not None:
         limits.require_size(submission)
     opened = OpenedWork(settings.chain_id, settings.hub_address(), bounty_id, solver, commitment)
-    if pass_on is not None and recipient is not None:
+    if pass_on is not None:
+        recipient = pass_on.recipient(sealed.roster, bounty_id)  # as every endpoint and the envelope have it
         _pass_on(IdentityFile(identity, submission.envelope.binding), recipient, pass_on, submission, opened)
     # Before anything is there, and with its files before it gets its name: a run may be killed at any moment.
     opened.remember(Place.begun(output_dir))
@@ -239,18 +245,18 @@ def guardian_open(
 
 def open_as_guardian(
     session: ApiSession[LocalSigner], keyring: tuple[Identity, ...], bounty_id: BountyId, pair: tuple[Address, Bytes32]
-) -> tuple[Submission, Identity]:
-    """The checked Submission and its content key, by this Guardian's encryption keys."""
+) -> tuple["SealedBounty", Submission, Identity]:
+    """The bounty, its checked Submission and the content key, by this Guardian's encryption keys."""
     sealed = SealedBounty.read(session.chain, bounty_id, session.api)
     sealed.require_recorded(*pair)
     submission = fetch_submission(session.api, session.signer, bounty_id, pair)
     sealed.check(submission)
-    return submission, sealed.unlock(submission, keyring)
+    return sealed, submission, sealed.unlock(submission, keyring)
 
 
 def open_from_folder(
     settings: Settings, folder: Folder, bounty_id: BountyId, pair: tuple[Address, Bytes32]
-) -> tuple[Submission, Identity]:
+) -> tuple["SealedBounty", Submission, Identity]:
     """The same with what a folder holds of it; only what is missing is read from the API, with a signed request."""
 
     def fetch() -> Submission:
@@ -267,8 +273,8 @@ def open_from_folder(
     submission = folder.submission(bounty_id, pair, fetch)
     sealed.check(submission)
     if folder.identity.exists():
-        return submission, folder.content_key(submission.envelope, keyring)
-    return submission, sealed.unlock(submission, keyring)
+        return sealed, submission, folder.content_key(submission.envelope, keyring)
+    return sealed, submission, sealed.unlock(submission, keyring)
 
 
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:

@@ -3,9 +3,10 @@
 It has no authority, anyone may do the same. Its key pays gas, is never logged, and signs nothing but calls of
 ``settle`` on this Hub with a bounded fee; without a key it does nothing. A call is simulated first. The signed
 transaction is a row before it is sent, so a restart sends the same bytes; what stays unmined is replaced under the same
-nonce with a higher fee, at most up to ``MAX_FEE_WEI``. A tip is bounded by those of recent blocks. The row goes when
-the bounty's ending is final, unless its nonce is still unused and another row waits for it: no transaction is mined
-before all with lower nonces.
+nonce with a higher fee, at most up to ``MAX_FEE_WEI``, and what every endpoint refused for lack of ether by one at the
+fees of that moment. A tip is bounded by those of recent blocks. The row goes when the bounty's ending is final, unless
+its nonce is still unused and another row waits for it: no transaction is mined before all with lower nonces. Rows that
+another key signed go at once: the present one signs anew what is due.
 
 No endpoint alone decides whether a bounty is settled: each is sent the transaction, one that lets the call succeed is
 enough, and the fees and which nonces are used are the middle of what they answer. Of two, one that calls too few nonces
@@ -55,6 +56,7 @@ _FIRST_TIP_WEI: Final = MAX_TIP_WEI // 4
 _RECENT_BLOCKS: Final = 20
 _FAILED: Final = "0x0"
 """The status of a transaction that was mined and did nothing."""
+_LACKS_ETHER: Final = "insufficient funds"
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 10
 SETTLEMENTS: Final = counter_by(
@@ -139,6 +141,7 @@ class Settler:
             due = read_due(connection, head)
         # What is mined later is of a row that is kept: one goes when its bounty's ending is final.
         at = BlockNumber(min(head.block_number, max(head.finalized_number, head.block_number - TOLERATED_LAG)))
+        self._forget_other_keys()
         self._forget_final(head, at)
         with reading(self.engine) as connection:
             sent = _read_sent(connection)
@@ -183,16 +186,18 @@ class Settler:
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
                 return False
-            elif is_unmined and may_change:
+            elif is_unmined and (may_change or not row.attempts):
                 raw = self._replacement(connection, row, at)
-                event = "replaced"
+                event = "replaced" if row.attempts else event
         return self._broadcast(bounty_id, raw, event, may_be_mined=any(mined))
 
     def _replacement(self, connection: Connection, row: Row[Any], at: BlockNumber) -> str:
         """Under the same nonce: of all attempts at most one is mined, regardless of which one a node has kept. Only
         where a lower one is free, it is under that: an endpoint said that it was used, and nothing is mined above."""
-        raised, current = GasFees.of(row.raw_transaction).raised(), self._current_fees()
-        fees = GasFees.capped(max(raised.max_fee, current.max_fee), max(raised.tip, current.tip))
+        fees = self._current_fees()
+        if row.attempts:  # else no node has one that would have to be outbid
+            raised = GasFees.of(row.raw_transaction).raised()
+            fees = GasFees.capped(max(raised.max_fee, fees.max_fee), max(raised.tip, fees.tip))
         return self._attempted(connection, row, min(Nonce(row.nonce), self._next_nonce(connection, at)), fees)
 
     def _attempted(self, connection: Connection, row: Row[Any], nonce: Nonce, fees: GasFees) -> str:
@@ -240,6 +245,10 @@ class Settler:
             log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(hexstr=raw).to_0x_hex())
         elif reasons:
             SETTLEMENTS.labels("not_accepted").inc()
+            if all(_LACKS_ETHER in each.message.lower() for each in refusals):
+                with writing(self.engine) as connection:
+                    ours = settlements.c.bounty_id == bounty_id
+                    connection.execute(update(settlements).where(ours).values(attempts=0))
         return is_sent
 
     def _would_succeed(self, bounty_id: BountyId, *, by_most: bool = False) -> bool:
@@ -285,6 +294,17 @@ class Settler:
     def _answers(self, *calls: Call) -> list[list[object]]:
         """Those of each endpoint that answers; where none does, of the first that does later."""
         return self.rpc.of_each(calls) or [self.rpc.batch(calls)]
+
+    def _forget_other_keys(self) -> None:
+        """Rows of a key that this one replaced: their nonces say nothing of this account. What was sent of them may
+        still be mined, which costs this one at most a transaction that fails."""
+        c, account = settlements.c, self.account.address
+        with writing(self.engine) as connection:
+            rows = connection.execute(select(c.bounty_id, c.raw_transaction))
+            others = [row.bounty_id for row in rows if Account.recover_transaction(row.raw_transaction) != account]
+            if others:
+                connection.execute(delete(settlements).where(c.bounty_id.in_(others)))
+                log.info("settlements that another key signed are signed anew", account=account, bounties=len(others))
 
     def _forget_final(self, head: Head, at: BlockNumber) -> None:
         """Rows of bounties whose ending is final are history, unless one of another bounty waits for their nonce."""

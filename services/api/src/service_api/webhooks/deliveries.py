@@ -41,6 +41,8 @@ UNSENDABLE_AGAIN: Final = timedelta(minutes=1)
 """After which a message is tried again that could not be signed, or not sent to its port; never given up."""
 OFF_AFTER: Final = timedelta(days=3)
 """For how long every attempt has to have failed until a webhook is switched off."""
+ANEW_AFTER: Final = timedelta(days=1)
+"""After so long without an attempt those days begin anew: as when a test failed, and there was nothing to send."""
 CHALLENGES: Final = 5
 """Attempts to have a challenge answered."""
 SLOW_SECONDS: Final = 1.0
@@ -71,6 +73,7 @@ class DueWebhook:
     """The last block whose valid facts it surely received, where the index lost count and it was not told yet."""
     failure_count: int
     failing_since: datetime | None
+    last_attempt_at: datetime | None
     last_success_at: datetime | None
     slow_until: datetime | None
     """None where it is not among the slow ones at this moment."""
@@ -211,6 +214,7 @@ def _due(row: RowMapping, now: datetime) -> DueWebhook:
         missed=None if row["missed_block"] is None else BlockNumber(row["missed_block"]),
         failure_count=row["failure_count"],
         failing_since=row["failing_since"],
+        last_attempt_at=row["last_attempt_at"],
         last_success_at=row["last_success_at"],
         slow_until=row["slow_until"] if row["slow_until"] is not None and row["slow_until"] > now else None,
         after_notice=row["after_notice"] or 0,
@@ -280,7 +284,8 @@ def _row(ended: Ended, now: datetime) -> dict[str, object]:
     delivered = outcome.result is AttemptEnd.DELIVERED
     is_ours = outcome.result is AttemptEnd.UNSENDABLE  # the operator's mistake: no failure of the receiver
     failures = 0 if delivered else max(1, due.failure_count) if is_ours else due.failure_count + 1
-    since = None if delivered or is_ours else due.failing_since or now
+    paused = due.last_attempt_at is not None and now - due.last_attempt_at > ANEW_AFTER
+    since = None if delivered or is_ours else now if paused else due.failing_since or now
     pause = timedelta(0) if delivered else UNSENDABLE_AGAIN if is_ours else _backoff(failures)
     reached = attempt.cursor if delivered else None
     tried = None if attempt.cursor is None else attempt.cursor.change
