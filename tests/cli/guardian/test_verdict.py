@@ -1,5 +1,6 @@
 """Verdicts: published, read back, recorded once, replaced only on request; and reasons written in an editor."""
 
+import json
 import re
 import shlex
 import sys
@@ -364,6 +365,24 @@ def test_verdict__while_another_machine_s_waits_for_its_block__is_signed_only_af
     assert first.last["event"] == "guardian_verdict.recorded"
     assert "the Hub holds another Verdict of yours by now (awarded)" in first.words
     assert "the Hub holds another" not in elsewhere.run(*award, verdict_body(elsewhere, OTHER)).words
+
+
+def test_verdict__in_the_place_of_one_that_was_given_out__says_that_this_may_still_come(
+    ledger: Ledger, judging: tuple[Terminal, str]
+) -> None:
+    home, bounty = judging
+    account, given = ledger.people.guardians[2].address, "0x" + "34" * 32
+    below = home.home / "state/service-cli" / f"{ledger.node.chain_id}-{ledger.hub.hub.address}"
+    (below / f"verdict-{bounty}-{account}-{given}").mkdir(parents=True)
+    entries = json.dumps({"given_to_wallet": {"data": "0x", "from_block": 1, "hashes": []}})
+    (below / f"verdict-{bounty}-{account}-{given}/journal.json").write_text(entries)
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened", verdict_body(home))
+    assert home.run(*words, code=1).last["code"] == "verdict_already_recorded"
+    ran = home.run(*words, "--replace")
+    assert ran.last["event"] == "guardian_verdict.recorded"
+    warned = " ".join(ran.words.split())
+    assert f"with the reasons {given}, was given out before" in warned
+    assert f"service-cli bounty:watch {bounty}" in warned
 
 
 def test_verdict__that_was_lost_while_another_was_recorded__is_signed_anew_only_with_replace(

@@ -294,6 +294,8 @@ def _recorded_or_published(
     if reported is not None:
         require_judging(chain, bounty_id)
         _leave(chain, journal, verdict, reported, replace=options.replace)
+    if options.replace:
+        _warn_of_given(session, verdict)
     if _STEP.was_attempted(journal):
         if not options.replace:
             _refuse_beside_another(session, verdict)
@@ -372,15 +374,26 @@ def _earlier_nonces(session: ApiSession[Signer], verdict: Verdict) -> Iterator[i
 
 def _refuse_beside_another(session: ApiSession[Signer], verdict: Verdict) -> None:
     """Refuse another Verdict while one that was signed or given out may still be recorded: the last one counts."""
-    for report, is_signed in _unseen_others(session, verdict):
-        done = "signed" if is_signed else "given out"
+    for report, is_given in _unseen_others(session, verdict):
+        done = "given out" if is_given else "signed"
         message = f"Another Verdict of yours, with the reasons {report}, was {done} before and may still be recorded."
         next_action = "Wait until it is recorded, or replace it on purpose with --replace: of two, the last one counts."
         raise CommandRefused("verdict_already_recorded", message, next_action=next_action)
 
 
+def _warn_of_given(session: ApiSession[Signer], verdict: Verdict) -> None:
+    """A Verdict that a wallet or the settlement layer has may come after the one that is to take its place."""
+    for report, is_given in _unseen_others(session, verdict):
+        if is_given:  # what was signed here has a nonce, which is looked at
+            warn(
+                f"warning: another Verdict of yours, with the reasons {report}, was given out before, to a wallet or "
+                "by --forced. If it is recorded after this one, it counts instead: watch for it (service-cli "
+                f"bounty:watch {verdict.bounty_id}), and run this command again then"
+            )
+
+
 def _unseen_others(session: ApiSession[Signer], verdict: Verdict) -> Iterator[tuple[str, bool]]:
-    """The reasons of other Verdicts from this machine that it has not seen recorded, and whether it signed them."""
+    """The reasons of this machine's other Verdicts that it has not seen recorded, and whether each was given out."""
     chain, names = session.chain, ("verdict", str(verdict.bounty_id), session.account)
     for *_, report in journals_below(chain.chain_id, chain.hub.address, *names):
         if report == verdict.report_commitment:
@@ -389,7 +402,7 @@ def _unseen_others(session: ApiSession[Signer], verdict: Verdict) -> Iterator[tu
             is_given, is_signed = journal.get(GIVEN) is not None, _STEP.was_attempted(journal)
             is_seen = journal.get(RECORDED) is not None
         if (is_given or is_signed) and not is_seen:
-            yield report, is_signed
+            yield report, is_given
 
 
 def recorded_here(chain_id: ChainId, hub: Address, bounty_id: BountyId, guardian: Address) -> frozenset[str]:
