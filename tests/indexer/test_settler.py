@@ -287,6 +287,7 @@ def test_settlements__by_the_running_settler__are_counted_by_what_became_of_them
             wait_until(partial(_is, expected, rises))
             world.finalize()
         assert settler.metrics().value("service_job_seconds_count", queue="settle") == 2
+        assert world.people.settler.wallet.address.lower() in settler.child.log_path.read_text()
     assert outcome(world, bounty_id) == (2, 2)
 
 

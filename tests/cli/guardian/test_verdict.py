@@ -1,5 +1,6 @@
 """Verdicts: published, read back, recorded once, replaced only on request; and reasons written in an editor."""
 
+import json
 import re
 import shlex
 import sys
@@ -292,7 +293,8 @@ def test_verdict__while_another_waits_with_a_later_nonce__is_signed_only_after_i
     rpc.count_ahead()
     with monkeypatch.context() as patch:
         patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
-        assert guardian.run(*words, verdict_body(guardian), code=1).last["code"] == "transaction_pending"
+        ahead = guardian.run(*words, "--replace", verdict_body(guardian), code=1).last
+        assert ahead["code"] == "transaction_pending"
     rpc.honest()
     sent = rpc.sent()
     other = verdict_body(guardian, "On second thoughts.\n")
@@ -323,6 +325,64 @@ def test_verdict__beside_another_that_waits_for_its_block__is_signed_only_with_r
     assert other["event"] == "guardian_verdict.recorded"
     again = home.run(*words, verdict_body(home), code=1).last
     assert (again["code"], rpc.sent()) == ("verdict_already_recorded", 2)
+
+
+def test_verdict__while_another_machine_s_waits_for_its_block__is_signed_only_after_it_or_with_replace(
+    ledger: Ledger,
+    api: ApiTwin,
+    rpc: RpcProxy,
+    judging: tuple[Terminal, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both were told that theirs was recorded, and the later one counted."""
+    home, bounty = judging
+    elsewhere = person(ledger, api, rpc, tmp_path / "elsewhere", "guardian-3")
+    solver = ledger.people.solvers[0].address
+    award = (
+        "guardian:verdict",
+        bounty,
+        "awarded",
+        "--unopened",
+        "--submission",
+        ledger.submission(int(bounty), solver),
+    )
+    none = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")
+    ledger.node.rpc.call("evm_setAutomine", False)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+            assert home.run(*none, verdict_body(home), code=1).last["code"] == "transaction_pending"
+            refused = elsewhere.run(*award, verdict_body(elsewhere, OTHER), code=1).last
+            assert (refused["code"], rpc.sent()) == ("nonce_contended", 1)
+            assert "--replace" in str(refused["next_action"])
+            again = elsewhere.run(*award, "--replace", verdict_body(elsewhere, OTHER), code=1).last
+            assert (again["code"], rpc.sent()) == ("transaction_pending", 2)
+    finally:
+        ledger.node.rpc.call("evm_setAutomine", True)
+        ledger.node.mine(3)
+    first = home.run(*none, verdict_body(home))
+    assert first.last["event"] == "guardian_verdict.recorded"
+    assert "the Hub holds another Verdict of yours by now (awarded)" in first.words
+    assert "the Hub holds another" not in elsewhere.run(*award, verdict_body(elsewhere, OTHER)).words
+
+
+def test_verdict__in_the_place_of_one_that_was_given_out__says_that_this_may_still_come(
+    ledger: Ledger, judging: tuple[Terminal, str]
+) -> None:
+    home, bounty = judging
+    account, given = ledger.people.guardians[2].address, "0x" + "34" * 32
+    below = home.home / "state/service-cli" / f"{ledger.node.chain_id}-{ledger.hub.hub.address}"
+    (below / f"verdict-{bounty}-{account}-{given}").mkdir(parents=True)
+    entries = json.dumps({"given_to_wallet": {"data": "0x", "from_block": 1, "hashes": []}})
+    (below / f"verdict-{bounty}-{account}-{given}/journal.json").write_text(entries)
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened", verdict_body(home))
+    assert home.run(*words, code=1).last["code"] == "verdict_already_recorded"
+    ran = home.run(*words, "--replace")
+    assert ran.last["event"] == "guardian_verdict.recorded"
+    warned = " ".join(ran.words.split())
+    assert f"with the reasons {given}, was given out before" in warned
+    assert f"service-cli bounty:watch {bounty}" in warned
 
 
 def test_verdict__that_was_lost_while_another_was_recorded__is_signed_anew_only_with_replace(

@@ -5,17 +5,21 @@ The Hub would refuse the most of it, too. Here it is said before the reasons are
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, Literal
 
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 
 from service_cli.api_session import ApiSession
 from service_cli.chain.journal import was_opened
+from service_cli.chain.sender import keep_looking
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import Signer
-from service_cli.errors import CommandRefused
+from service_cli.chain.transactions import account_nonce, next_nonce, nonce_of
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.reasons import doubt_of
 from service_cli.shell.consent import require_consent
+from service_cli.shell.output import say
 from service_cli.shell.text import moment
 from service_cli.witnesses.bounties import Pair
 from service_cli.witnesses.numbers import listing
@@ -23,6 +27,7 @@ from service_cli.witnesses.table import Fact
 from service_cli.witnesses.times import warn_of_late_chain
 from service_cli.witnesses.vouching import agreed, disagreement
 
+_POLL_SECONDS: Final = 1.0
 Named = Pair | None
 """The Solver and Submission that an awarded Verdict names."""
 
@@ -129,6 +134,31 @@ def confirm_reasons(text: str, options: VerdictOptions) -> None:
     )
     refusal = CommandRefused("reasons_doubtful", f"{message} Nothing was signed.", next_action=next_action)
     require_consent(message, "record them as they are", refusal, is_given=options.as_written)
+
+
+def await_pending(session: ApiSession[Signer]) -> None:
+    """Wait while an endpoint knows a transaction of the account that is in no block: it may be a Verdict from another
+    machine, in whose place the next one would come."""
+
+    def is_clear() -> Literal[True] | None:
+        return None if any(_has_pending(each, session.account) for each in session.chain.everywhere) else True
+
+    if is_clear():
+        return
+    say("a transaction of this account is in no block yet; nothing is signed before it is")
+    if keep_looking(is_clear, "nothing is signed yet", _POLL_SECONDS)[0] is None:
+        message = f"A transaction of {session.account} is in no block yet: it may be a Verdict from another machine."
+        next_action = (
+            "Wait until it is, then run the command again; to sign beside it add --replace: of two Verdicts, the last "
+            "one counts."
+        )
+        raise CommandFailed("nonce_contended", message, next_action=next_action)
+
+
+def _has_pending(chain: ChainClient, account: Address) -> bool:
+    known = next_nonce(chain, account)
+    with chain_errors():
+        return known > nonce_of(account_nonce(chain, account, "latest"))
 
 
 def refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:

@@ -76,6 +76,7 @@ from service_cli.guardian.reasons import doubt_of, edit_draft, finished_draft, k
 from service_cli.guardian.recordable import (
     Named,
     VerdictOptions,
+    await_pending,
     confirm_opened,
     confirm_reasons,
     refuse_second,
@@ -293,6 +294,8 @@ def _recorded_or_published(
     if reported is not None:
         require_judging(chain, bounty_id)
         _leave(chain, journal, verdict, reported, replace=options.replace)
+    if options.replace:
+        _warn_of_given(session, verdict)
     if _STEP.was_attempted(journal):
         if not options.replace:
             _refuse_beside_another(session, verdict)
@@ -313,8 +316,9 @@ def _require_alone(session: ApiSession[Signer], verdict: Verdict, options: Verdi
     """Refuse to sign what counts no more, or would take the place of another Verdict without that being wanted."""
     require_judging(session.chain, verdict.bounty_id)
     if not options.replace:
-        refuse_second(session.chain, verdict.bounty_id, session.account)
         _refuse_beside_another(session, verdict)
+        await_pending(session)
+        refuse_second(session.chain, verdict.bounty_id, session.account)
     require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
 
 
@@ -370,23 +374,35 @@ def _earlier_nonces(session: ApiSession[Signer], verdict: Verdict) -> Iterator[i
 
 def _refuse_beside_another(session: ApiSession[Signer], verdict: Verdict) -> None:
     """Refuse another Verdict while one that was signed or given out may still be recorded: the last one counts."""
+    for report, is_given in _unseen_others(session, verdict):
+        done = "given out" if is_given else "signed"
+        message = f"Another Verdict of yours, with the reasons {report}, was {done} before and may still be recorded."
+        next_action = "Wait until it is recorded, or replace it on purpose with --replace: of two, the last one counts."
+        raise CommandRefused("verdict_already_recorded", message, next_action=next_action)
+
+
+def _warn_of_given(session: ApiSession[Signer], verdict: Verdict) -> None:
+    """A Verdict that a wallet or the settlement layer has may come after the one that is to take its place."""
+    for report, is_given in _unseen_others(session, verdict):
+        if is_given:  # what was signed here has a nonce, which is looked at
+            warn(
+                f"warning: another Verdict of yours, with the reasons {report}, was given out before, to a wallet or "
+                "by --forced. If it is recorded after this one, it counts instead: watch for it (service-cli "
+                f"bounty:watch {verdict.bounty_id}), and run this command again then"
+            )
+
+
+def _unseen_others(session: ApiSession[Signer], verdict: Verdict) -> Iterator[tuple[str, bool]]:
+    """The reasons of this machine's other Verdicts that it has not seen recorded, and whether each was given out."""
     chain, names = session.chain, ("verdict", str(verdict.bounty_id), session.account)
     for *_, report in journals_below(chain.chain_id, chain.hub.address, *names):
         if report == verdict.report_commitment:
             continue
         with session.journal(*names, report) as journal:
-            if journal.get(RECORDED) is not None:
-                continue
             is_given, is_signed = journal.get(GIVEN) is not None, _STEP.was_attempted(journal)
-        if is_given or is_signed:
-            done = "signed" if is_signed else "given out"
-            message = (
-                f"Another Verdict of yours, with the reasons {report}, was {done} before and may still be recorded."
-            )
-            next_action = (
-                "Wait until it is recorded, or replace it on purpose with --replace: of two, the last one counts."
-            )
-            raise CommandRefused("verdict_already_recorded", message, next_action=next_action)
+            is_seen = journal.get(RECORDED) is not None
+        if (is_given or is_signed) and not is_seen:
+            yield report, is_given
 
 
 def recorded_here(chain_id: ChainId, hub: Address, bounty_id: BountyId, guardian: Address) -> frozenset[str]:
@@ -417,6 +433,10 @@ def _finish(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> Anch
     ended = ended_as(bounty)
     without_terms = (lambda: replace(about(), terms=None, ended=ended)) if final else about  # nobody judges it any more
     emit(done, without_terms)
+    own = found[roster.accounts.index(verdict.guardian)]
+    if own.kind is not None and own not in same:
+        back = "" if final else "; to put this one back, run the command again with --replace"
+        warn(f"warning: the Hub holds another Verdict of yours by now ({own.kind.value}), and that one counts{back}")
     ending = "the bounty is final" if final else "the bounty stays open until that many agree, or its time is up"
     remark(f"{len(same)} of {len(roster.members)} Guardians recorded this, {roster.quorum} have to: {ending}")
     if ended is not None:

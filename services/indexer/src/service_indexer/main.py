@@ -71,6 +71,7 @@ def _settler(environment: Environment) -> None:
     config = _configured(environment)
     if config.settler_key is not None:
         account = account_of_key(config.settler_key)
+        log.get_logger(__name__).info("settling with this account's ether", account=account)
         REGISTRY.register(BoundedCollector(SettlerCollector(config.chain.rpc(), account)))
     _work(config, settling.__name__, QueueName.SETTLE, SETTLEMENTS)
 

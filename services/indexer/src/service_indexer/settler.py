@@ -239,7 +239,10 @@ class Settler:
             each.message[:200] for each in refusals if not any(word in each.message.lower() for word in expected)
         ]
         if reasons:
-            log.warning("settlement not accepted", bounty_id=bounty_id, reason=reasons[0], by=len(reasons))
+            account = self.account.address
+            log.warning(
+                "settlement not accepted", bounty_id=bounty_id, account=account, reason=reasons[0], by=len(reasons)
+            )
         if is_sent:
             SETTLEMENTS.labels(event).inc()
             log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(hexstr=raw).to_0x_hex())
