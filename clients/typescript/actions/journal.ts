@@ -125,6 +125,22 @@ export class Journal {
   }
 }
 
+/**
+ * Tidies up behind an act that is done: what the browser does not keep of it must not pass for a failure of the act. Gives
+ * the sentence that is said beside it then.
+ */
+export async function tidied(work: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch {
+    return (
+      "This browser could not write down that it is done, as on a full disk. A later visit may offer it again; what is " +
+      "on the chain is looked for first."
+    );
+  }
+}
+
 function answered<Value>(request: IDBRequest<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);

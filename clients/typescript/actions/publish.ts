@@ -38,6 +38,7 @@ import { element } from "./dom.js";
 import { forgetPage, isAboutPage, writtenPage } from "./editor.js";
 import type { Outlook } from "./editor.js";
 import { outageAdvice } from "./halts.js";
+import { tidied } from "./journal.js";
 import type { ExpectedEvent } from "./node.js";
 import { requireNoNotice } from "./notices.js";
 import type { Call } from "./provider.js";
@@ -179,11 +180,14 @@ export async function reported(
   text: string | readonly (Node | string)[],
   paid?: string,
 ): Promise<void> {
-  await forgetPage(context);
-  await context.journal.put(name, { ...funding, reported: id });
-  if (nonce !== undefined) await context.journal.remove(creationStep(nonce));
+  const { journal } = context;
+  const unnoted = await tidied(async () => {
+    await forgetPage(context);
+    await journal.put(name, { ...funding, reported: id });
+    if (nonce !== undefined) await journal.remove(creationStep(nonce));
+  });
   const link = element("a", { href: `/bounties/${id}` }, `Bounty ${id}`);
-  stage.done(text, ...told(paid), element("p", {}, link, " has its page in a moment."));
+  stage.done(text, ...told(paid), element("p", {}, link, " has its page in a moment."), ...told(unnoted));
 }
 
 /**
