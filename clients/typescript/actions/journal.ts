@@ -45,7 +45,7 @@ export class Journal {
    */
   async keepWritten(name: string, field: Field): Promise<void> {
     const key = this.#shared + name;
-    field.value = (await this.#get<string>(key)) ?? (await this.get<string>(name)) ?? "";
+    field.value = await this.written(name);
     const keep = (store: IDBObjectStore): void => {
       store.put(field.value, key);
       store.transaction.commit(); // a tab that is closed before an answer came would take it back
@@ -53,6 +53,11 @@ export class Journal {
     field.addEventListener("input", () => {
       void this.#written(keep, "relaxed").catch(() => undefined); // it is still shown
     });
+  }
+
+  /** What was last written in the field of this name. */
+  async written(name: string): Promise<string> {
+    return (await this.#get<string>(this.#shared + name)) ?? (await this.get<string>(name)) ?? "";
   }
 
   /** Forgets what was written, once it is published. */

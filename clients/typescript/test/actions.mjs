@@ -9,7 +9,7 @@ import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "j
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -556,16 +556,39 @@ test("a bounty that is there has its creation forgotten last, until when another
   const { seen, stage, context } = scene(t, {});
   const steps = [];
   Object.assign(context.journal, {
+    written: async (name) => (name.endsWith("mode") ? "finished" : "page"),
     forgetWritten: async () => void steps.push("text"),
     put: async (name, { reported }) => void steps.push(`${name} ${reported}`),
     remove: async (name) => void steps.push(name),
   });
   stage.done = () => steps.push("told");
-  await actions.reported(context, stage, "fund", {}, { id: 6n, nonce: NONCE }, "There.");
+  await actions.reported(context, stage, "fund", "page", {}, { id: 6n, nonce: NONCE }, "There.");
   assert.deepEqual(steps.slice(-3), ["fund 6", `create ${NONCE}`, "told"]);
   assert.equal(steps[0], "text");
   assert.equal(seen.store.size, 0);
 });
+
+for (const [what, mode, changes, isForgotten] of [
+  ["in fields", "written", {}, true],
+  ["in fields, with another page since", "written", { title: "Another" }, false],
+  ["as a finished page", "finished", {}, true],
+  ["as a finished page, with another one since", "finished", { "": "---\r\nother\n" }, false],
+]) {
+  test(`what was written ${what}, is ${isForgotten ? "forgotten" : "kept"} once it is funded`, async (t) => {
+    const { seen, context } = scene(t, {});
+    const page = actions.pageOf(FILLED, TOKEN);
+    const written = { "": page.replaceAll("\n", "\r\n"), mode, ...FILLED, windowUnit: "", ...changes };
+    for (const [name, value] of Object.entries(written)) seen.store.set(`page-draft ${name}`.trim(), value);
+    const drafts = seen.store.size;
+    Object.assign(context.journal, {
+      written: async (name) => seen.store.get(name) ?? "",
+      forgetWritten: async (name) => void seen.store.delete(name),
+    });
+    seen.store.set("page-made", { filled: FILLED, page });
+    await actions.forgetPage(context, page);
+    assert.equal(seen.store.size, isForgotten ? 0 : drafts + 1);
+  });
+}
 
 /** What a browser answers whose disk is full. */
 const full = async () => {
@@ -576,10 +599,10 @@ const textsOf = (node) => (typeof node === "string" ? [node] : (node?.children ?
 
 test("an act that is done is not told as failed where the browser cannot note it", async (t) => {
   const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { find: async () => EVENT } });
-  Object.assign(context.journal, { remove: full, forgetWritten: full });
+  Object.assign(context.journal, { remove: full, written: full });
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
   stage.done = (...told) => (stage.told = told);
-  await actions.reported(context, stage, "fund", {}, { id: 6n, nonce: NONCE }, "There.");
+  await actions.reported(context, stage, "fund", "page", {}, { id: 6n, nonce: NONCE }, "There.");
   assert.equal(stage.told[0], "There.");
   assert.match(textsOf(stage.told.at(-1)).join(""), UNNOTED);
 });
