@@ -216,7 +216,7 @@ def test_refusals__in_node__each_with_its_code() -> None:
 
 
 def test_transfers__that_end_early_or_lie__are_continued_or_refused() -> None:
-    assert "# pass 16\n# fail 0" in run_node(built() / "test/transfer.mjs")
+    assert "# pass 20\n# fail 0" in run_node(built() / "test/transfer.mjs")
 
 
 def test_acts__as_calls_for_an_account__are_found_by_their_events() -> None:

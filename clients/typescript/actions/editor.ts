@@ -28,6 +28,14 @@ const NAMES = [
   ...(["criteria", "deliverables", "language", "contact", "tags", "body"] as const),
 ];
 const DAY = 86_400;
+/** What is in a field in which nothing was written yet, where that is not nothing. */
+const INITIAL: Partial<Filled> = { windowUnit: String(DAY) };
+
+/** The page that was made of these fields. */
+interface Made {
+  readonly filled: Filled;
+  readonly page: string;
+}
 
 /** What the terms come to, as far as they are filled in. */
 export type Outlook = (escrow: bigint | undefined, deadline: number | undefined, window: number | undefined) => Fact[];
@@ -48,8 +56,14 @@ export async function writtenPage(
   }
 }
 
-/** Forgets what was written, once it is funded. */
-export async function forgetPage({ journal }: Context): Promise<void> {
+/** Forgets what was written, once it is funded; another page, which another account may have begun since, is kept. */
+export async function forgetPage({ journal }: Context, page: string): Promise<void> {
+  const made = await journal.get<Made>(MADE);
+  const isFinished = (await journal.written(`${DRAFT} mode`)) === "finished";
+  const values = await Promise.all(NAMES.map((name) => journal.written(`${DRAFT} ${name}`)));
+  const isSame = (name: keyof Filled, at: number) => (values[at] || (INITIAL[name] ?? "")) === made?.filled[name];
+  const isOfFields = made?.page === page && NAMES.every(isSame);
+  if (!(isFinished ? unixLines(await journal.written(DRAFT)) === page : isOfFields)) return;
   for (const name of ["", " mode", ...NAMES.map((each) => ` ${each}`)]) await journal.forgetWritten(DRAFT + name);
   await journal.remove(MADE);
 }
@@ -122,7 +136,7 @@ class Editor {
     this.#refusal.replaceChildren();
     this.#mark([]);
     try {
-      const page = this.#isFinished ? this.#text.value.replace(/\r\n?/g, "\n") : await this.#made();
+      const page = this.#isFinished ? unixLines(this.#text.value) : await this.#made();
       pageTerms(page);
       if (new TextEncoder().encode(page).length > MAX_BYTES) {
         throw new ServiceError("payload_too_large", "The page is larger than 256 KiB.", { nextAction: "Shorten it." });
@@ -176,7 +190,7 @@ class Editor {
         nextAction: "Nothing was sent.",
       });
     }
-    const kept = await journal.get<{ readonly filled: Filled; readonly page: string }>(MADE);
+    const kept = await journal.get<Made>(MADE);
     if (kept !== undefined && NAMES.every((name) => kept.filled[name] === filled[name])) return kept.page;
     const page = pageOf(filled, token);
     await journal.put(MADE, { filled, page });
@@ -195,7 +209,7 @@ class Editor {
 
   /** What the rules look at while somebody writes. */
   #checked(): string {
-    if (this.#isFinished) return this.#text.value.replace(/\r\n?/g, "\n");
+    if (this.#isFinished) return unixLines(this.#text.value);
     return pageForChecks(this.#filled, this.#context.token, Math.floor(Date.now() / 1_000));
   }
 
@@ -331,13 +345,13 @@ class Editor {
       const field = this.#fields[name];
       await journal.keepWritten(`${DRAFT} ${name}`, field);
       if (field.value !== "") this.#touched.add(name);
+      field.value ||= INITIAL[name] ?? "";
       field.addEventListener("input", () => {
         this.#touched.add(name);
         this.#count();
         this.#live.touch();
       });
     }
-    if (this.#fields.windowUnit.value === "") this.#fields.windowUnit.value = String(DAY);
     this.#text.addEventListener("input", () => {
       this.#setMode("finished");
       this.#live.touch();
@@ -367,6 +381,10 @@ class Editor {
     const failed = element("p", { role: "status" }, "The preview cannot be had at the moment. Try again in a minute.");
     this.#preview.replaceChildren(shown ?? failed);
   }
+}
+
+function unixLines(text: string): string {
+  return text.replace(/\r\n?/g, "\n");
 }
 
 /** What the server's page shows of a text; the browser itself parses the answer, whose scripts do not run. */

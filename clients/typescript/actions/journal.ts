@@ -45,7 +45,7 @@ export class Journal {
    */
   async keepWritten(name: string, field: Field): Promise<void> {
     const key = this.#shared + name;
-    field.value = (await this.#get<string>(key)) ?? (await this.get<string>(name)) ?? "";
+    field.value = await this.written(name);
     const keep = (store: IDBObjectStore): void => {
       store.put(field.value, key);
       store.transaction.commit(); // a tab that is closed before an answer came would take it back
@@ -53,6 +53,11 @@ export class Journal {
     field.addEventListener("input", () => {
       void this.#written(keep, "relaxed").catch(() => undefined); // it is still shown
     });
+  }
+
+  /** What was last written in the field of this name. */
+  async written(name: string): Promise<string> {
+    return (await this.#get<string>(this.#shared + name)) ?? (await this.get<string>(name)) ?? "";
   }
 
   /** Forgets what was written, once it is published. */
@@ -122,6 +127,22 @@ export class Journal {
       store.transaction.oncomplete = () => resolve();
       store.transaction.onabort = store.transaction.onerror = () => reject(unusable());
     });
+  }
+}
+
+/**
+ * Tidies up behind an act that is done: what the browser does not keep of it must not pass for a failure of the act. Gives
+ * the sentence that is said beside it then.
+ */
+export async function tidied(work: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch {
+    return (
+      "This browser could not write down that it is done, as on a full disk. A later visit may offer it again; what is " +
+      "on the chain is looked for first."
+    );
   }
 }
 

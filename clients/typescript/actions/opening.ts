@@ -13,7 +13,9 @@ import { AWARDED, canOpen } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
+import { tidied } from "./journal.js";
 import { paced } from "./paced.js";
+import { told } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { listingOf, unlistedNote } from "./submissions.js";
 import { bytes, counted, moment, printable } from "./text.js";
@@ -92,8 +94,7 @@ export async function openOne(
 ): Promise<void> {
   const fetched = await fetchSubmission(context, stage, bounty, named);
   const identity = await contentKey(context, stage, bounty, fetched, keyring);
-  await save(stage, bounty, named, fetched, identity);
-  await context.journal.put(openedName(bounty.id, named), true);
+  await save(stage, bounty, named, fetched, identity, () => context.journal.put(openedName(bounty.id, named), true));
 }
 
 async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
@@ -276,12 +277,14 @@ export async function contentKey(
   return contentKeyOf(envelope, settings.beacon, settings.beaconUrl, keyring, bounty.guardians.length);
 }
 
-async function save(
+/** Offers the opened work, and says so where the note that it was opened could not be made. */
+export async function save(
   stage: Stage,
   bounty: Bounty,
   named: Recorded,
   { envelope, downloadUrl }: Fetched,
   identity: string,
+  note: () => Promise<void> = async () => undefined,
 ): Promise<void> {
   const { openWork } = await import("./work.js");
   const all = bytes(envelope.ciphertext.byte_length);
@@ -290,6 +293,7 @@ async function save(
   const { files, archive, renamed } = await stage.until((signal) =>
     openWork(downloadUrl, identity, envelope, { signal, onProgress }),
   );
+  const unnoted = await tidied(note);
   const list = element("ul", { class: "files" });
   for (const { path, size } of files.slice(0, MOST_LISTED)) {
     list.append(element("li", {}, `${printable(path)}, ${bytes(size)}`));
@@ -303,6 +307,7 @@ async function save(
     element("p", { class: "warning" }, warning),
     ...(renamed > 0 ? [element("p", {}, INERT)] : []),
     list,
+    ...told(unnoted),
   );
 }
 

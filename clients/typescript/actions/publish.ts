@@ -38,6 +38,7 @@ import { element } from "./dom.js";
 import { forgetPage, isAboutPage, writtenPage } from "./editor.js";
 import type { Outlook } from "./editor.js";
 import { outageAdvice } from "./halts.js";
+import { tidied } from "./journal.js";
 import type { ExpectedEvent } from "./node.js";
 import { requireNoNotice } from "./notices.js";
 import type { Call } from "./provider.js";
@@ -135,7 +136,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   const { known, hidden } = await escrowsOf(context, stage, commitment, kept?.reported);
   const own = known.find(({ id, nonce }) => id === kept?.reported || (nonce && kept?.nonces.includes(nonce)));
   if (kept !== undefined && own !== undefined && kept.reported === undefined) {
-    return reported(context, stage, name, kept, own, `Funded as bounty ${own.id}.`);
+    return reported(context, stage, name, page, kept, own, `Funded as bounty ${own.id}.`);
   }
   // Reported before: another one would be a second escrow. Only an authorization can be given again, since it counts once.
   if (own !== undefined || (kept?.reported !== undefined && kept.isAllowed === true)) kept = undefined;
@@ -163,7 +164,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   const found = await create(context, stage, terms, conditions, funding, since);
   const created: Escrow = { id: found.args["bountyId"] as bigint, nonce: nonceOf(context, funding.terms) };
   const text = byTransaction(context.settings, "Funded by transaction", found.hash);
-  await reported(context, stage, name, funding, created, text, found.paid);
+  await reported(context, stage, name, page, funding, created, text, found.paid);
 }
 
 /**
@@ -174,16 +175,20 @@ export async function reported(
   context: Context,
   stage: Stage,
   name: string,
+  page: string,
   funding: Funding,
   { id, nonce }: Escrow,
   text: string | readonly (Node | string)[],
   paid?: string,
 ): Promise<void> {
-  await forgetPage(context);
-  await context.journal.put(name, { ...funding, reported: id });
-  if (nonce !== undefined) await context.journal.remove(creationStep(nonce));
+  const { journal } = context;
+  const unnoted = await tidied(async () => {
+    await forgetPage(context, page);
+    await journal.put(name, { ...funding, reported: id });
+    if (nonce !== undefined) await journal.remove(creationStep(nonce));
+  });
   const link = element("a", { href: `/bounties/${id}` }, `Bounty ${id}`);
-  stage.done(text, ...told(paid), element("p", {}, link, " has its page in a moment."));
+  stage.done(text, ...told(paid), element("p", {}, link, " has its page in a moment."), ...told(unnoted));
 }
 
 /**

@@ -17,10 +17,11 @@ import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { DirectoryField } from "./files.js";
 import { heedStandstill } from "./halts.js";
+import { tidied } from "./journal.js";
 import { heedNotice } from "./notices.js";
 import type { ExpectedEvent } from "./node.js";
 import { paced } from "./paced.js";
-import { finished } from "./results.js";
+import { finished, told } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { holdInMemory, keepsFiles, removeOthers, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
@@ -119,13 +120,13 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
           holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
         });
   const copy = await copyOf(context, sealed, bounty);
-  await journal.remove(name);
+  const unnoted = told(await tidied(() => journal.remove(name)));
   const what = `Your Submission ${commitment} is recorded`;
   const next =
     `You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; ` +
     `they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
-  if (found === undefined) stage.done(`${what}.`, element("p", {}, next), ...copy);
-  else finished(settings, stage, `${what}, by transaction`, found, next, ...copy);
+  if (found === undefined) stage.done(`${what}.`, element("p", {}, next), ...copy, ...unnoted);
+  else finished(settings, stage, `${what}, by transaction`, found, next, ...copy, ...unnoted);
 }
 
 /** A link that saves what was sealed, while the browser holds it. */

@@ -10,6 +10,7 @@ import { batchName } from "./batches.js";
 import type { Context } from "./context.js";
 import { feeText, withoutEther } from "./costs.js";
 import { button, element } from "./dom.js";
+import { tidied } from "./journal.js";
 import type { ExpectedEvent, FoundEvent } from "./node.js";
 import type { Call } from "./provider.js";
 import { transactionBuilder } from "./safe.js";
@@ -111,7 +112,7 @@ export function perform(context: Context, stage: Stage, step: Step): Promise<Don
 }
 
 async function done({ journal }: Context, { name, isKept }: Step): Promise<void> {
-  if (isKept !== true) await journal.remove(name);
+  if (isKept !== true) await tidied(() => journal.remove(name)); // the next visit finds the same event
 }
 
 /** What became of an earlier attempt; where the wallet may be asked again, why. */
@@ -392,16 +393,18 @@ function searching({ node }: Context, { expected }: Step, fromBlock: bigint): ()
   };
 }
 
-/** Keeps what became known of an attempt; never in the place of another one, which was begun since. */
-function keep(
+/**
+ * Keeps what became known of an attempt; never in the place of another one, which was begun since. It was sent, also where
+ * the browser does not keep it.
+ */
+async function keep(
   { journal }: Context,
   { name }: Step,
   { id }: Attempt,
   known: Pick<Attempt, "hash" | "nonce" | "batch">,
 ): Promise<void> {
-  return journal.replace<Attempt>(name, (kept) =>
-    kept === undefined || kept.id !== id ? undefined : { ...kept, ...known },
-  );
+  const change = (kept?: Attempt) => (kept === undefined || kept.id !== id ? undefined : { ...kept, ...known });
+  await tidied(() => journal.replace<Attempt>(name, change));
 }
 
 /**

@@ -9,8 +9,9 @@ import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { heedStandstill } from "./halts.js";
+import { tidied } from "./journal.js";
 import type { ExpectedEvent } from "./node.js";
-import { finished } from "./results.js";
+import { finished, told } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { listingOf, unlistedNote } from "./submissions.js";
 import type { Listing } from "./submissions.js";
@@ -118,9 +119,9 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
       return kind === outcome && heldSolver.toLowerCase() === solver.toLowerCase() && heldSubmission === submission;
     },
   });
-  await context.journal.forgetWritten(draftName(bounty));
+  const unnoted = await tidied(() => context.journal.forgetWritten(draftName(bounty)));
   const next = `The bounty ends once ${bounty.quorum} Guardians agree. Next, claim your share on this page.`;
-  finished(settings, stage, "Your Verdict is recorded, by transaction", found, next);
+  finished(settings, stage, "Your Verdict is recorded, by transaction", found, next, ...told(unnoted));
 }
 
 /** The form; what is written in it is kept until the Verdict is recorded. */

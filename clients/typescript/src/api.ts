@@ -12,6 +12,7 @@ import type { components, paths } from "./generated/openapi.js";
 import { SIGNED_OPERATIONS } from "./generated/signed.js";
 import { signRequest } from "./requests.js";
 import type { BlockReader, Deployment, RequestSigner } from "./requests.js";
+import { TimeLimit } from "./transfer.js";
 
 /** Every answer and body of the API, by its name in the OpenAPI document. */
 export type Schemas = components["schemas"];
@@ -71,14 +72,16 @@ function serialized(body: unknown): string {
 async function answered(request: Request, deployment: Deployment | undefined): Promise<Response> {
   let response: Response;
   let text: string;
+  const limit = new TimeLimit(TIMEOUT_MILLISECONDS, request.signal);
   try {
-    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MILLISECONDS)]);
-    response = await fetch(new Request(request, { redirect: "error", signal }));
+    response = await fetch(new Request(request, { redirect: "error", signal: limit.signal }));
     text = await readText(response, MAX_ANSWER_BYTES);
   } catch (cause) {
     request.signal.throwIfAborted(); // the caller's own end of it
     if (cause instanceof ServiceError) throw cause; // it does answer, too much
     throw unavailable("the API does not answer", { cause });
+  } finally {
+    limit.close();
   }
   requireHub(response, deployment);
   if (!response.ok) throw refusalOf(response, text);

@@ -7,6 +7,7 @@ import type { Hex } from "viem";
 import { readText } from "./answers.js";
 import { equal } from "./bytes.js";
 import { refusal } from "./errors.js";
+import { TimeLimit } from "./transfer.js";
 
 /** A beacon chain of scheme `bls-unchained-g1-rfc9380`; the public key is 96 bytes in hex without `0x`. */
 export interface Beacon {
@@ -104,16 +105,17 @@ export async function fetchBeacon(
 
 async function answerOf(
   url: string,
-  ended?: AbortSignal,
+  ended: AbortSignal | undefined,
 ): Promise<{ round: unknown; signature: string } | undefined> {
+  const limit = new TimeLimit(TIMEOUT_MILLISECONDS, ended);
   try {
-    const timeout = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
-    const signal = ended === undefined ? timeout : AbortSignal.any([ended, timeout]);
-    const response = await fetch(url, { redirect: "error", signal });
+    const response = await fetch(url, { redirect: "error", signal: limit.signal });
     const text = response.ok ? await readText(response, MAX_ANSWER_BYTES) : "";
     const { round, signature } = JSON.parse(text) as { round: unknown; signature: unknown };
     return { round, signature: typeof signature === "string" ? signature : "" };
   } catch {
     return undefined;
+  } finally {
+    limit.close();
   }
 }

@@ -4,17 +4,17 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { chunksOf, streamOf, toHex } from "./bytes.js";
 import type { Envelope } from "./envelope.js";
 import { ServiceError, refusal } from "./errors.js";
-import { watched } from "./transfer.js";
+import { paused, PAUSES_MILLISECONDS, TimeLimit, watched } from "./transfer.js";
 import type { TransferOptions } from "./transfer.js";
 
-/** Attempts that follow each other without a byte. */
-const FRUITLESS = 3;
+/** A storage that sends no byte for so long has ended its answer. */
+const IDLE_MILLISECONDS = 60_000;
 
 /**
  * The ciphertext that an envelope commits to, from the address that the API gave (`download_url`). Where the connection
  * ends early the rest is requested by Range, and appended unless the storage says that it answers with something else; one that
- * begins again is read again, past the bytes that are there. After three attempts that brought nothing the stream fails
- * with `storage_unreachable` or `storage_refused`. It ends well only if length and SHA-256 of the whole are the
+ * begins again is read again, past the bytes that are there. After four attempts within a quarter of a minute that brought
+ * nothing the stream fails with `storage_unreachable` or `storage_refused`. It ends well only if length and SHA-256 of the whole are the
  * committed ones, and fails with `ciphertext_mismatch` otherwise. Nothing is requested before it is read.
  */
 export function downloadCiphertext(
@@ -46,24 +46,34 @@ async function* committed(
       signal?.throwIfAborted();
       if (error instanceof ServiceError && error.code !== "storage_unreachable") throw error;
       fruitless = have > before ? 0 : fruitless + 1;
-      if (fruitless === FRUITLESS) throw error;
+      if (fruitless > PAUSES_MILLISECONDS.length) throw error;
+      if (fruitless > 0) await paused(fruitless, signal);
     }
   }
   if (toHex(digest.digest()) !== wanted) throw mismatch();
 }
 
-/** What one answer has from `start` on. */
+/** What one answer has from `start` on, until it brings nothing for a while. */
 async function* piecesFrom(
   url: string,
   start: number,
   length: number,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
+  const limit = new TimeLimit(IDLE_MILLISECONDS, signal);
+  try {
+    yield* piecesWithin(limit, url, start, length);
+  } finally {
+    limit.close();
+  }
+}
+
+async function* piecesWithin(limit: TimeLimit, url: string, start: number, length: number): AsyncGenerator<Uint8Array> {
   let response: Response;
   const rest = `bytes ${start}-${length - 1}/${length}`;
   try {
     const headers = start > 0 ? { Range: `bytes=${start}-` } : {};
-    response = await fetch(url, { headers, redirect: "error", signal: signal ?? null });
+    response = await fetch(url, { headers, redirect: "error", signal: limit.signal });
   } catch (cause) {
     throw unreachable("the storage does not answer", cause);
   }
@@ -82,7 +92,9 @@ async function* piecesFrom(
     for await (const chunk of chunksOf(body)) {
       const piece = chunk.subarray(Math.min(skip, chunk.length));
       skip -= chunk.length - piece.length;
+      limit.stop(); // while nobody reads, nothing is waited for
       if (piece.length > 0) yield piece;
+      limit.restart();
     }
   } catch (cause) {
     throw unreachable("the storage ended the ciphertext early", cause);

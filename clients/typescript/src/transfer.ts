@@ -29,3 +29,64 @@ export async function* watched(
     onProgress?.({ done, total });
   }
 }
+
+/**
+ * Aborts its signal once so many milliseconds have passed, or with an outer one, whichever is first. Made of timers, since
+ * wallets' browsers of before 2024 have no `AbortSignal.any`.
+ */
+export class TimeLimit {
+  readonly #controller = new AbortController();
+  readonly #milliseconds: number;
+  readonly #outer: AbortSignal | undefined;
+  readonly #end = () => this.#controller.abort(this.#outer?.reason);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** The time begins to pass at once. */
+  constructor(milliseconds: number, outer?: AbortSignal) {
+    this.#milliseconds = milliseconds;
+    this.#outer = outer;
+    if (outer?.aborted === true) this.#end();
+    outer?.addEventListener("abort", this.#end);
+    this.restart();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Gives it the whole time anew. */
+  restart(): void {
+    this.stop();
+    const passed = () => this.#controller.abort(new DOMException("it took too long", "TimeoutError"));
+    this.#timer = setTimeout(passed, this.#milliseconds);
+  }
+
+  /** Lets no time pass until it is restarted. */
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Ends it without aborting anything. */
+  close(): void {
+    this.stop();
+    this.#outer?.removeEventListener("abort", this.#end);
+  }
+}
+
+/** How long each attempt waits that follows one which brought nothing: together as long as a phone needs for another network. */
+export const PAUSES_MILLISECONDS: readonly number[] = [1_000, 4_000, 10_000];
+
+/** Waits before the attempt after so many fruitless ones; a signal ends it with its reason. */
+export async function paused(fruitless: number, signal: AbortSignal | undefined): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, PAUSES_MILLISECONDS[fruitless - 1]);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted === true) end();
+  });
+  signal?.throwIfAborted();
+}

@@ -3,11 +3,9 @@
 import { ServiceError } from "./errors.js";
 import type { Schemas } from "./api.js";
 import { streamOf } from "./bytes.js";
-import { watched } from "./transfer.js";
+import { paused, PAUSES_MILLISECONDS, watched } from "./transfer.js";
 import type { TransferOptions } from "./transfer.js";
 
-/** Attempts that break off one after the other. */
-const MOST_BROKEN = 3;
 const IS_THERE = 412;
 const MEBIBYTE = 1024 * 1024;
 const nextAction = "Get a new upload address and try again.";
@@ -16,7 +14,7 @@ const nextAction = "Get a new upload address and try again.";
  * Uploads a ciphertext to the address that `artifact-upload-url` gave. A Blob is read as it is sent: `openAsBlob` of Node, a
  * File of a browser. It takes as long as the storage does, unless a signal ends it.
  *
- * The storage keeps nothing of a request that broke off, so that going on means sending it again, up to three times:
+ * The storage keeps nothing of a request that broke off, so that going on means sending it again, up to three times after pauses:
  * `onProgress` begins anew then. A storage that has the object after such an attempt was reached by it. Raises
  * `storage_unreachable`, and `storage_refused` with the status: 412 where the object was there before.
  */
@@ -33,8 +31,11 @@ export async function uploadCiphertext(
     } catch (cause) {
       options.signal?.throwIfAborted();
       broken += 1;
-      if (broken < MOST_BROKEN) continue;
-      throw new ServiceError("storage_unreachable", "the storage did not take the ciphertext", { nextAction, cause });
+      if (broken > PAUSES_MILLISECONDS.length) {
+        throw new ServiceError("storage_unreachable", "the storage did not take the ciphertext", { nextAction, cause });
+      }
+      await paused(broken, options.signal);
+      continue;
     }
     if ((status >= 200 && status < 300) || (status === IS_THERE && broken > 0)) return;
     throw new ServiceError("storage_refused", `the storage answered ${status}`, { status, nextAction });

@@ -5,15 +5,18 @@ import test from "node:test";
 import { buildSync } from "esbuild";
 import { encodeErrorResult } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "json" };
+import archives from "../../../tests/vectors/archive.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "files", "halts", "journal", "node", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
   bundle: true,
   format: "esm",
   platform: "node",
+  banner: { js: 'import { createRequire } from "node:module"; const require = createRequire("file:///");' }, // of tlock-js
   write: false,
 });
 const { likelySecrets, transactionBuilder, verdictDocument, printable, amount, duration, moment, ...actions } = await import(
@@ -562,15 +565,81 @@ test("a bounty that is there has its creation forgotten last, until when another
   const { seen, stage, context } = scene(t, {});
   const steps = [];
   Object.assign(context.journal, {
+    written: async (name) => (name.endsWith("mode") ? "finished" : "page"),
     forgetWritten: async () => void steps.push("text"),
     put: async (name, { reported }) => void steps.push(`${name} ${reported}`),
     remove: async (name) => void steps.push(name),
   });
   stage.done = () => steps.push("told");
-  await actions.reported(context, stage, "fund", {}, { id: 6n, nonce: NONCE }, "There.");
+  await actions.reported(context, stage, "fund", "page", {}, { id: 6n, nonce: NONCE }, "There.");
   assert.deepEqual(steps.slice(-3), ["fund 6", `create ${NONCE}`, "told"]);
   assert.equal(steps[0], "text");
   assert.equal(seen.store.size, 0);
+});
+
+for (const [what, mode, changes, isForgotten] of [
+  ["in fields", "written", {}, true],
+  ["in fields, with another page since", "written", { title: "Another" }, false],
+  ["as a finished page", "finished", {}, true],
+  ["as a finished page, with another one since", "finished", { "": "---\r\nother\n" }, false],
+]) {
+  test(`what was written ${what}, is ${isForgotten ? "forgotten" : "kept"} once it is funded`, async (t) => {
+    const { seen, context } = scene(t, {});
+    const page = actions.pageOf(FILLED, TOKEN);
+    const written = { "": page.replaceAll("\n", "\r\n"), mode, ...FILLED, windowUnit: "", ...changes };
+    for (const [name, value] of Object.entries(written)) seen.store.set(`page-draft ${name}`.trim(), value);
+    const drafts = seen.store.size;
+    Object.assign(context.journal, {
+      written: async (name) => seen.store.get(name) ?? "",
+      forgetWritten: async (name) => void seen.store.delete(name),
+    });
+    seen.store.set("page-made", { filled: FILLED, page });
+    await actions.forgetPage(context, page);
+    assert.equal(seen.store.size, isForgotten ? 0 : drafts + 1);
+  });
+}
+
+/** What a browser answers whose disk is full. */
+const full = async () => {
+  throw new actions.ServiceError("journal_unusable", "This browser does not let the page keep what it has begun.");
+};
+const UNNOTED = /^This browser could not write down that it is done/;
+const textsOf = (node) => (typeof node === "string" ? [node] : (node?.children ?? []).flatMap(textsOf));
+
+test("an act that is done is not told as failed where the browser cannot note it", async (t) => {
+  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { find: async () => EVENT } });
+  Object.assign(context.journal, { remove: full, written: full });
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
+  stage.done = (...told) => (stage.told = told);
+  await actions.reported(context, stage, "fund", "page", {}, { id: 6n, nonce: NONCE }, "There.");
+  assert.equal(stage.told[0], "There.");
+  assert.match(textsOf(stage.told.at(-1)).join(""), UNNOTED);
+});
+
+test("what the wallet has sent is waited for where the browser cannot note its hash", async (t) => {
+  const node = { find: async (count) => (count < 3 ? undefined : EVENT) };
+  const { stage, context } = scene(t, { node, wallet: { send: async () => SENT }, presses: ["Send with the wallet"] });
+  context.journal.replace = full;
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
+});
+
+test("work that was opened is offered where the browser cannot note that it was", async (t) => {
+  const { stage } = scene(t, {});
+  t.mock.timers.reset();
+  const { identity, content_public_key, artifact } = artifacts;
+  const [, chainId, hub_address, bounty_id, solver_address] = archives.binding.match(/=(\S+) .*=(\S+) .*=(\S+) .*=(\S+)/);
+  const sealed = Buffer.from(artifact, "base64");
+  const digest = Buffer.from(await crypto.subtle.digest("SHA-256", sealed)).toString("hex");
+  const envelope = {
+    ...{ version: 2, chain_id: Number(chainId), hub_address, bounty_id, solver_address, content_public_key },
+    ciphertext: { sha256: `0x${digest}`, byte_length: sealed.length },
+  };
+  t.mock.method(globalThis, "fetch", async () => new Response(sealed));
+  stage.done = (...told) => (stage.told = told);
+  await actions.save(stage, { id: 7n }, named, { envelope, downloadUrl: "https://storage.example/" }, identity, full);
+  const shown = stage.told.flatMap(textsOf);
+  assert.ok(shown.includes("Save the work"));
+  assert.match(shown.at(-1), UNNOTED);
 });
 
 const TERMS = {

@@ -7,6 +7,18 @@ import { ServiceError, createApi, downloadCiphertext, fetchBeacon, hasCode, QUIC
 import { generateIdentity, openArtifact, publicKeyOf, sealSubmission, uploadCiphertext } from "../dist/index.js";
 
 const FILE = randomBytes(200_000);
+
+/** The waits of the client, each a hundred times as short here, but for those that are to last; how long they were to be. */
+const waits = [];
+const LONG = new Set([1_000, 4_000, 10_000, 60_000]);
+const { setTimeout: waiting } = globalThis;
+let isEndless = false;
+globalThis.setTimeout = (work, milliseconds, ...given) => {
+  if (!LONG.has(milliseconds)) return waiting(work, milliseconds, ...given);
+  waits.push(milliseconds);
+  return isEndless ? undefined : waiting(work, milliseconds / 100, ...given);
+};
+const pauses = () => waits.splice(0).filter((each) => each < 60_000);
 const committed = (file = FILE, length = file.length) => ({
   ciphertext: { byte_length: length, sha256: `0x${createHash("sha256").update(file).digest("hex")}`, storage_locator: "" },
 });
@@ -86,10 +98,55 @@ test("a storage that begins again is read past what is there", async () => {
   assert.deepEqual(await downloaded([whole(70_000), whole()]), FILE);
 });
 
-test("three attempts without a byte are the last", async () => {
+test("four attempts without a byte are the last, after longer and longer pauses", async () => {
+  pauses();
   assert.equal(await codeOf(() => downloaded([])), "storage_unreachable");
+  assert.deepEqual([asked.length, pauses()], [4, [1_000, 4_000, 10_000]]);
+  const given = [whole(9), status(503), hangUp, rest(20), status(500), status(500), status(500)];
+  assert.equal(await codeOf(() => downloaded(given)), "storage_unreachable");
+  assert.deepEqual(pauses(), [1_000, 4_000, 1_000, 4_000, 10_000]);
+});
+
+test("a pause ends at once with the signal's reason", async () => {
+  const controller = new AbortController();
+  const ending = (response) => {
+    response.destroy();
+    waiting(() => controller.abort(new Error("enough")), 20);
+  };
+  isEndless = true;
+  await assert.rejects(downloaded([ending, whole()], committed(), { signal: controller.signal }), /enough/);
+  isEndless = false;
+  assert.equal(asked.length, 1);
+});
+
+test("a storage that sends nothing for a minute has ended its answer", async () => {
+  const silent = (response) => void response.writeHead(200).write(FILE.subarray(0, 70_000));
+  assert.deepEqual(await downloaded([silent, () => {}, rest()]), FILE);
   assert.equal(asked.length, 3);
-  assert.equal(await codeOf(() => downloaded([whole(9), status(503), hangUp, status(500)])), "storage_unreachable");
+});
+
+test("a slow reader has a storage's answer all the same", async () => {
+  [answers, asked] = [[whole()], []];
+  const reader = downloadCiphertext(url, committed()).getReader();
+  await reader.read();
+  await new Promise((resolve) => waiting(resolve, 800));
+  let size = 0;
+  for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) size += value.length;
+  assert.deepEqual([size > 0, asked.length], [true, 1]);
+});
+
+test("a browser without AbortSignal.any reaches the service and the beacon, and ends both by a signal", async (t) => {
+  t.mock.method(AbortSignal, "any", () => assert.fail("is missing"));
+  [answers, asked] = [[(response) => response.writeHead(200, { "Content-Type": "application/json" }).end("{}")], []];
+  assert.deepEqual((await createApi(url).GET("/api/status")).data, {});
+  for (const ask of [
+    (signal) => createApi(url).GET("/api/status", { signal }),
+    (signal) => fetchBeacon(1, QUICKNET, [url], { signal }),
+  ]) {
+    const controller = new AbortController();
+    [answers, asked] = [[() => controller.abort(new Error("enough"))], []];
+    await assert.rejects(ask(controller.signal), /enough/);
+  }
 });
 
 test("what the storage refuses is not asked again", async () => {
@@ -175,10 +232,11 @@ for (const [name, options] of [
   [" and is reported", { onProgress: () => {} }],
 ]) {
   test(`an upload that breaks off is sent again${name}`, async () => {
-    const { code, arrived } = await uploading(["breaks", "breaks", 200], options);
-    assert.equal(code, undefined);
+    pauses();
+    const { code, arrived } = await uploading(["breaks", "breaks", "breaks", 200], options);
+    assert.deepEqual([code, pauses()], [undefined, [1_000, 4_000, 10_000]]);
     assert.deepEqual(arrived.at(-1), [String(FILE.length), FILE]);
-    assert.equal((await uploading(["breaks", "breaks", "breaks"], options)).code, "storage_unreachable");
+    assert.equal((await uploading(["breaks", "breaks", "breaks", "breaks"], options)).code, "storage_unreachable");
   });
 
   test(`a storage that has the object is reached after a broken attempt, and not before${name}`, async () => {

@@ -7,11 +7,13 @@ import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from threading import Thread
+from time import sleep
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -161,7 +163,7 @@ def test_page__interrupted_by_ctrl_c__ends_and_says_so(ledger: Ledger, browser: 
         _, words = process.communicate(timeout=60)
         assert process.returncode == 130
         assert b"run the command again to continue" in words
-        browser.until("stopped", "service-cli has ended")
+        browser.until("stopped", "service-cli is not reached")
 
 
 @dataclass
@@ -233,11 +235,8 @@ def test_page__of_a_command_at_a_terminal__opens_for_the_code_that_is_shown_ther
     ],
 )
 def test_page__with_whatever_wallets_the_browser_has__is_accessible_and_uses_the_chosen_one(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch, has: str, told: str
+    browser: Browser, addresses: Queue[str], has: str, told: str
 ) -> None:
-    addresses: Queue[str] = Queue()
-    monkeypatch.setattr(server, "open_browser", lambda address, _environment: addresses.put(address))
-    monkeypatch.setattr(server, "FAREWELL_SECONDS", 0.0)
     browser.wallet = Wallet("", "0x" + "11" * 32, chain_id=1, accounts=[])
     task = server.WalletTask(
         OTHER, 1, f"Sign: <i>it</i> {'9' * 66}", [("Name", "<img src=x>")], "Sign", "personal_sign", ["<b>"]
@@ -257,6 +256,76 @@ def test_page__with_whatever_wallets_the_browser_has__is_accessible_and_uses_the
         assert browser.do("check", has)["found"] == []
         assert seen["findings"] == []
         browser.do("close", has)
+
+
+@pytest.fixture
+def addresses(monkeypatch: pytest.MonkeyPatch) -> Queue[str]:
+    """Of pages that this process opens."""
+    found: Queue[str] = Queue()
+    monkeypatch.setattr(server, "open_browser", lambda address, _environment: found.put(address))
+    monkeypatch.setattr(server, "FAREWELL_SECONDS", 0.0)
+    monkeypatch.setattr(server, "ASK_SECONDS", 60.0)
+    return found
+
+
+def signing(title: str) -> server.WalletTask:
+    return server.WalletTask(OTHER, 1, title, [], "Sign", "personal_sign", [])
+
+
+def test_page__whose_requests_break_off_for_a_moment__goes_on_with_the_next_task(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, addresses: Queue[str]
+) -> None:
+    asked_after: list[int] = []
+    lost, unheard = iter([False, True, True]), iter([True])
+    ask_next, take = server._State.next, server._State.answer
+
+    def after(state: server._State, seen: int) -> dict[str, object]:
+        asked_after.append(seen)
+        if next(lost, False):
+            raise ConnectionResetError
+        return ask_next(state, seen)
+
+    def answered(state: server._State, number: object, result: object) -> bool:
+        is_taken = take(state, number, result)
+        if next(unheard, False):
+            raise ConnectionResetError
+        return is_taken
+
+    monkeypatch.setattr(server, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(server._State, "next", after)
+    monkeypatch.setattr(server._State, "answer", answered)
+    browser.wallet = Wallet("", "0x" + "11" * 32, chain_id=1, shows=OTHER, answers="0x")
+    with server.WalletPage({}) as page, ThreadPoolExecutor() as pool:
+        first = pool.submit(page.ask, signing("Sign: the first"))
+        browser.open("lost", addresses.get(timeout=10))
+        browser.until("lost", "Sign: the first")
+        browser.do("press", "lost")
+        assert first.result(timeout=20) == "0x"
+        count = len(asked_after)
+        while len(asked_after) < count + 3:  # while nothing is asked
+            sleep(0.01)
+        second = pool.submit(page.ask, signing("Sign: the second"))
+        browser.until("lost", "Sign: the second")
+        browser.do("close", "lost")
+        with pytest.raises(CommandFailed, match="was closed"):
+            second.result(timeout=20)
+    assert asked_after == sorted(asked_after)
+
+
+def test_page__that_does_not_reach_the_command__ends_it_when_it_is_closed(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, addresses: Queue[str]
+) -> None:
+    def lose(_state: server._State, _seen: int) -> dict[str, object]:
+        raise ConnectionResetError
+
+    monkeypatch.setattr(server._State, "next", lose)
+    with server.WalletPage({}) as page, ThreadPoolExecutor() as pool:
+        asking = pool.submit(page.ask, signing("Sign"))
+        browser.open("unreached", addresses.get(timeout=10))
+        browser.until("unreached", "it ends when you close this page")
+        browser.do("close", "unreached")
+        with pytest.raises(CommandFailed, match="was closed"):
+            asking.result(timeout=20)
 
 
 def suppressing(ask: Callable[[server.WalletTask], str]) -> Callable[[server.WalletTask], None]:

@@ -4,10 +4,13 @@
 (() => {
   const NO_WALLET = 'No wallet is installed in this browser, or it is switched off for this page. Install one or switch ' +
     'it on, then run the command again; or run it again and open its page in the browser that has your wallet.';
+  const MOST_TRIES = 8;
   let session = null; // given for the code, once
   const at = (id) => document.getElementById(id);
   const wallets = new Map();
   let task = null;
+  let seen = 0; // the number of the last task, also once it is answered
+  let following = false;
   let ended = false;
 
   const given = location.hash.slice(1); // a private file of the owner's leads here with the code
@@ -42,12 +45,26 @@
       body: JSON.stringify(body),
       keepalive,
     });
-    if (!answer.ok) throw new Error(await answer.text());
+    if (!answer.ok) throw Object.assign(new Error(await answer.text()), { status: answer.status });
     return answer.json();
+  }
+
+  // A machine that goes to sleep breaks requests off, and so do too many connections: asked again for some seconds.
+  async function reach(path, body) {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await post(path, body);
+      } catch (error) {
+        if (error.status === 409 && tries > 1) return {}; // it had arrived before
+        if (error.status || tries === MOST_TRIES) throw error;
+        await new Promise((resolve) => { setTimeout(resolve, 1_000); });
+      }
+    }
   }
 
   function present(next) {
     task = next;
+    seen = task.number;
     at('step').textContent = task.of ? `${task.number} of ${task.of}` : '';
     at('step').hidden = !task.of;
     at('title').textContent = task.title;
@@ -97,7 +114,8 @@
   async function deliver(number, result) {
     try {
       if (!ended) clear('Checking', 'service-cli checks what the wallet answered.');
-      await post(`/${session}/answer`, { number, result });
+      await reach(`/${session}/answer`, { number, result });
+      follow();
     } catch {
       ended = true;
       clear('service-cli was not there any more', 'Your wallet did what it was asked, and service-cli has not heard of it. ' +
@@ -132,14 +150,23 @@
   }
 
   async function follow() {
-    while (!ended) {
-      const next = await post(`/${session}/next`, { seen: task?.number ?? 0 });
-      if (next.end) {
-        ended = true;
-        clear(next.end.title, next.end.text);
-      } else if (next.task) {
-        present(next.task);
+    if (following) return;
+    following = true;
+    try {
+      while (!ended) {
+        const next = await reach(`/${session}/next`, { seen });
+        if (next.end) {
+          ended = true;
+          clear(next.end.title, next.end.text);
+        } else if (next.task) {
+          present(next.task);
+        }
       }
+    } catch {
+      if (!ended) clear('service-cli is not reached', 'Look at the terminal. If service-cli still waits there, it ends when you ' +
+        'close this page. To continue, run the command again.');
+    } finally {
+      following = false;
     }
   }
 
@@ -154,10 +181,7 @@
     }
     at('entrance').remove();
     clear('Waiting for service-cli', '');
-    await follow().catch(() => {
-      if (!ended) clear('service-cli has ended', 'Look at the terminal. To continue, run the command again.');
-      ended = true;
-    });
+    await follow();
   }
 
   at('act').addEventListener('click', act);
@@ -166,7 +190,7 @@
     enter(at('code').value);
   });
   window.addEventListener('pagehide', () => {
-    if (session && !ended) post(`/${session}/closed`, {}, true).catch(() => null);
+    if (session) post(`/${session}/closed`, {}, true).catch(() => null);
   });
   if (given) {
     enter(given);
