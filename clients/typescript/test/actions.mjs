@@ -457,12 +457,25 @@ for (const [what, wallet, find] of [
   });
 }
 
+test("a transaction names its chain, so that a wallet that was switched meanwhile refuses it", async () => {
+  const asked = [];
+  const answers = { eth_accounts: [ADDRESS], eth_chainId: "0x7a69", eth_sendTransaction: SENT };
+  const request = async ({ method, params }) => {
+    if (method === "eth_sendTransaction") asked.push(params[0]);
+    return answers[method];
+  };
+  const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider: { request } }, 31337);
+  assert.equal(await wallet.send(ADDRESS, "0x12"), SENT);
+  assert.deepEqual(asked, [{ from: ADDRESS.toLowerCase(), to: ADDRESS, data: "0x12", value: "0x0", chainId: "0x7a69" }]);
+});
+
 test("a wallet that has changed its chain is read no more", async () => {
   const heard = new Map();
   const request = async ({ method }) => (method === "eth_accounts" ? [ADDRESS] : "0x1");
   const provider = { request, on: (event, listener) => void heard.set(event, listener) };
   const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider }, 1);
   assert.equal(await wallet.read("eth_blockNumber", []), "0x1");
+  heard.get("chainChanged")("0x1"); // as some wallets report on connecting
   await wallet.requireChain();
   heard.get("chainChanged")("0x2");
   await assert.rejects(wallet.read("eth_blockNumber", []), { code: "wrong_chain" });
