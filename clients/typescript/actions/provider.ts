@@ -5,7 +5,7 @@ import type { Address, Hex } from "viem";
 /** What EIP-1193 requires of a wallet. */
 export interface Provider {
   request(question: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
-  on?(event: string, listener: () => void): unknown;
+  on?(event: string, listener: (value?: unknown) => void): unknown;
 }
 
 /** A call of a contract. */

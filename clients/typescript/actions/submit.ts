@@ -4,9 +4,9 @@
  * can open them.
  */
 
-import type { Address, Hex } from "viem";
+import type { Hex } from "viem";
 import { answerOf, commitmentOf, hubCall, likelySecrets, ServiceError, uploadCiphertext } from "../src/acting.js";
-import type { Progress, Schemas } from "../src/acting.js";
+import type { Progress } from "../src/acting.js";
 import type { ArtifactFile, Envelope } from "../src/opening.js";
 import { refuseDifferences } from "./answers.js";
 import { detailOf, following, requireBucket, signed } from "./api.js";
@@ -26,7 +26,7 @@ import type { Fact, Offer, Stage } from "./stage.js";
 import { holdInMemory, keepsFiles, removeOthers, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { confirmLast, perform } from "./transactions.js";
-import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
+import { activeOf, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
 
 export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const MOST_LISTED = 200;
@@ -69,8 +69,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const { hubAddress } = settings.deployment;
   const placeholder = hubCall(hubAddress, "submit", [bounty.id, `0x${"01".repeat(32)}`, bounty.guardianRosterHash]);
   await node.simulate(account, placeholder); // refused before anything is sealed
-  const detail = await detailOf(context, stage, bounty);
-  requireSameTerms(detail, bounty);
+  requireSameTerms(await detailOf(context, stage, bounty), bounty);
   await requireSealable(context, stage, bounty);
   await heedNotice(context, stage);
   await heedStandstill(context, stage, bounty.submissionDeadline, "A Submission");
@@ -80,7 +79,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
     const files = await chosen(context, stage, bounty);
     sealed = await seal(context, stage, bounty, files);
     await journal.put(name, sealed);
-    await removeOthers(sealedNames(context, bounty), sealed.file);
+    await removeSealed(context, bounty, sealed.file);
   }
   const { parseEnvelope } = await import("./work.js");
   const envelope = parseEnvelope(sealed.envelope);
@@ -89,8 +88,8 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
       await journal.put(name, { ...(sealed as Sealed), ...step });
     });
   }
-  const former = await activeOf(context, bounty.id, account);
   const { commitment } = sealed;
+  const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
   const kind = `submit ${bounty.id}`;
   const step = `${kind} ${commitment}`;
   const recording = (submissionCommitment: Hex): ExpectedEvent => ({
@@ -98,7 +97,6 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
     args: { bountyId: bounty.id, solver: account, submissionCommitment },
   });
   const isReplacing = former !== NO_SUBMISSION && former !== commitment;
-  if (isReplacing) requireListed(detail, account, former);
   if (former !== commitment) await confirmLast(context, stage, step, kind, recording);
   const found =
     former === commitment
@@ -148,13 +146,17 @@ async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise
 async function tidy(context: Context, bounty: Bounty): Promise<void> {
   const { journal } = context;
   await journal
-    .alone(actName(bounty), () =>
-      journal.alone(copyName(bounty), async () => {
-        const kept = await journal.get<Sealed>(keptName(bounty));
-        await removeOthers(sealedNames(context, bounty), kept?.file ?? "");
-      }),
-    )
+    .alone(actName(bounty), async () => {
+      const kept = await journal.get<Sealed>(keptName(bounty));
+      await removeSealed(context, bounty, kept?.file ?? "");
+    })
     .catch(() => undefined);
+}
+
+/** Removes sealed work for this bounty but what is in the file `kept`; none while a tab offers to save some, which a later visit removes. */
+export async function removeSealed(context: Context, bounty: Bounty, kept: string): Promise<void> {
+  const remove = () => removeOthers(sealedNames(context, bounty), kept);
+  await context.journal.alone(copyName(bounty), remove).catch(() => undefined);
 }
 
 function actName({ id }: Bounty): string {
@@ -167,14 +169,6 @@ function copyName({ id }: Bounty): string {
 
 function keptName({ id }: Bounty): string {
   return `sealed ${id}`;
-}
-
-/** Refuses a node that knows an earlier Submission of this account of which the service knows nothing. */
-function requireListed(detail: Schemas["BountyDetail"], account: Address, former: Hex): void {
-  const listed = detail.active_submissions;
-  const found = listed.find(({ solver_address }) => solver_address === account)?.submission_commitment;
-  if (found === undefined && listed.length < detail.active_submission_count) return; // not all are listed
-  refuseDifferences("read_model_mismatch", [["active_submissions", found ?? "none", former]]);
 }
 
 /** What an earlier visit sealed, if the person wants to go on with it and its bytes are still there. */

@@ -215,8 +215,9 @@ async function choose(stage: Stage, rows: readonly Row[], shown: Shown): Promise
   });
 }
 
-function summaryOf(rows: readonly Row[], unlisted: number): string {
-  const looked = rows.filter(({ found }) => found !== undefined);
+/** What the list begins with; what is not known yet counts as not looked at. */
+export function summaryOf(rows: readonly Pick<Row, "found">[], unlisted: number): string {
+  const looked = rows.filter(({ found }) => found !== undefined && !isPassing(found));
   const opens = looked.filter(({ found }) => found?.code === undefined);
   const size = opens.reduce((sum, { found }) => sum + (found?.byteLength ?? 0), 0);
   const seen = `${looked.length} of ${counted(rows.length, "Submission")} looked at`;
@@ -241,9 +242,15 @@ function shownOf(row: Row, rows: readonly Row[], box?: HTMLInputElement): Node[]
   return box === undefined ? [text] : [labelled(`Number ${number}`, box), text];
 }
 
-function resultOf(found: Found | undefined): string {
+/** In words, what a look found. */
+export function resultOf(found: Found | undefined): string {
   if (found === undefined) return "not looked at";
-  return found.code === undefined ? "opens" : `does not open: ${found.message ?? found.code}`;
+  if (found.code === undefined) return "opens";
+  return `${isPassing(found) ? "not known yet" : "does not open"}: ${found.message ?? found.code}`;
+}
+
+function isPassing({ code }: Found): boolean {
+  return code !== undefined && PASSING.has(code);
 }
 
 /** What an earlier one has in common with it. Work opens for its own Solver alone, so the earlier one may be the copy. */
@@ -276,9 +283,10 @@ async function look(
         again.push(row);
         continue;
       }
-      row.found = await lookAt(context, stage, bounty, row, read, keyring);
-      const { code } = row.found;
-      if (code !== undefined && PASSING.has(code)) continue;
+      row.found = await lookAt(context, stage, bounty, row, read, keyring).catch((error: unknown) => {
+        throw numbered(row, error);
+      });
+      if (isPassing(row.found)) continue;
       await context.journal.put(foundName(bounty, row), row.found);
     }
     const [first] = [...contents.values()].filter(isUnread);
@@ -341,6 +349,13 @@ async function lookAt(
     if (!OF_ONE.test(error.code) && !PASSING.has(error.code)) throw error;
     return refusedBy(facts, error);
   }
+}
+
+/** An error that ends the look, with the number at which it did: the others can be looked at without it. */
+export function numbered({ number }: Pick<Row, "number">, error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const { code, message, issues, nextAction } = error;
+  return new ServiceError(code, `At number ${number}: ${message}`, { issues, nextAction, cause: error });
 }
 
 function refusedBy(facts: Found, { code, message }: ServiceError): Found {

@@ -70,8 +70,8 @@ export class Wallet {
     this.address = address;
     this.#provider = provider;
     this.#chainId = chainId;
-    provider.on?.("chainChanged", () => {
-      this.#isStale = true; // what was read since may be another chain's
+    provider.on?.("chainChanged", (chain) => {
+      if (Number(chain) !== chainId) this.#isStale = true; // what was read since may be another chain's
     });
   }
 
@@ -173,7 +173,9 @@ export class Wallet {
   /** Has a transaction without ether sent; what the wallet names it by, which for a contract account is no hash. */
   async send(to: Address, data: Hex): Promise<Hex> {
     await this.requireReady();
-    return hexOf(await ask(this.#provider, "eth_sendTransaction", [{ from: this.address, to, data, value: "0x0" }]));
+    const chainId = `0x${this.#chainId.toString(16)}`; // a wallet that is switched meanwhile refuses it
+    const transaction = { from: this.address, to, data, value: "0x0", chainId };
+    return hexOf(await ask(this.#provider, "eth_sendTransaction", [transaction]));
   }
 
   /** What it can do for its account on this chain. */

@@ -30,7 +30,7 @@ export interface Recorded {
   readonly commitment: Hex;
 }
 
-/** A node may be some blocks behind the API. */
+/** The wallet's node and the API may be some blocks apart. */
 const LAG_TRIES = 4;
 const LAG_MILLISECONDS = 1_500;
 
@@ -198,6 +198,29 @@ export async function finalWinner(context: Context, stage: Stage, bounty: Bounty
   const active = await activeOf(context, id, solver);
   if (active === commitment) return { solver, commitment };
   throw disagreement("winner", `bounty ${id} names Submission ${commitment}`, `its Solver has ${active}`);
+}
+
+/**
+ * This account's Submission, as the wallet's node has it. One that is none of `unlisted` is listed by the service, too, or
+ * comes to be in a moment; else one of them hides or invents it.
+ */
+export async function listedSubmission(
+  context: Context,
+  stage: Stage,
+  bounty: Bounty,
+  unlisted: readonly Hex[],
+): Promise<Hex> {
+  const { account } = context;
+  for (let tries = 1; ; tries += 1) {
+    const active = await activeOf(context, bounty.id, account);
+    if (unlisted.includes(active)) return active;
+    const { active_submissions: listed, active_submission_count: count } = await detailOf(context, stage, bounty);
+    const found = listed.find(({ solver_address }) => solver_address === account)?.submission_commitment;
+    if (found === active || (found === undefined && listed.length < count)) return active;
+    if (tries === LAG_TRIES) refuseDifferences("read_model_mismatch", [["active_submissions", found ?? "none", active]]);
+    stage.say("The service does not show your earlier Submission yet.");
+    await new Promise((resolve) => setTimeout(resolve, LAG_MILLISECONDS));
+  }
 }
 
 /** A Solver's Submission, as the wallet's node has it. */

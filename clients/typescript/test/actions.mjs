@@ -9,7 +9,7 @@ import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "j
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -466,12 +466,25 @@ for (const [what, wallet, find] of [
   });
 }
 
+test("a transaction names its chain, so that a wallet that was switched meanwhile refuses it", async () => {
+  const asked = [];
+  const answers = { eth_accounts: [ADDRESS], eth_chainId: "0x7a69", eth_sendTransaction: SENT };
+  const request = async ({ method, params }) => {
+    if (method === "eth_sendTransaction") asked.push(params[0]);
+    return answers[method];
+  };
+  const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider: { request } }, 31337);
+  assert.equal(await wallet.send(ADDRESS, "0x12"), SENT);
+  assert.deepEqual(asked, [{ from: ADDRESS.toLowerCase(), to: ADDRESS, data: "0x12", value: "0x0", chainId: "0x7a69" }]);
+});
+
 test("a wallet that has changed its chain is read no more", async () => {
   const heard = new Map();
   const request = async ({ method }) => (method === "eth_accounts" ? [ADDRESS] : "0x1");
   const provider = { request, on: (event, listener) => void heard.set(event, listener) };
   const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider }, 1);
   assert.equal(await wallet.read("eth_blockNumber", []), "0x1");
+  heard.get("chainChanged")("0x1"); // as some wallets report on connecting
   await wallet.requireChain();
   heard.get("chainChanged")("0x2");
   await assert.rejects(wallet.read("eth_blockNumber", []), { code: "wrong_chain" });
@@ -640,6 +653,63 @@ test("work that was opened is offered where the browser cannot note that it was"
   const shown = stage.told.flatMap(textsOf);
   assert.ok(shown.includes("Save the work"));
   assert.match(shown.at(-1), UNNOTED);
+});
+
+for (const [what, listings, expected, asks] of [
+  ["lists it after a moment", [[], [`0x${"01".repeat(32)}`], [SENT]], SENT, 3],
+  ["never lists it", [[]], "read_model_mismatch", 4],
+  ["lists another one for good", [[NONCE]], "read_model_mismatch", 4],
+]) {
+  test(`an earlier Submission, where the service ${what}, is ${expected === SENT ? "replaced" : "a disagreement"}`, async (t) => {
+    const { stage, context } = scene(t, { node: { readContract: async () => SENT } });
+    const word = NONCE;
+    const facts = {
+      ...{ poster_address: HERE, escrow_amount: "1", spec_commitment: word, guardian_roster_hash: word },
+      ...{ submission_deadline: 1, reveal_at: 2, judging_deadline: 3 },
+    };
+    const bounty = {
+      ...{ id: 7n, poster: HERE, escrowAmount: 1n, pinned: { specCommitment: word }, guardianRosterHash: word },
+      ...{ submissionDeadline: 1n, revealAt: 2n, judgingDeadline: 3n },
+    };
+    let asked = 0;
+    context.api = {
+      GET: async () => {
+        const found = listings[Math.min(asked, listings.length - 1)];
+        asked += 1;
+        const active = found.map((each) => ({ solver_address: ADDRESS, submission_commitment: each }));
+        const shown = { finality: "finalized", facts, bounty_id: "7", chain_id: 31337, hub_address: HERE };
+        return { data: { ...shown, active_submissions: active, active_submission_count: active.length }, response: new Response() };
+      },
+    };
+    const found = actions.listedSubmission(context, stage, bounty, [NONCE]).catch(({ code }) => code);
+    assert.deepEqual([await ended(t, found), asked], [expected, asks]);
+  });
+}
+
+for (const [what, alone, isThere] of [
+  ["that another tab offers to save is kept", async () => assert.fail("another tab holds it"), true],
+  ["that nobody offers is removed", (_, work) => work(), false],
+]) {
+  test(`earlier sealed work ${what} once other files are sealed`, async (t) => {
+    const { context } = scene(t, {});
+    context.journal.alone = alone;
+    const begin = `sealed-31337-${HERE}-7-${ADDRESS}-`;
+    for (const name of ["old", "new"]) actions.holdInMemory(begin + name, new Blob([name]));
+    await actions.removeSealed(context, { id: 7n }, `${begin}new`);
+    const left = await Promise.all(["old", "new"].map((name) => actions.storedAt(begin + name)));
+    assert.deepEqual(left.map((each) => each !== undefined), [isThere, true]);
+  });
+}
+
+test("what a look could not learn is not told as work that does not open", () => {
+  const found = [{}, { code: "capsule_invalid", message: "No." }, { code: "storage_verification_pending", message: "It is verified." }];
+  assert.deepEqual(
+    [...found, undefined].map((each) => actions.resultOf(each)),
+    ["opens", "does not open: No.", "not known yet: It is verified.", "not looked at"],
+  );
+  assert.match(actions.summaryOf(found.map((each) => ({ found: each })), 0), /^2 of 3 Submissions looked at: 1 would open/);
+  const { code, message, nextAction } = actions.numbered({ number: 3 }, new actions.ServiceError("a", "Lost.", { nextAction: "Go." }));
+  assert.deepEqual([code, message, nextAction], ["a", "At number 3: Lost.", "Go."]);
 });
 
 const TERMS = {

@@ -149,8 +149,10 @@ class Page:
 
     def __init__(self, answer: str) -> None:
         self.answer, self.asked = answer, list[tuple[str, str]]()
+        self.params: object = None
 
     def ask(self, task: object) -> str:
+        self.params = task.params  # type: ignore[attr-defined]
         self.asked.append((task.method, " ".join(value for _, value in task.lines)))  # type: ignore[attr-defined]
         return self.answer
 
@@ -186,6 +188,8 @@ class Refund:
         with open_journal(self.chain.chain_id, self.chain.hub.address, "claim", str(self.bounty)) as journal:
             receipt = give_to_wallet(self.chain, signer, self.call, self.proof, journal, lambda: None)
         assert receipt is not None
+        transaction = {"from": self.account, "to": self.chain.hub.address, "value": "0x0", "data": self.call.data}
+        assert page.params == [{**transaction, "chainId": "0x7a69"}]  # a wallet that was switched refuses it
         return receipt.tx_hash
 
     def sent_by(self, then: Callable[[], None]) -> str:

@@ -264,7 +264,7 @@ def _sending(chain: ChainClient, account: Address, call: HubCall, *, again: bool
         ],
         button="Send from the wallet",
         method="eth_sendTransaction",
-        params=[{"from": account, "to": target, "value": "0x0", "data": call.data}],
+        params=[{"from": account, "to": target, "value": "0x0", "data": call.data, "chainId": hex(chain.chain_id)}],
     )
 
 
