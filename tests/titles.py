@@ -70,6 +70,7 @@ HOSTILE = {
     "right to left": "\u202egpj.egap" + "\u2066x\u2067y",
     "joiners": "pay\u200dpal\u200c pa\u2060ypal\u200b",
     "private letters": "\ue000" * 150,
+    "no characters": "x\ufffe\uffff" * 60,
     "selectors": "x\ufe0f" * 80,
     "tags": "x" + "".join(chr(0xE0000 + ord(each)) for each in "hidden instructions"),
 }

@@ -16,6 +16,7 @@ from bounty_protocol.types import BountyId, parse_address
 from html5lib import HTMLParser
 from icalendar import Calendar
 from PIL import Image
+from service_web.challenge import ABSENT_SECONDS
 from service_web.views.card import draw_card
 
 from tests.titles import HOSTILE
@@ -82,6 +83,14 @@ def test_ending__in_any_feed__has_the_time_at_which_it_was_settled(lived: Pages)
         by_id = {entry.id: calendar.timegm(entry.updated_parsed) for entry in atom(lived, path).entries}
         endings = {number: by_id[f"urn:bounty-escrow:{CHAIN}:{HUB}:{number}:decided"] for number in numbers}
         assert endings == {number: judged if number == 1 else settled for number in numbers}
+
+
+def test_title__of_a_bounty_whose_number_a_reorg_gave_to_another__is_its_own(pages: Pages) -> None:
+    pages.clock.step = 0.0
+    for title in ("The first", "Another"):
+        pages.ledger.bounties[BountyId(1)] = Bounty(BountyId(1), page=page_of(title=title))
+        assert entries(pages, "/feed") == {"1:created": f"New: {title}"}
+        pages.clock.ticks += ABSENT_SECONDS / 4
 
 
 def test_lost_work__that_somebody_copied__is_lost_once(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,8 @@
 """What the operator withholds: not on any page, feed, calendar or picture, and each says so instead."""
 
+import json
+
+import feedparser
 import pytest
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.wire.withheld import WithheldKind
@@ -60,6 +63,15 @@ def test_page__that_is_withheld_after_it_was_shown__is_nowhere_and_each_place_sa
     pages.ledger.withheld.clear()
     pages.clock.ticks += ABSENT_SECONDS
     assert [path for path in PLACES if TITLE in text_of(pages, path)] == shown
+
+
+def test_feed__of_a_page_that_is_withheld_since__has_readers_take_it_anew(pages: Pages) -> None:
+    bounty = open_bounty(pages)
+    pages.ledger.withhold(WithheldKind.BOUNTY, bounty.commitment)
+    (item,) = json.loads(pages.get("/feed.json").data)["items"]
+    assert item["date_published"] < item["date_modified"]
+    (entry,) = feedparser.parse(pages.get("/feed.atom").data).entries
+    assert entry["published"] < entry["updated"]
 
 
 def test_calendar__of_a_withheld_page__states_why(pages: Pages) -> None:

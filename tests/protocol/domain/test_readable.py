@@ -56,6 +56,7 @@ def test_title__that_hides_or_piles_up__is_bounded_and_visible(title: str) -> No
         ("\u2764\ufe0f", "\u2764\ufe0f"),
         ("\ue000", "[U+E000]"),
         ("\ud800", "[U+D800]"),
+        ("a\ufffe\uffff", "a[U+FFFE][U+FFFF]"),
         ("a\x1b[31m", "a[U+001B][31m"),
         ("one\ntwo\tthree", "one\ntwo\tthree"),
         ("\u202egpj", "[U+202E]gpj"),

@@ -129,7 +129,7 @@ class Challenges:
         self._kept: OrderedDict[Bytes32, Challenge] = OrderedDict()
         self._bytes = 0
         self._titles: OrderedDict[Bytes32, Title] = OrderedDict()
-        self._looked: Recent[BountyId, Title] = Recent(ABSENT_SECONDS / 2, MAX_TITLES, clock)
+        self._looked: Recent[tuple[BountyId, Bytes32], Title] = Recent(ABSENT_SECONDS / 2, MAX_TITLES, clock)
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="titles")
 
     def of(self, detail: BountyDetail) -> Challenge | None:
@@ -182,7 +182,7 @@ class Challenges:
             made = self.of(detail) if detail.facts.spec_commitment == commitment else None
             return NO_TITLE if made is None else made.title
 
-        return self._looked.get(bounty_id, ask)
+        return self._looked.get((bounty_id, commitment), ask)
 
     def _keep(self, made: Challenge) -> None:
         with self._lock:

@@ -25,8 +25,10 @@ MAX_SPACES: Final = 8
 _CONTROLS: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _PRIVATE: Final = "\ud800-\uf8ff\U000f0000-\U0010ffff"
 """Halves of characters, and those that every font draws as it likes."""
+_NO_CHARACTERS: Final = "\ufffe\uffff"
+"""XML takes neither: one in a title, and nobody could read the feed that has it."""
 _HIDING: Final = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSEEN_RANGES) + JOINERS + SELECTORS
-_UNREADABLE: Final = re.compile(f"([{_CONTROLS}{_PRIVATE}{_HIDING}])\\1*")
+_UNREADABLE: Final = re.compile(f"([{_CONTROLS}{_PRIVATE}{_NO_CHARACTERS}{_HIDING}])\\1*")
 _WIDE: Final = "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
 _SPACES: Final = re.compile(f"({_WIDE}){_WIDE}{{{MAX_SPACES},}}")
 _SPACE_RUN: Final = re.compile(r"\s\s+|[^\S\u00a0\u2007\u202f\u3000]")

@@ -8,7 +8,7 @@ from typing import Final
 
 from bounty_protocol.domain.readable import readable_line
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, BountyId
+from bounty_protocol.types import Address, BountyId, UnixSeconds
 from feedgenerator import Atom1Feed
 from flask import Blueprint, Response
 from markupsafe import escape
@@ -173,17 +173,20 @@ def _atom(feed: Feed, origin: str) -> str:
         language=current_texts().language,
     )
     for each in feed.entries:
-        at = datetime.fromtimestamp(min(each.at, formatting.MOST_SECONDS), UTC)
         made.add_item(
             title=each.title,
             link=origin + each.path,
             description=str(escape(each.text)),  # the library declares it as HTML
             unique_id=each.id,
             categories=each.tags,
-            pubdate=at,
-            updateddate=at,
+            pubdate=_time(each.at),
+            updateddate=_time(each.changed_at),
         )
     return str(made.writeString("utf-8"))
+
+
+def _time(at: UnixSeconds) -> datetime:
+    return datetime.fromtimestamp(min(at, formatting.MOST_SECONDS), UTC)
 
 
 def _json_feed(feed: Feed, origin: str) -> str:
@@ -201,6 +204,7 @@ def _json_feed(feed: Feed, origin: str) -> str:
                     "title": each.title,
                     "content_text": each.text,
                     "date_published": formatting.machine_time(each.at),
+                    "date_modified": formatting.machine_time(each.changed_at),
                     **({"tags": list(each.tags)} if each.tags else {}),
                 }
                 for each in feed.entries

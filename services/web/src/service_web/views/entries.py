@@ -17,7 +17,7 @@ from bounty_protocol.wire.withheld import Withheld
 
 from service_web import formatting
 from service_web.api.rows import BountyRow, ClaimRow, LostRow, ReplacementRow, SubmissionRow, VerdictRow
-from service_web.challenge import Title
+from service_web.challenge import NO_TITLE, Title
 from service_web.texts import gettext
 from service_web.views.money import KINDS
 
@@ -26,13 +26,15 @@ MAX_ENTRIES: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that happened. ``path`` is the page to read on."""
+    """One thing that happened at ``at``. ``path`` is the page to read on; ``changed_at`` is later than ``at`` where the
+    page is withheld since: a reader program replaces what it has by that time."""
 
     id: str
     title: str
     text: str
     path: str
     at: UnixSeconds
+    changed_at: UnixSeconds
     tags: tuple[str, ...] = ()
 
 
@@ -137,8 +139,9 @@ class Chronicle:
     def _entry(self, bounty_id: BountyId, kind: str, title: str, text: str, at: UnixSeconds) -> Entry:
         found = self.deployment
         identifier = f"urn:bounty-escrow:{found.chain_id}:{found.hub_address}:{bounty_id}:{kind}"
-        named = self.titles.get(bounty_id)
-        return Entry(identifier, title, text, f"/bounties/{bounty_id}", at, () if named is None else named.tags)
+        named = self.titles.get(bounty_id, NO_TITLE)
+        changed_at = at if named.withheld is None else max(at, named.withheld.since)
+        return Entry(identifier, title, text, f"/bounties/{bounty_id}", at, changed_at, named.tags)
 
 
 def verdict_text(kind: VerdictKind, solver: Address | None) -> str:
