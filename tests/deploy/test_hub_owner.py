@@ -238,6 +238,12 @@ def test_two_stolen__nothing_acts_before_the_public_delay(world: World) -> None:
     assert f"{world.vault.address} is canceller, and should not be" in world.check(code=1)
 
 
+def test_role_of_one__given_to_another_holder__is_refused(world: World) -> None:
+    asked = ("replace", "--recovery", world.recovery.address, "proposer", world.proposer.address)
+    assert "is canceller already" in world.in_timelock(*asked, world.canceller.address, code=1)
+    assert "is recovery already" in world.in_timelock(*asked, world.recovery.address, code=1)
+
+
 @pytest.mark.parametrize("role", ["proposer", "canceller"])
 def test_one_lost__the_other_two_replace_it(world: World, role: str) -> None:
     lost: SafeWallet = getattr(world, role)
@@ -266,6 +272,9 @@ def test_announced_by_who_may_not__or_executed_unannounced__is_refused_by_name(w
     base = ["admin", "--rpc-url", world.node.url, "--hub", world.hub.address]
     assert "use --safe FILE and --by SAFE" in operate(*base, "--send", *fees, key=world.payer, code=1)
     assert "dry run" in operate(*base, *fees)
+    too_high = ("set-fees", "10001", "2", world.payer.address)
+    for asked in ([*base, *too_high], [*base, "--safe", str(world.file()), "--by", world.proposer.address, *too_high]):
+        assert "Hub" in operate(*asked, code=1)  # and not only after the delay
     world.admin(world.proposer, *fees)
     assert "can be executed from" in world.admin(world.proposer, *fees, execute=True, code=1)
     world.wait()

@@ -243,6 +243,7 @@ def through_timelock(options: argparse.Namespace, chain_id: ChainId, timelock: T
     else:
         ready = iso_utc(header_at(timelock.rpc, "latest").time + timelock.delay)
         words = f"announce in the timelock {timelock.address}, to be executed at {ready} or later: {call.words}"
+        _simulate(timelock.rpc, timelock.address, hub.address, call.data)  # else it is refused only after the delay
         calls = [_announcement(timelock, hub, each) for each in _with_its_withdrawal(call)]
     print(f"\nIt is done by the {ROLES[role]} of the timelock {timelock.address}, which owns the Hub.")
     if options.safe is None:

@@ -162,6 +162,9 @@ def replace(options: argparse.Namespace) -> None:
     role = REPLACEABLE[options.role]
     if not timelock.has_role(role, options.old):
         raise OperationRefused(f"{options.old} is no {options.role} of the timelock {options.timelock}")
+    others = {name for name, each in REPLACEABLE.items() if each != role and timelock.has_role(each, options.new)}
+    if others or options.new == options.recovery:
+        raise OperationRefused(f"{options.new} is {min(others, default='recovery')} already: one account has one role")
     _require_contract(rpc, "new", options.new)
     words = f"{options.new} becomes {options.role} in the place of {options.old}, at once"
     _write(options, rpc, options.recovery, replacing(options.timelock, role, options.old, options.new), words)

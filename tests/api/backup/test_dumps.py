@@ -107,6 +107,15 @@ def test_job__run_again_after_a_kill__makes_up_for_what_is_missing(folders: Fold
     assert list(made.iterdir()) == []
 
 
+def test_dump__that_the_bucket_has_otherwise__keeps_no_newer_one_from_it(folders: Folders, bucket: GcsStore) -> None:
+    store(folders, bucket, 1)
+    with (folders[1] / names(1)[1]).open("ab") as altered:
+        altered.write(b"more")
+    with pytest.raises(BackupFailed, match=f"another {names(1)[1]}"):
+        store(folders, bucket, 2)
+    assert copied(bucket) == [names(1)[1], names(2)[1]]
+
+
 def test_dumps__that_are_kept__are_the_newest_and_older_plain_ones_go(folders: Folders, bucket: GcsStore) -> None:
     (folders[1] / names(1)[0]).write_bytes(b"of an earlier release")
     (folders[1] / "lost+found").mkdir()

@@ -41,8 +41,8 @@ class BackupFailed(Exception):
 def store_dumps(made: Path, kept: Path, recipients: Sequence[Bytes32], store: ObjectStore, say: Say) -> None:
     """Encrypt each dump of ``made`` into ``kept``, delete it, and copy to the bucket what it does not have.
 
-    ``kept`` holds the newest ``KEPT`` afterwards. Raises ``BackupFailed``, or ``ServiceError`` where the bucket is
-    away; what is kept stays.
+    ``kept`` holds the newest ``KEPT`` afterwards. Raises ``BackupFailed``, once all is copied that can be, or
+    ``ServiceError`` where the bucket is away; what is kept stays.
     """
     for part in kept.glob("*.part"):
         part.unlink()  # of a job that was killed
@@ -54,13 +54,16 @@ def store_dumps(made: Path, kept: Path, recipients: Sequence[Bytes32], store: Ob
         say(f"encrypted {dump.name}")
     _prune(kept)
     copied = {info.locator: info.byte_length for info in store.list(PREFIX)}
+    others = list[str]()
     for sealed in _sealed(kept):
         locator, size = PREFIX + sealed.name, sealed.stat().st_size
         if locator not in copied:
             _copy(sealed, locator, store)
             say(f"copied {sealed.name}: {size} bytes, sha256 {_digest(sealed)[2:]}")
         elif copied[locator] != size:
-            raise BackupFailed(f"the bucket holds another {sealed.name}: find out who wrote it, and keep both")
+            others.append(sealed.name)
+    if others:
+        raise BackupFailed(f"the bucket holds another {', '.join(others)}: find out who wrote it, and keep both")
     if not any(_sealed(kept)):
         raise BackupFailed("there is no dump to store: look at the log of the dump itself")
 
