@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { ServiceError, answerOf, createApi, hubAbi, readBounty, sealSubmission, uploadCiphertext } from "bounty-escrow-client";
-import type { PinnedBounty, SealedSubmission } from "bounty-escrow-client";
+import { ServiceError, actEvents, answerOf, claimAct, createApi, hubAbi, readBounty, sealSubmission } from "bounty-escrow-client";
+import { submissionAct, uploadCiphertext } from "bounty-escrow-client";
+import type { Act, ActEvent, PinnedBounty, SealedSubmission } from "bounty-escrow-client";
 import { BaseError, createPublicClient, createWalletClient, http, toHex, zeroHash } from "viem";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -101,7 +102,9 @@ async function submit(bountyId: bigint): Promise<void> {
     throw error;
   });
   if (prepared.submission_commitment !== commitment) throw new Error("the API derives another commitment");
-  await send("submit", [bountyId, commitment, bounty.guardianRosterHash]);
+  const roster = bounty.guardianRosterHash;
+  const act = submissionAct(deployment.hubAddress, bountyId, account.address, commitment, roster);
+  await send("submit", [bountyId, commitment, roster], act);
   await forget(`${bountyId}`);
   console.log(`submitted ${bountyId}`);
 }
@@ -112,18 +115,23 @@ async function forget(bountyId: string): Promise<void> {
   if (work !== undefined) await rm(work.folder, { recursive: true, force: true });
 }
 
-/** Send a transaction of the Hub and wait until it is mined; one that would be refused is not sent. */
-async function send(functionName: "submit" | "claim", args: readonly unknown[]): Promise<void> {
+/**
+ * Send a transaction of the Hub and wait until it is mined; one that would be refused is not sent. The receipt may be that of
+ * one which took its place, as an earlier one that an endpoint had lost: the event shows whether this act is done.
+ */
+async function send(functionName: "submit" | "claim", args: readonly unknown[], act: Act<ActEvent>): Promise<void> {
   const nonce = await nextNonce();
   const { request } = await chain.simulateContract({ ...hub, account, functionName, args: args as never });
-  const receipt = await chain.waitForTransactionReceipt({ hash: await wallet.writeContract({ ...request, nonce }) });
-  if (receipt.status !== "success") throw new Error(`the Hub refused the transaction ${receipt.transactionHash}`);
+  const hash = await wallet.writeContract({ ...request, nonce });
+  const { logs, transactionHash } = await chain.waitForTransactionReceipt({ hash });
+  if (actEvents(act, logs) === undefined) throw new Error(`the transaction ${transactionHash} did not do it`);
 }
 
 async function claim(bountyId: bigint): Promise<void> {
   const due = await chain.readContract({ ...hub, functionName: "claimable", args: [bountyId, account.address] });
   if (due === 0n) return;
-  await send("claim", [bountyId, "0x", "0x"]);
+  const act = claimAct(deployment.hubAddress, account.address, { functionName: "claim", bountyId });
+  await send("claim", [bountyId, "0x", "0x"], act);
   console.log(`claimed ${bountyId}`);
 }
 

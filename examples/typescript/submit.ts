@@ -3,7 +3,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { Writable } from "node:stream";
-import { answerOf, createApi, hubAbi, readBounty, sealSubmission, uploadCiphertext } from "bounty-escrow-client";
+import { actEvents, answerOf, createApi, hubAbi, readBounty, sealSubmission, submissionAct, uploadCiphertext } from "bounty-escrow-client";
 import { createPublicClient, createWalletClient, http } from "viem";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -47,6 +47,8 @@ const hash = await wallet.writeContract({
   functionName: "submit",
   args: [BigInt(bountyId), sealed.commitment, bounty.guardianRosterHash],
 });
-const receipt = await chain.waitForTransactionReceipt({ hash });
-if (receipt.status !== "success") throw new Error(`the Hub refused the transaction ${hash}`);
+const { logs, transactionHash } = await chain.waitForTransactionReceipt({ hash });
+// Its own, or that of a transaction which took its place: the event shows whether the Submission is recorded.
+const act = submissionAct(deployment.hubAddress, BigInt(bountyId), signer.address, sealed.commitment, bounty.guardianRosterHash);
+if (actEvents(act, logs) === undefined) throw new Error(`the transaction ${transactionHash} recorded no Submission`);
 console.log(sealed.commitment);
