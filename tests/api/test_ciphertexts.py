@@ -50,6 +50,12 @@ def put(service: Service, locator: str, data: bytes) -> None:
     assert urllib3.request(target.method, target.url, body=data, headers=dict(target.headers)).status == 200
 
 
+@pytest.fixture(autouse=True)
+def _of_no_other_test(service: Service) -> None:
+    """The queue is the world's, which tests share."""
+    forget_jobs(service)
+
+
 def forget_jobs(service: Service) -> None:
     queue = open_queue(QueueName.ARTIFACTS, service.dependencies.redis)
     for job_id in queue.job_ids:
