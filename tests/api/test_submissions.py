@@ -17,6 +17,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
 from bounty_protocol.wire.submissions import MAX_CONTENTS
 from local_stack.contract import Wallet
+from prometheus_client import REGISTRY
 from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.storage.port import DownloadTarget, ObjectInfo, ObjectStore
@@ -183,6 +184,31 @@ def test_replaced_submission__once_the_replacement_is_final__is_no_longer_served
     assert between["active"] is False
     world.finalize()
     assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "submission_not_found"
+
+
+def test_upload_of_a_replacement__before_the_recorded_one_is_final__is_possible(
+    service: Service, tmp_path: Path
+) -> None:
+    world, bounty_id = service.world, open_bounty(service)
+    for number in (1, 2):
+        (folder := tmp_path / str(number)).mkdir()
+        sealed = seal(service, folder, bounty_id, world.solver(1))
+        sealed.upload()
+        assert sealed.prepare().status_code == 201
+        world.submit(bounty_id, world.solver(1), sealed.envelope.commitment())
+        world.index()
+
+
+def test_content__of_a_bounty_too_new_to_be_final__is_no_failure(service: Service) -> None:
+    def failed() -> float:
+        return REGISTRY.get_sample_value("service_http_outcomes_total", {"result": "failed"}) or 0.0
+
+    bounty_id, before = service.world.create(), failed()
+    service.world.index()
+    path = f"/api/bounties/{bounty_id}/submissions/0x{'11' * 32}/content"
+    refused = service.signed(service.world.solver(1).private_key, "GET", path)
+    assert error_of(refused)["code"] == "bounty_submission_content_authority_unavailable"
+    assert failed() == before
 
 
 @pytest.mark.spec(53)

@@ -96,6 +96,7 @@ class Acting:
         self._reading, self._make, self._work_dir, self._policy = reading, client, work_dir, policy
         self._accounts, self._pages = accounts, pages
         self._wallets: dict[str, _AtWallet] = {}
+        self._signed = set[tuple[str, int | None]]()
         self._lock = Lock()
 
     def require_own_keys(self, roles: frozenset[Role]) -> None:
@@ -455,8 +456,10 @@ class Acting:
     def _charge(self, role: Role, plan_id: str, kept: KeptPlan, signing: ToBeSigned) -> None:
         """Count what is about to be signed, which may still come to nothing; refused as above, and where a Verdict on
         work that nobody could read is signed once more, and some of it can be read by now."""
-        if kept.exact.unread and was_charged(plan_id):
+        is_raised = (plan_id, signing.nonce) in self._signed  # the same transaction, which is sent
+        if kept.exact.unread and was_charged(plan_id) and not is_raised:
             self._require_still_unread(_bounty(kept.request), kept.exact)
+        self._signed.add((plan_id, signing.nonce))
         spending = Spending(plan_id, kept.exact.spends, signing.gas_cost, signing.nonce)
         charge(self._permitting(role, spending, kept), spending)
 

@@ -56,7 +56,8 @@ _FIRST_TIP_WEI: Final = MAX_TIP_WEI // 4
 _RECENT_BLOCKS: Final = 20
 _FAILED: Final = "0x0"
 """The status of a transaction that was mined and did nothing."""
-_LACKS_ETHER: Final = "insufficient funds"
+_LACKS_ETHER: Final = ("insufficient funds", "insufficientfunds", "upfront cost")
+"""As geth, reth and Erigon say it, Nethermind, and Besu."""
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 10
 SETTLEMENTS: Final = counter_by(
@@ -248,7 +249,7 @@ class Settler:
             log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(hexstr=raw).to_0x_hex())
         elif reasons:
             SETTLEMENTS.labels("not_accepted").inc()
-            if all(_LACKS_ETHER in each.message.lower() for each in refusals):
+            if all(any(words in each.message.lower() for words in _LACKS_ETHER) for each in refusals):
                 with writing(self.engine) as connection:
                     ours = settlements.c.bounty_id == bounty_id
                     connection.execute(update(settlements).where(ours).values(attempts=0))

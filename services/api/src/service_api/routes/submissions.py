@@ -60,7 +60,10 @@ def one_unavailable_code(view: Callable[P, R]) -> Callable[P, R]:
         except ServiceError as error:
             if error.code not in _UNAVAILABLE:
                 raise
-            raise ServiceError(_AUTHORITY, error.message, retry_after=error.retry_after) from error
+            refusal = ServiceError(
+                _AUTHORITY, error.message, retry_after=error.retry_after, is_failure=error.is_failure
+            )
+            raise refusal from error
 
     return wrapped
 

@@ -1,11 +1,15 @@
 """Whether a bounty takes Submissions, or their bytes, at this moment of the index."""
 
+from functools import partial
+
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.domain.hub_events import Logged, SubmissionRecorded
 from bounty_protocol.errors import ServiceError, state_refusal
 from bounty_protocol.types import Address
 from service_common.db import app as t
 from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_reads import read_submission
 from sqlalchemy import select
 
 
@@ -21,8 +25,11 @@ def require_uploadable(facts: HubFacts, bounty: Bounty, solver: Address, locator
 
     The storage may have lost them, and nobody who is to judge or open the work must be locked out by that.
     """
-    is_recorded = _is_recorded(facts, bounty, solver, locator, byte_length)
-    if not (is_recorded or _accepting(facts, bounty)):
+    accepts = _accepting(facts, bounty)
+    # A recorded one that is not final yet keeps nobody from replacing it.
+    find = partial(read_submission, facts.connection) if accepts else facts.active_submission
+    is_recorded = _is_of(facts, find(bounty.bounty_id, solver), locator, byte_length)
+    if not (is_recorded or accepts):
         raise _closed()
     return is_recorded
 
@@ -31,17 +38,16 @@ def _accepting(facts: HubFacts, bounty: Bounty) -> bool:
     return bounty.terms.schedule.accepting(bounty.status, facts.head.block_time)
 
 
-def _is_recorded(facts: HubFacts, bounty: Bounty, solver: Address, locator: str, byte_length: int) -> bool:
-    """Whether the Solver's final, active Submission refers to exactly these bytes."""
-    submission = facts.active_submission(bounty.bounty_id, solver)
+def _is_of(facts: HubFacts, submission: Logged[SubmissionRecorded] | None, locator: str, byte_length: int) -> bool:
+    """Whether a Submission refers to exactly these bytes."""
     if submission is None:
         return False
-    e = t.submission_envelopes.c
+    recorded, e = submission.event, t.submission_envelopes.c
     stored = facts.connection.execute(
         select(e.content).where(
-            e.bounty_id == bounty.bounty_id,
-            e.solver == solver,
-            e.submission_commitment == submission.event.submission_commitment,
+            e.bounty_id == recorded.bounty_id,
+            e.solver == recorded.solver,
+            e.submission_commitment == recorded.submission_commitment,
         )
     ).scalar()
     if stored is None:
@@ -51,7 +57,7 @@ def _is_recorded(facts: HubFacts, bounty: Bounty, solver: Address, locator: str,
     except ServiceError:
         return False
     same = (envelope.ciphertext.storage_locator, envelope.ciphertext.byte_length) == (locator, byte_length)
-    return same and envelope.commitment() == submission.event.submission_commitment
+    return same and envelope.commitment() == recorded.submission_commitment
 
 
 def _closed() -> ServiceError:
