@@ -363,7 +363,7 @@ def test_verdict__while_another_machine_s_waits_for_its_block__is_signed_only_af
         ledger.node.mine(3)
     first = home.run(*none, verdict_body(home))
     assert first.last["event"] == "guardian_verdict.recorded"
-    assert "the Hub holds another Verdict of yours by now (awarded)" in first.words
+    assert "the Hub holds another Verdict of yours by now, and" in first.words
     assert "the Hub holds another" not in elsewhere.run(*award, verdict_body(elsewhere, OTHER)).words
 
 

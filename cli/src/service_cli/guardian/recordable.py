@@ -44,6 +44,8 @@ class VerdictOptions:
     """Record reasons that look like a mistake."""
     unpublished: Path | None = None
     """Write the document to this file instead of publishing it: no service is there to take it."""
+    is_forced: bool = False
+    """By way of the settlement layer, where the chain takes nothing: what waits for it there may wait for ever."""
 
 
 def require_recordable(session: ApiSession[Signer], bounty_id: BountyId, named: Named, *, replace: bool) -> None:
@@ -136,15 +138,15 @@ def confirm_reasons(text: str, options: VerdictOptions) -> None:
     require_consent(message, "record them as they are", refusal, is_given=options.as_written)
 
 
-def await_pending(session: ApiSession[Signer]) -> None:
+def await_pending(session: ApiSession[Signer]) -> bool:
     """Wait while an endpoint knows a transaction of the account that is in no block: it may be a Verdict from another
-    machine, in whose place the next one would come."""
+    machine, in whose place the next one would come. Whether there was one."""
 
     def is_clear() -> Literal[True] | None:
         return None if any(_has_pending(each, session.account) for each in session.chain.everywhere) else True
 
     if is_clear():
-        return
+        return False
     say("a transaction of this account is in no block yet; nothing is signed before it is")
     if keep_looking(is_clear, "nothing is signed yet", _POLL_SECONDS)[0] is None:
         message = f"A transaction of {session.account} is in no block yet: it may be a Verdict from another machine."
@@ -153,6 +155,7 @@ def await_pending(session: ApiSession[Signer]) -> None:
             "one counts."
         )
         raise CommandFailed("nonce_contended", message, next_action=next_action)
+    return True
 
 
 def _has_pending(chain: ChainClient, account: Address) -> bool:

@@ -255,7 +255,8 @@ def record_forced(
         settings, file, key.address, bounty_id, lambda chain: chain.bounty(bounty_id).judging_deadline
     )
     signer = program_signer(None, None, lambda: key)
-    return forcing.write(prepare_verdict(settings, signer, bounty_id, meant, body, options), ForcedVerdict)
+    forced = replace(options, is_forced=True)
+    return forcing.write(prepare_verdict(settings, signer, bounty_id, meant, body, forced), ForcedVerdict)
 
 
 def kind_of(meant: Meant) -> VerdictKind:
@@ -317,8 +318,9 @@ def _require_alone(session: ApiSession[Signer], verdict: Verdict, options: Verdi
     require_judging(session.chain, verdict.bounty_id)
     if not options.replace:
         _refuse_beside_another(session, verdict)
-        await_pending(session)
         refuse_second(session.chain, verdict.bounty_id, session.account)
+        if not options.is_forced and await_pending(session):
+            refuse_second(session.chain, verdict.bounty_id, session.account)
     require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
 
 
@@ -424,6 +426,7 @@ def _finish(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> Anch
         roster = chain.pinned_roster(bounty)
         with chain_errors():
             found = [chain.hub.verdict(verdict.bounty_id, account) for account in roster.accounts]
+        newest = _newest(chain, verdict, done)
     except CommandFailed:  # it is recorded; an endpoint that is silent now changes nothing about that
         return emit(done, about)
     outcome = (verdict.kind, *(verdict.named or (ZERO_ADDRESS, ZERO_BYTES32)))
@@ -433,10 +436,9 @@ def _finish(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> Anch
     ended = ended_as(bounty)
     without_terms = (lambda: replace(about(), terms=None, ended=ended)) if final else about  # nobody judges it any more
     emit(done, without_terms)
-    own = found[roster.accounts.index(verdict.guardian)]
-    if own.kind is not None and own not in same:
+    if newest is not None and newest.tx_hash != done.tx_hash and newest.block_number >= done.block_number:
         back = "" if final else "; to put this one back, run the command again with --replace"
-        warn(f"warning: the Hub holds another Verdict of yours by now ({own.kind.value}), and that one counts{back}")
+        warn(f"warning: the Hub holds another Verdict of yours by now, and that one counts{back}")
     ending = "the bounty is final" if final else "the bounty stays open until that many agree, or its time is up"
     remark(f"{len(same)} of {len(roster.members)} Guardians recorded this, {roster.quorum} have to: {ending}")
     if ended is not None:
