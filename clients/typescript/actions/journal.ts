@@ -139,10 +139,7 @@ export async function tidied(work: () => Promise<void>): Promise<string | undefi
     await work();
     return undefined;
   } catch {
-    return (
-      "This browser could not write down that it is done, as on a full disk. A later visit may offer it again; what is " +
-      "on the chain is looked for first."
-    );
+    return "This browser could not write down that it is done, as on a full disk. A later visit may offer it again.";
   }
 }
 

@@ -65,6 +65,7 @@ interface Begun extends Attempt {
 }
 
 const POLL_MILLISECONDS = 1_000;
+const MOST_LOOKS = 4;
 /** Of so many polls one searches the log, which costs a node more than a receipt does. */
 const SEARCH_EVERY = 3;
 /** Blocks that are searched again: others may take their place, and a node's parts may be some apart. */
@@ -120,10 +121,12 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
   stage.say("An earlier attempt is looked for on the chain.");
   const found = await context.node.find(step.expected, kept.fromBlock);
   if (found !== undefined) {
-    const isOvertaken = step.holds !== undefined && !(await step.holds());
-    if (isOvertaken) await context.journal.remove(step.name);
-    else await done(context, step);
-    return isOvertaken ? OVERTAKEN : found;
+    if (await isOvertaken(step)) {
+      await context.journal.remove(step.name);
+      return OVERTAKEN;
+    }
+    await done(context, step);
+    return found;
   }
   if (kept.batch !== undefined) {
     const told = await context.wallet.batchStatus(kept.batch);
@@ -131,6 +134,16 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
     return told?.state === "unknown" ? NOT_HAD : outcome(context, stage, step, kept);
   }
   return kept.hash === undefined ? UNKNOWN : outcome(context, stage, step, kept);
+}
+
+/** Whether a later act took the place of a step that is done: by several looks, since a node's parts may be a block apart. */
+async function isOvertaken({ holds }: Step): Promise<boolean> {
+  if (holds === undefined) return false;
+  for (let looks = 1; !(await holds()); looks += 1) {
+    if (looks === MOST_LOOKS) return true;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+  }
+  return false;
 }
 
 /** Whether a step was begun together with the call before it, and nothing shows how it ended. */
@@ -193,8 +206,11 @@ export async function confirmLast(
   expected: (commitment: Hex) => ExpectedEvent,
 ): Promise<void> {
   const { journal } = context;
-  if ((await journal.get(step)) !== undefined) return; // decided when it was begun
+  const own = await journal.get<Attempt>(step);
   for (const name of await journal.namesBelow(`${kind} 0x`)) {
+    const other = name === step ? undefined : await journal.get<Attempt>(name);
+    if (other === undefined) continue;
+    if (own !== undefined && other.fromBlock < own.fromBlock) continue; // decided when this one was begun
     const commitment = name.slice(kind.length + 1) as Hex;
     const left = await leftIfRead(context, name, expected(commitment));
     if (left === undefined) continue;
@@ -208,7 +224,7 @@ export async function confirmLast(
       ["Look into the wallet", "wait for it, or cancel it there first"],
     ];
     stage.say("");
-    await stage.confirm("An earlier one of yours may still be recorded", facts, "Go on with this one");
+    await stage.confirm("Another one of yours may still be recorded", facts, "Go on with this one");
   }
 }
 

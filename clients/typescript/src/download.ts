@@ -13,8 +13,8 @@ const IDLE_MILLISECONDS = 60_000;
 /**
  * The ciphertext that an envelope commits to, from the address that the API gave (`download_url`). Where the connection
  * ends early the rest is requested by Range, and appended unless the storage says that it answers with something else; one that
- * begins again is read again, past the bytes that are there. After four attempts within a quarter of a minute that brought
- * nothing the stream fails with `storage_unreachable` or `storage_refused`. It ends well only if length and SHA-256 of the whole are the
+ * begins again is read again, past the bytes that are there. After four attempts in a row that brought nothing, with pauses of
+ * a quarter of a minute in all, the stream fails with `storage_unreachable` or `storage_refused`. It ends well only if length and SHA-256 of the whole are the
  * committed ones, and fails with `ciphertext_mismatch` otherwise. Nothing is requested before it is read.
  */
 export function downloadCiphertext(
