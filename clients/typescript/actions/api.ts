@@ -8,6 +8,7 @@ import type { Schemas } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
+import { pause } from "./paced.js";
 import type { Fact, Stage } from "./stage.js";
 
 const POLL_MILLISECONDS = 1_000;
@@ -188,8 +189,4 @@ export function requireBucket({ settings }: Context, url: string): void {
   throw new ServiceError("storage_mismatch", "The service names an address outside of this deployment's storage.", {
     nextAction: "Nothing was sent there. Report it to the operator.",
   });
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

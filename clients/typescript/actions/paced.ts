@@ -1,4 +1,4 @@
-/** How often a person is told how far something is. */
+/** What passes between two things: how often a person is told how far something is, and a wait. */
 
 const MILLISECONDS = 250;
 
@@ -10,4 +10,9 @@ export function paced<Value>(work: (value: Value) => void): (value: Value) => vo
     last = performance.now();
     work(value);
   };
+}
+
+/** Waits. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

@@ -2,6 +2,7 @@
 
 import type { Hex } from "viem";
 import { button, element } from "./dom.js";
+import { pause } from "./paced.js";
 import type { Settings } from "./settings.js";
 import type { Stage } from "./stage.js";
 import type { Done } from "./transactions.js";
@@ -64,7 +65,7 @@ async function refreshParts(hash: Hex): Promise<void> {
   const before = document.querySelector(STATE)?.textContent;
   if (document.querySelector(PARTS) === null) return;
   for (let poll = 0; poll < MOST_POLLS; poll += 1) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+    await pause(POLL_MILLISECONDS);
     const page = await newPage();
     if (page === undefined) continue;
     const shown = [...page.querySelectorAll<HTMLElement>(PARTS)];

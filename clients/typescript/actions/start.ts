@@ -9,6 +9,7 @@ import { makeContext } from "./context.js";
 import { button, element, labelled } from "./dom.js";
 import { lookingOffers } from "./looking.js";
 import { openingOffers } from "./opening.js";
+import { pause } from "./paced.js";
 import { publishOffer } from "./publish.js";
 import { putBackOffers } from "./put-back.js";
 import { forgetWallet, rememberWallet, rememberedWallet } from "./remembered.js";
@@ -85,10 +86,6 @@ function choices(settings: Settings, acting: HTMLElement) {
     );
   });
   return { wallets, list, session };
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** What a wallet is, and how to come by one. */

@@ -12,6 +12,7 @@ import { feeText, withoutEther } from "./costs.js";
 import { button, element } from "./dom.js";
 import { tidied } from "./journal.js";
 import type { ExpectedEvent, FoundEvent } from "./node.js";
+import { pause } from "./paced.js";
 import type { Call } from "./provider.js";
 import { transactionBuilder } from "./safe.js";
 import type { Act, Sponsor } from "./settings.js";
@@ -141,7 +142,7 @@ async function isOvertaken({ holds }: Step): Promise<boolean> {
   if (holds === undefined) return false;
   for (let looks = 1; !(await holds()); looks += 1) {
     if (looks === MOST_LOOKS) return true;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+    await pause(POLL_MILLISECONDS);
   }
   return false;
 }
@@ -379,7 +380,7 @@ async function polled(
       }
       if (doubt === "unknown" && poll > DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
+    await pause(POLL_MILLISECONDS);
   }
   return UNKNOWN;
 }

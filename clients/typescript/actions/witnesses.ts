@@ -22,6 +22,7 @@ import { detailOf, repeated, statedOf } from "./api.js";
 import { requireFinal } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
+import { pause } from "./paced.js";
 import type { Stage } from "./stage.js";
 
 /** A Submission that the Hub records. */
@@ -92,7 +93,7 @@ export async function escrowsOf(
     if (tries === LAG_TRIES) {
       throw disagreement("unfunded", `the API shows bounty ${unknown.id} on it`, "the wallet's node has no such bounty");
     }
-    await new Promise((resolve) => setTimeout(resolve, LAG_MILLISECONDS));
+    await pause(LAG_MILLISECONDS);
   }
 }
 
@@ -219,7 +220,7 @@ export async function listedSubmission(
     if (found === active || (found === undefined && listed.length < count)) return active;
     if (tries === LAG_TRIES) refuseDifferences("read_model_mismatch", [["active_submissions", found ?? "none", active]]);
     stage.say("The service does not show your earlier Submission yet.");
-    await new Promise((resolve) => setTimeout(resolve, LAG_MILLISECONDS));
+    await pause(LAG_MILLISECONDS);
   }
 }
 
