@@ -14,6 +14,7 @@ from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import bytes32, parse_address, parse_bytes32
 from service_cli.bounty import facts
 from service_cli.chain import sender
+from service_cli.guardian import verdict
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -399,6 +400,46 @@ def test_verdict__that_was_lost_while_another_was_recorded__is_signed_anew_only_
     assert (refused["code"], rpc.sent()) == ("verdict_already_recorded", sent)
     assert elsewhere.run(*words, verdict_body(elsewhere, OTHER)).last == other
     assert home.run(*words, "--replace", verdict_body(home)).last["event"] == "guardian_verdict.recorded"
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "text", "ends"),
+    [
+        ("confirm_reasons", OTHER, "verdict_already_recorded"),
+        ("confirm_reasons", "It prints 1.\n", "recorded"),
+        ("await_pending", OTHER, "verdict_already_recorded"),
+        ("await_pending", "It prints 1.\n", "recorded"),
+    ],
+)
+def test_verdict__recorded_from_elsewhere_meanwhile__is_replaced_by_no_other_and_done_where_it_is_this_one(
+    meanwhile: str,
+    text: str,
+    ends: str,
+    ledger: Ledger,
+    api: ApiTwin,
+    rpc: RpcProxy,
+    judging: tuple[Terminal, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The looks came before the questions, so that an answer of an hour later signed in the place of the other one; and
+    the same one, given to a wallet before, was refused as another."""
+    home, bounty = judging
+    elsewhere = person(ledger, api, rpc, tmp_path / "elsewhere", "guardian-3")
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")
+    written = verdict_body(home), verdict_body(elsewhere, text)
+
+    def record_elsewhere(*_: object) -> bool:
+        monkeypatch.undo()
+        return elsewhere.run(*words, written[1]).last["event"] == "guardian_verdict.recorded"
+
+    monkeypatch.setattr(verdict, meanwhile, record_elsewhere)
+    sent = rpc.sent()
+    ran = home.run(*words, written[0], code=int(ends != "recorded"))
+    assert (ran.last.get("code", str(ran.last["event"]).removeprefix("guardian_verdict.")), rpc.sent()) == (
+        ends,
+        sent + 1,
+    )
 
 
 def editor(code: str) -> str:

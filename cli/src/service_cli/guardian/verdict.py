@@ -302,7 +302,9 @@ def _recorded_or_published(
             _refuse_beside_another(session, verdict)
         _hand_out(session, journal, verdict, document, options, is_signed=True)
         return None
-    _require_alone(session, verdict, options)
+    if (done := _done_meanwhile(session, verdict, options)) is not None:
+        _hand_out(session, journal, verdict, document, options, is_signed=True)
+        return done
     with chain.prefetched(*calls_before_sending(chain, session.account, verdict.call())):
         simulate(chain, session.account, verdict.call())
         if isinstance(session.signer, LocalSigner):
@@ -310,6 +312,17 @@ def _recorded_or_published(
     confirm_opened(session, bounty_id, verdict.named, options)
     confirm_reasons(body.decode(), options)
     _hand_out(session, journal, verdict, document, options, is_signed=False)
+    return _done_meanwhile(session, verdict, options)  # a person may have thought for an hour before the answer
+
+
+def _done_meanwhile(session: ApiSession[Signer], verdict: Verdict, options: VerdictOptions) -> AnchoredVerdict | None:
+    """This very Verdict, where a wallet that an earlier run gave it to has recorded it; else it is to be signed."""
+    try:
+        _require_alone(session, verdict, options)
+    except CommandRefused as refused:
+        if refused.code != "verdict_already_recorded" or (done := _standing(session.chain, verdict, None)) is None:
+            raise
+        return done
     return None
 
 
