@@ -48,14 +48,18 @@ def first_walk(service: Service) -> None:
 
 def walk(deps: Dependencies, name: Walk) -> set[int]:
     """One inspection from the beginning to the end, as a week later; the bounties with defects."""
-    with deps.engine.begin() as connection:
-        connection.execute(delete(t.inspections))
-        others = [{"name": each, "ended_at": func.now()} for each in Walk if each is not name]
-        connection.execute(insert(t.inspections).values(others))
+    end_walks(deps, *(each for each in Walk if each is not name))
     inspect_kept(deps)
     d = t.defects.c
     with deps.engine.connect() as connection:
         return set(connection.execute(select(d.bounty_id).where(d.inspection == name)).scalars())
+
+
+def end_walks(deps: Dependencies, *names: Walk) -> None:
+    """These have just ended; all others are due."""
+    with deps.engine.begin() as connection:
+        connection.execute(delete(t.inspections))
+        connection.execute(insert(t.inspections).values([{"name": each, "ended_at": func.now()} for each in names]))
 
 
 def recorded(service: Service, folder: Path, name: str = "work") -> Sealed:
@@ -288,13 +292,71 @@ def test_lost_work__that_was_put_back__is_looked_at_before_the_walk_takes_what_a
 ) -> None:
     deps = replace(service.dependencies, config=replace(service.dependencies.config, inspected_bytes=1))
     first, waits, known = (recorded(service, tmp_path, name) for name in ("first", "waits", "known"))
-    for each in (first, waits, known):  # the oldest finding is looked at first
+    for each in (first, waits, known):
         lose(each)
         note_known(deps.engine, Walk.OBJECTS, [found_lost(each)])
         assert each.upload() == 200
     assert known.content(service.world.guardian(1).private_key).status_code == 200
     inspect_kept(deps)
-    assert [notices(each)[1:] for each in (first, waits, known)] == [["restored"], [], ["restored"]]
+    assert notices(known)[1:] == ["restored"]
+    assert sorted(notices(each)[1:] for each in (first, waits)) == [[], ["restored"]]
+
+
+def test_lost_work__more_than_one_run_looks_at__is_all_looked_at(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that stay lost took all places of each run."""
+    deps = service.dependencies
+    gone, back = (recorded(service, tmp_path, name) for name in ("gone", "back"))
+    end_walks(deps, *Walk)
+    for each in (gone, back):
+        lose(each)
+        note_known(deps.engine, Walk.BYTES, [found_lost(each)])
+    assert back.upload() == 200
+    with monkeypatch.context() as now:
+        now.setattr(inspecting, "HASHING_SECONDS", -1.0)
+        inspect_kept(deps)
+    assert notices(back) == ["lost"], "somebody may wait for the worker"
+    monkeypatch.setattr(inspecting, "_ROWS", 1)
+    for _ in range(100):
+        inspect_kept(deps)
+        if notices(back) == ["lost", "restored"]:
+            break
+    assert (notices(back), notices(gone)) == (["lost", "restored"], ["lost"])
+
+
+def test_work__that_was_away_for_an_hour__is_hashed_once_a_day_until_it_is_right(
+    service: Service, tmp_path: Path
+) -> None:
+    """A good object was told as lost for a week, and the operator to remove it."""
+    deps = service.dependencies
+    right, rotten = (recorded(service, tmp_path, name) for name in ("right", "rotten"))
+    replace_object(rotten)
+    info = info_of(rotten)
+    set_known(rotten, generation=info.generation, checksum=info.checksum)
+    note_known(deps.engine, Walk.BYTES, [found_lost(each) for each in (right, rotten)])
+    end_walks(deps, *Walk)
+    inspect_kept(deps)
+    assert (notices(right), notices(rotten)) == (["lost"], ["lost"])
+    d = t.defects
+    with deps.engine.begin() as connection:
+        connection.execute(update(d).values(seen_at=func.now() - timedelta(days=2)))
+    inspect_kept(deps)
+    assert (notices(right), notices(rotten)) == (["lost", "restored"], ["lost"])
+    with deps.engine.connect() as connection:
+        since = d.c.seen_at > func.now() - timedelta(days=1)
+        mine = select(since).where(d.c.subject == rotten.envelope.commitment())
+        assert connection.execute(mine).scalar_one(), "hashed again tomorrow"
+
+
+def test_work__that_its_solver_has_replaced__is_not_announced_as_lost(service: Service, tmp_path: Path) -> None:
+    """Nothing ever tells that it is there again."""
+    first = recorded(service, tmp_path)
+    (tmp_path / "second").mkdir()
+    record(seal(service, tmp_path / "second", first.bounty_id, service.world.solver(1)))
+    replace_object(first)
+    verify(service.dependencies, info_of(first), first.envelope.ciphertext, lambda: True)
+    assert notices(first) == []
 
 
 def found_lost(sealed: Sealed) -> Looked:

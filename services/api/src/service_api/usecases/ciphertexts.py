@@ -19,6 +19,7 @@ from bounty_protocol.domain.envelope import CiphertextReference
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import BountyId
 from redis.exceptions import RedisError
+from rq.job import JobStatus
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.jobs.once import enqueue_once, find_pending
@@ -32,7 +33,7 @@ from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
 from service_api.storage.port import ObjectInfo
 from service_api.storage.verify import Verification, verify_object
 from service_api.usecases.defects import Looked, Walk, note_known
-from service_api.usecases.pending import is_recorded
+from service_api.usecases.pending import is_active, is_recorded
 
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""
@@ -40,7 +41,7 @@ JOB_SECONDS: Final = 3_600
 _WRONG_SECONDS: Final = 3_600
 """How long readers are told of other bytes without hashing them again: until an inspection has looked."""
 _USUAL_SPEED: Final = 50_000_000
-"""Bytes in a second: only to estimate when to try again."""
+"""Bytes in a second: to estimate when to try again, and what a request can hash."""
 
 log = get_logger(__name__)
 
@@ -123,9 +124,10 @@ def verify(
 
 
 def _note_lost(deps: Dependencies, locator: str) -> bool:
-    """Note the recorded work that names this place as lost; whether there is any."""
+    """Note the active work that names this place as lost; whether any recorded one does."""
     e = t.submission_envelopes.c
-    named = select(e.bounty_id, e.solver, e.submission_commitment).where(e.storage_locator == locator, is_recorded())
+    columns = e.bounty_id, e.solver, e.submission_commitment, is_active(t.submission_envelopes).label("active")
+    named = select(*columns).where(e.storage_locator == locator, is_recorded())
     with reading(deps.engine) as connection:
         works = connection.execute(named).all()
     what = "the ciphertext is other bytes than the envelope states"
@@ -135,6 +137,7 @@ def _note_lost(deps: Dependencies, locator: str) -> bool:
         [
             Looked("", row.submission_commitment, BountyId(row.bounty_id), what, row.solver, is_lost=True)
             for row in works
+            if row.active
         ],
     )
     return bool(works)
@@ -236,10 +239,13 @@ def _verify_now(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReferenc
 
 
 def _queue_is_at_it(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> bool:
+    """A job that waits behind another is not at it: what a request can hash is not held up by it."""
     try:
-        return find_pending(deps.redis, _job_id(info, wanted)) is not None
+        job = find_pending(deps.redis, _job_id(info, wanted))
     except RedisError:
         return False
+    is_small = wanted.byte_length < VERIFY_BOUND_SECONDS * _USUAL_SPEED
+    return job is not None and not (is_small and job.get_status(refresh=False) is JobStatus.QUEUED)
 
 
 def _continue_in_queue(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference, *, by_solver: bool) -> None:

@@ -18,6 +18,7 @@ from sqlalchemy.dialects.postgresql import insert
 log = get_logger(__name__)
 NO_BOUNTY: Final = BountyId(0)
 NOTICE_LIFETIME: Final = timedelta(days=30)
+LOOK_EVERY: Final = timedelta(days=1)
 _LOCK: Final = 0x5EC0_DEFE
 
 
@@ -133,14 +134,26 @@ def _lost(connection: Connection, subjects: Collection[str]) -> set[tuple[int, s
     return {(row.bounty_id, row.lost_by, row.subject) for row in connection.execute(found)}
 
 
-def list_lost(engine: Engine, most: int) -> list[tuple[BountyId, Address, Bytes32, datetime]]:
-    """Bounty, Solver and commitment of work that is known to be lost, and when the last inspection found that; what was
-    looked at the longest ago first."""
+@dataclass(frozen=True, slots=True)
+class LostWork:
+    """Sealed work that is known to be lost. ``found_at``: when the last inspection found that; ``is_due``: a day has
+    passed since its bytes were found wrong."""
+
+    bounty_id: BountyId
+    solver: Address
+    commitment: Bytes32
+    found_at: datetime
+    is_due: bool
+
+
+def list_lost(engine: Engine, most: int) -> list[LostWork]:
+    """Some of it, other each time: no look at work that stays lost keeps the rest from being looked at."""
     d = t.defects.c
-    found = select(d.bounty_id, d.lost_by, d.subject, func.max(d.found_at)).where(d.lost_by.is_not(None))
-    oldest = found.group_by(d.bounty_id, d.lost_by, d.subject).order_by(func.min(d.seen_at)).limit(most)
+    is_due = func.bool_or((d.inspection == Walk.BYTES) & (d.seen_at < func.now() - LOOK_EVERY))
+    found = select(d.bounty_id, d.lost_by, d.subject, func.max(d.found_at), is_due).where(d.lost_by.is_not(None))
+    some = found.group_by(d.bounty_id, d.lost_by, d.subject).order_by(func.random()).limit(most)
     with reading(engine) as connection:
-        return [(BountyId(row[0]), Address(row[1]), Bytes32(row[2]), row[3]) for row in connection.execute(oldest)]
+        return [LostWork(BountyId(row[0]), Address(row[1]), *row[2:]) for row in connection.execute(some)]
 
 
 def delete_old_notices(engine: Engine) -> None:

@@ -18,6 +18,7 @@ Work that is known to be lost is looked at in every run: what its Solver put bac
 bytes a day. ``look_again`` looks at everything that is known to be damaged, for an operator who has repaired it.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -40,7 +41,6 @@ from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.log import get_logger
 from sqlalchemy import (
     Column,
-    ColumnElement,
     Engine,
     Row,
     Select,
@@ -62,6 +62,7 @@ from service_api.usecases.ciphertexts import find_object, keep_verified, known_g
 from service_api.usecases.defects import (
     KnownDefect,
     Looked,
+    LostWork,
     Walk,
     delete_old_notices,
     forget,
@@ -73,13 +74,15 @@ from service_api.usecases.defects import (
 )
 from service_api.usecases.kept_envelopes import kept_envelope
 from service_api.usecases.pages import shown_of, summarize
-from service_api.usecases.pending import is_recorded
+from service_api.usecases.pending import is_active, is_recorded
 from service_api.usecases.verification_records import find_record
 
 AT_A_RUN: Final = 2_000
 """Of each kind: of 200,000 bounties within a week, at a run an hour."""
 _ROWS: Final = 100
 """That are read at a time."""
+HASHING_SECONDS = 600.0
+"""Of a run, after which it begins no more: an upload that somebody waits for is hashed by the same worker."""
 _AWAY: Final = frozenset({"storage_unavailable", INDEX_UNAVAILABLE})
 """Failures that others watch: the other inspections go on without it."""
 _MOST_BOUNTIES: Final = 100
@@ -106,8 +109,10 @@ class _EnoughToday(Exception):
 def inspect_kept(deps: Dependencies) -> int:
     """Go on with every inspection that is due; how many subjects were looked at."""
     _note_recorded(deps.engine)
-    _look_at_lost(deps)  # before the walk over the bytes takes all that a day may have
-    count = sum(_go_on(deps, name, inspection) for name, inspection in INSPECTIONS.items())
+    count = sum(_go_on(deps, name, inspection) for name, inspection in INSPECTIONS.items() if name is not Walk.BYTES)
+    ends = time.monotonic() + HASHING_SECONDS
+    _look_at_lost(deps, ends)  # before the walk over the bytes takes all that a day may have
+    count += _go_on(deps, Walk.BYTES, INSPECTIONS[Walk.BYTES], ends)
     delete_old_notices(deps.engine)
     return count
 
@@ -128,7 +133,7 @@ def look_again(deps: Dependencies) -> int:
     return len(known)
 
 
-def _go_on(deps: Dependencies, name: Walk, inspection: Inspection) -> int:
+def _go_on(deps: Dependencies, name: Walk, inspection: Inspection, ends: float = float("inf")) -> int:
     position = _position(deps.engine, name, inspection.every)
     if position is None:
         return 0
@@ -140,7 +145,10 @@ def _go_on(deps: Dependencies, name: Walk, inspection: Inspection) -> int:
             if len(batch) == inspection.at_a_time:
                 note(deps.engine, name, batch)
                 batch = []
-        is_over = count < AT_A_RUN
+                if time.monotonic() > ends:
+                    break
+        else:
+            is_over = count < AT_A_RUN
     except _EnoughToday:
         log.info("inspection goes on tomorrow", inspection=name)
     except ServiceError as error:
@@ -337,7 +345,7 @@ def _kept_envelopes() -> Select[Any]:
     same = (e.bounty_id == r.bounty_id) & (e.solver == r.solver) & (e.submission_commitment == r.submission_commitment)
     rows = select(r.bounty_id, r.solver, r.submission_commitment, e.solver.is_not(None).label("is_here"))
     kept = rows.outerjoin_from(t.recorded_envelopes, t.submission_envelopes, same)
-    return kept.where(_is_active(t.recorded_envelopes))
+    return kept.where(is_active(t.recorded_envelopes))
 
 
 def _look_at_envelopes(deps: Dependencies, position: str) -> Iterator[Looked]:
@@ -436,27 +444,35 @@ def _wrong_object(deps: Dependencies, wanted: CiphertextReference) -> _Wrong | N
     return None
 
 
-def _look_at_lost(deps: Dependencies) -> None:
+def _look_at_lost(deps: Dependencies, ends: float) -> None:
     """Once more at work that is lost, of which some may have been put back."""
-    e = t.submission_envelopes.c
     try:
-        for bounty_id, solver, commitment, found_at in list_lost(deps.engine, _ROWS):
-            key = (e.bounty_id == bounty_id, e.solver == solver, e.submission_commitment == commitment)
-            with reading(deps.engine) as connection:
-                row = connection.execute(_active_envelopes().where(*key)).first()
-            envelope = None if row is None else kept_envelope(row)
-            if envelope is not None:  # else replaced by its Solver, or altered: that is for the walks
-                work = _Submitted("", bounty_id, solver, commitment, envelope)
-                try:
-                    is_hashed, wrong = _look_at_put_back(deps, envelope.ciphertext, found_at)
-                except _EnoughToday:  # others were hashed by a reader
-                    log.info("what was put back is hashed tomorrow", bounty_id=bounty_id)
-                    continue
-                note_again(deps.engine, work.found(wrong), is_hashed=is_hashed)
+        for lost in list_lost(deps.engine, _ROWS):
+            if time.monotonic() > ends:
+                return
+            try:
+                _look_at_one_lost(deps, lost)
+            except _EnoughToday:  # others were hashed by a reader
+                log.info("what was put back is hashed tomorrow", bounty_id=lost.bounty_id)
     except ServiceError as error:
         if error.code not in _AWAY:
             raise
         log.warning("left to the next run", inspection="lost work", reason=error.message)
+
+
+def _look_at_one_lost(deps: Dependencies, lost: LostWork) -> None:
+    e = t.submission_envelopes.c
+    key = (e.bounty_id == lost.bounty_id, e.solver == lost.solver, e.submission_commitment == lost.commitment)
+    with reading(deps.engine) as connection:
+        row = connection.execute(_active_envelopes().where(*key)).first()
+    envelope = None if row is None else kept_envelope(row)
+    if envelope is None:
+        return  # replaced by its Solver, or altered: that is for the walks
+    work, wanted = _Submitted("", lost.bounty_id, lost.solver, lost.commitment, envelope), envelope.ciphertext
+    is_hashed, wrong = _look_at_put_back(deps, wanted, lost.found_at)
+    note_again(deps.engine, work.found(wrong), is_hashed=is_hashed)
+    if lost.is_due and wrong is None and not is_hashed:  # it was there before it was lost, and may never have been away
+        note_known(deps.engine, Walk.BYTES, [work.found(_wrong_bytes(deps, wanted))])
 
 
 def _look_at_work_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
@@ -576,19 +592,7 @@ def _submissions_after(
 def _active_envelopes() -> Select[Any]:
     e = t.submission_envelopes.c
     rows = select(e.bounty_id, e.solver, e.submission_commitment, e.content)
-    return rows.where(_is_active(t.submission_envelopes))
-
-
-def _is_active(table: Table) -> ColumnElement[bool]:
-    """Whether the Submission that a row of a table names is its Solver's newest one."""
-    of, s, later = table.c, h.submissions.c, h.submissions.alias("later")
-    replaced = exists().where(
-        later.c.bounty_id == s.bounty_id,
-        later.c.solver == s.solver,
-        tuple_(later.c.block_number, later.c.log_index) > tuple_(s.block_number, s.log_index),
-    )
-    named = (s.bounty_id == of.bounty_id) & (s.solver == of.solver)
-    return exists().where(named, s.submission_commitment == of.submission_commitment, ~replaced)
+    return rows.where(is_active(t.submission_envelopes))
 
 
 _DAY: Final = timedelta(hours=23)

@@ -15,7 +15,7 @@ from bounty_protocol.types import Address
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import reading, writing
-from sqlalchemy import ColumnElement, Engine, Table, exists, func, select, update
+from sqlalchemy import ColumnElement, Engine, Table, exists, func, select, tuple_, update
 
 from service_api.dependencies import Dependencies
 
@@ -87,6 +87,18 @@ def is_recorded() -> ColumnElement[bool]:
     return exists().where(
         s.bounty_id == e.bounty_id, s.solver == e.solver, s.submission_commitment == e.submission_commitment
     )
+
+
+def is_active(table: Table) -> ColumnElement[bool]:
+    """Whether the Submission that a row of a table names is its Solver's newest one."""
+    of, s, later = table.c, h.submissions.c, h.submissions.alias("later")
+    replaced = exists().where(
+        later.c.bounty_id == s.bounty_id,
+        later.c.solver == s.solver,
+        tuple_(later.c.block_number, later.c.log_index) > tuple_(s.block_number, s.log_index),
+    )
+    named = (s.bounty_id == of.bounty_id) & (s.solver == of.solver)
+    return exists().where(named, s.submission_commitment == of.submission_commitment, ~replaced)
 
 
 def _is_funded() -> ColumnElement[bool]:
