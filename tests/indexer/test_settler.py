@@ -24,6 +24,7 @@ from service_indexer.due import has_work, read_due
 from service_indexer.scheduler import SETTLE_SECONDS
 from service_indexer.settler import (
     MAX_ATTEMPTS,
+    RESTED_AFTER,
     SETTLE_GAS,
     SETTLEMENTS,
     STUCK_AFTER,
@@ -483,6 +484,34 @@ def test_settlement__that_was_mined_and_failed__is_sent_anew_once_it_would_not(
         connection.execute(text("UPDATE settler.settlements SET sent_at = now() - interval '1 hour'"))
     world.finalize()
     assert (settler.settle_due(), rows(world), events()["failed"]) == (1, [bounty_id], before + 1)
+    assert outcome(world, bounty_id) == (2, 2)
+
+
+def test_settlement__whose_attempts_an_outage_used_up__is_replaced_once_an_hour(
+    world: World, endpoint: Endpoint
+) -> None:
+    """Nodes refused each for ten minutes, the fees rose above the last one's: it was sent for ever as it was."""
+    bounty_id, settler = due(world), settler_with(world, Wallet(), endpoint.url)
+    endpoint.withholds = frozenset({"eth_sendRawTransaction"})
+    endpoint.change = lambda asked, _params, result: (
+        Refusal(-32_000, "the sequencer is away") if asked == "eth_sendRawTransaction" else result
+    )
+    for _ in range(MAX_ATTEMPTS + 3):
+        assert settler.settle_due() == 0
+        let_it_be_stuck(world)
+    ((_, last, attempts),) = signed(world)
+    assert attempts == MAX_ATTEMPTS
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(settlements).values(sent_at=settlements.c.sent_at - RESTED_AFTER))
+    assert settler.settle_due() == 0
+    ((_, raised, attempts),) = signed(world)
+    assert (raised != last, attempts) == (True, MAX_ATTEMPTS + 1)
+    assert settler.settle_due() == 0
+    assert [raw for _, raw, _ in signed(world)] == [raised], "one an hour"
+    world.rpc.call("anvil_setBalance", settler.account.address, hex(10**18))
+    endpoint.withholds = frozenset()
+    endpoint.change = lambda _asked, _params, result: result
+    assert settler.settle_due() == 1
     assert outcome(world, bounty_id) == (2, 2)
 
 

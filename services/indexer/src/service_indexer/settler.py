@@ -60,6 +60,8 @@ _LACKS_ETHER: Final = ("insufficient funds", "insufficientfunds", "upfront cost"
 """As geth, reth and Erigon say it, Nethermind, and Besu."""
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 10
+"""One each ``STUCK_AFTER``, then one each ``RESTED_AFTER``: an outage uses up the first ones, and fees may have risen."""
+RESTED_AFTER: Final = timedelta(hours=1)
 SETTLEMENTS: Final = counter_by(
     "event",
     ("sent", "sent_again", "replaced", "confirmed", "refused", "not_accepted", "overtaken", "failed"),
@@ -165,20 +167,18 @@ class Settler:
         that it is mined, unless it failed and would not again. Where as many do as do not, it is neither replaced nor
         overtaken."""
         with writing(self.engine) as connection:
-            row = connection.execute(
-                select(settlements, (settlements.c.sent_at < func.now() - STUCK_AFTER).label("stuck")).where(
-                    settlements.c.bounty_id == bounty_id
-                )
-            ).one()
+            c, age = settlements.c, func.now() - settlements.c.sent_at
+            may_change_now = (age > RESTED_AFTER) | ((age > STUCK_AFTER) & (c.attempts < MAX_ATTEMPTS))
+            kept = select(settlements, may_change_now.label("may_change")).where(c.bounty_id == bounty_id)
+            row = connection.execute(kept).one()
             receipts = [each for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash]))]
             mined = [isinstance(each, dict) for each in receipts]
             is_mined, is_unmined = 2 * sum(mined) > len(mined), 2 * sum(mined) < len(mined)
             failed = [isinstance(each, dict) and each.get("status") == _FAILED for each in receipts]
-            may_change = row.stuck and row.attempts < MAX_ATTEMPTS
             raw, event = row.raw_transaction, "sent_again"
             if is_mined:
                 has_failed = 2 * sum(failed) > len(failed)
-                if not (has_failed and may_change and self._would_succeed(bounty_id, by_most=True)):
+                if not (has_failed and row.may_change and self._would_succeed(bounty_id, by_most=True)):
                     return False  # the index will show it final, or it would fail again
                 SETTLEMENTS.labels("failed").inc()
                 raw = self._attempted(connection, row, self._next_nonce(connection, at), self._current_fees())
@@ -187,7 +187,7 @@ class Settler:
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
                 return False
-            elif is_unmined and (may_change or not row.attempts):
+            elif is_unmined and (row.may_change or not row.attempts):
                 raw = self._replacement(connection, row, at)
                 event = "replaced" if row.attempts else event
         return self._broadcast(bounty_id, raw, event, may_be_mined=any(mined))
