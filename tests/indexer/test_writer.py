@@ -9,7 +9,7 @@ from service_common.db.errors import DatabaseUnavailable
 from service_common.db.notifications import Channel, Listener
 from service_indexer.follower import advance
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, copy_rows, only_writer
-from sqlalchemy import column, func, select, table
+from sqlalchemy import column, func, select, table, update
 
 from tests.servers import DatabaseServer
 from tests.world import World
@@ -53,6 +53,29 @@ def test_stale_writer__with_an_old_fencing_token__writes_nothing(world: World) -
         advance(world.source, stale)
     assert world.writer.head() == before
     assert advance(world.source, world.writer) is True
+
+
+@pytest.mark.attack
+def test_writer__after_a_failover_that_lost_the_fencing_token_of_another__keeps_that_one_out(
+    world: World, database_server: DatabaseServer
+) -> None:
+    """A token that counts is the same one again, so that both would write: a rebuild's copy with a hole in it."""
+    start, fresh = header_at(world.rpc, "latest"), database_server.new()
+    engine = fresh.engine("service_indexer")
+    others = ChainId(31_338), world.hub_address, start
+    with only_writer(engine, *others):
+        pass
+    with engine.connect() as connection:
+        replicated = connection.execute(select(t.head.c.fence)).scalar_one()
+    with only_writer(engine, *others) as first:
+        pass  # its session ends with the primary
+    with engine.begin() as connection:
+        connection.execute(update(t.head).values(fence=replicated))
+    with only_writer(engine, *others) as second, engine.begin() as connection:
+        second.check_fence(connection)
+        with pytest.raises(FencedOut):
+            first.check_fence(connection)
+    fresh.close()
 
 
 def test_writer__whose_session_was_ended__leaves_and_the_next_one_begins(world: World) -> None:

@@ -60,7 +60,7 @@ _LACKS_ETHER: Final = ("insufficient funds", "insufficientfunds", "upfront cost"
 """As geth, reth and Erigon say it, Nethermind, and Besu."""
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 10
-"""One each ``STUCK_AFTER``, then one each ``RESTED_AFTER``: an outage uses up the first ones, and fees may have risen."""
+"""One each ``STUCK_AFTER``, then one each ``RESTED_AFTER``: an outage uses the first ones up, and fees may rise."""
 RESTED_AFTER: Final = timedelta(hours=1)
 SETTLEMENTS: Final = counter_by(
     "event",

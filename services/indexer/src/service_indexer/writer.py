@@ -272,7 +272,7 @@ def only_writer(
     ``start``: the block before the Hub's first; None where there is a copy, else ``NoCopy``.
 
     ``space`` distinguishes the copy that is read from the scratch copy, which has a lock of its own. ``anew``: what
-    another one left is deleted first, and the fencing token is none that there was.
+    another one left is deleted first.
     """
     with ExitStack() as session:
         with translated("locking"):
@@ -285,7 +285,7 @@ def only_writer(
             with writing(engine) as connection:
                 if anew:
                     empty_copy(connection)
-                fence = _take_fence(connection, chain_id, hub, start, secrets.randbits(62) if anew else 1)
+                fence = _take_fence(connection, chain_id, hub, start)
             yield Writer(engine, chain_id, hub, fence)
             with suppress(OperationalError):  # the session has ended, and its lock with it
                 release_chain_lock(lock, space, chain_id)
@@ -293,16 +293,18 @@ def only_writer(
             lock.invalidate()  # closing the session releases the lock, in any state
 
 
-def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: Header | None, first_fence: int) -> int:
-    """Raise the fencing token; the first writer of a chain writes where the copy starts instead."""
-    raised = update(t.head).where(t.head.c.chain_id == chain_id).values(fence=t.head.c.fence + 1)
-    found = connection.execute(raised.returning(t.head.c.fence, t.head.c.hub_address)).first()
+def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: Header | None) -> int:
+    """Change the fencing token to one that nobody had: after a failover that lost the last one, the next of a count
+    would be another writer's, too. The first writer of a chain writes where the copy starts."""
+    fence = secrets.randbits(62)
+    changed = update(t.head).where(t.head.c.chain_id == chain_id).values(fence=fence)
+    found = connection.execute(changed.returning(t.head.c.hub_address)).first()
     if found is None:
-        _begin_copy(connection, chain_id, hub, start, first_fence)
+        _begin_copy(connection, chain_id, hub, start, fence)
     keep_up(connection)  # with what a release before did not write
     if found is not None and found.hub_address != hub:
         raise NoCopy("the copy in this database is of another Hub")
-    return first_fence if found is None else int(found.fence)
+    return fence
 
 
 def _begin_copy(connection: Connection, chain_id: ChainId, hub: Address, start: Header | None, fence: int) -> None:
