@@ -141,7 +141,7 @@ class RequestLimits:
         """Count what a statement found; 400 where the answer becomes too large."""
         self.rows -= len(rows) + 1
         if self.rows < 0:
-            refuse(f"asks for more than {MAX_ROWS} rows; ask for fewer, or page with first and skip")
+            refuse(f"asks for more than {MAX_ROWS} rows; ask for fewer, and for the next by a key above the last one")
         self.spend(len(fetch.key) + _VALUE_BYTES)
         if not fetch.of_one:
             self.spend(sum(map(fetch.size_of, rows)))
