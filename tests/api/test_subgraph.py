@@ -77,6 +77,31 @@ def test_query__with_filters_order_and_paging__is_the_graphs_dialect(service: Se
     assert meta["data"]["_meta"]["block"]["number"] - meta["data"]["_meta"]["finalized_block_number"] == 2
 
 
+def test_pages_by_a_key__miss_no_row_though_one_before_it_is_replaced_between_them(service: Service) -> None:
+    world = service.world
+    bounty_id, solvers = (
+        world.create(),
+        sorted((world.solver(number) for number in range(1, 4)), key=lambda s: s.address),
+    )
+    for solver in solvers:
+        world.submit(bounty_id, solver)
+    world.finalize()
+    query = """query ($id: String!, $last: String!) { submissions(
+        where: {bounty_id: $id, solver_address_gt: $last}, orderBy: solver_address, first: 2) { solver_address } }"""
+    found = [each["solver_address"] for each in data(ask(service, query, id=str(bounty_id), last=""))["submissions"]]
+    world.submit(bounty_id, solvers[0])  # in the order of blocks it is the last from now on, after the third
+    world.finalize()
+    following = data(ask(service, query, id=str(bounty_id), last=found[-1]))["submissions"]
+    assert [*found, *(each["solver_address"] for each in following)] == [each.address for each in solvers]
+
+
+def test_query__for_too_many_rows__is_told_to_page_by_a_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.world.create()
+    service.world.finalize()
+    monkeypatch.setattr("service_api.graphql.rows.RequestLimits", partial(RequestLimits, rows=1))
+    assert "by a key" in str(error_of(ask(service, "{ bounties { id } }"))["issues"])
+
+
 @pytest.mark.parametrize(
     "query",
     [

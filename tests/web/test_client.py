@@ -1,6 +1,7 @@
 """What the pages do when the API is silent, slow, wrong on purpose or out of its mind."""
 
 import itertools
+import json
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import urllib3
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.foreign_json import MOST_VALUES, read_object
 from bounty_protocol.timely import AnswerTooLong, HttpAnswer, TimelyHttp
+from prometheus_client import REGISTRY
 from service_web.api import client as module
 from service_web.api.client import ApiAbsent, ApiReader, ApiRefused, ApiUnavailable, Question
 
@@ -70,6 +72,9 @@ def test_answer__kept_for_a_moment__is_not_asked_for_again() -> None:
         (answer(404), ApiAbsent),
         (answer(400), ApiRefused),
         (answer(503), ApiUnavailable),
+        (answer(503, b'{"error": {"code": "storage_unavailable"}}'), ApiUnavailable),
+        (answer(503, b'{"error": "service_overloaded"}'), ApiUnavailable),
+        (answer(503, b'{"error": {"code": "service_overloaded"}}'), ServiceError),
         (answer(429, RetryAfter="x"), ServiceError),
         (answer(302, Location="http://inside"), ApiUnavailable),
         (answer(304), ApiUnavailable),
@@ -255,17 +260,35 @@ def test_questions_of_a_page_count_for_its_reader(path: str) -> None:
 
 
 @pytest.mark.attack
-def test_reader_whose_budget_at_the_api_is_used_up_is_429_and_nobody_else() -> None:
+@pytest.mark.parametrize(
+    ("status", "code", "title"),
+    [
+        (429, "rate_limit_reached", "Too many requests"),
+        (503, "service_overloaded", "Too busy at the moment"),
+    ],
+)
+def test_reader_who_asks_the_api_for_too_much_is_told_so_and_nobody_else(status: int, code: str, title: str) -> None:
     pages = behind_a_proxy()
-    spent = {"203.0.113.7"}
+    pages.ledger.add(submitted=[SOLVERS[0]])
+    one, other = {"X-Forwarded-For": "203.0.113.7"}, {"X-Forwarded-For": "198.51.100.1"}
+    paths = ("/?show=all", "/bounties/1", "/feed.atom")
+    for path in paths:
+        assert pages.get(path, **other).status_code == 200  # an answer that could be shown as an older one
+    pages.clock.step = 0.001  # nothing is asked for twice, and each page is kept
+    pages.clock.ticks += 5
 
     def exchange(method: str, url: str, **options: Any) -> HttpAnswer:
-        if options["headers"].get("X-Forwarded-For") in spent:
-            return answer(429, b"{}", **{"Retry-After": "17"})
+        if options["headers"].get("X-Forwarded-For") == one["X-Forwarded-For"]:
+            return answer(status, json.dumps({"error": {"code": code}}).encode(), **{"Retry-After": "17"})
         return asked(method, url, **options)
 
     asked, pages.api.exchange = pages.api.exchange, exchange  # type: ignore[method-assign]
-    refused = pages.get("/?show=all", **{"X-Forwarded-For": "203.0.113.7"})
-    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "17")
-    assert "Too many requests" in refused.get_data(as_text=True)
-    assert pages.get("/?show=all", **{"X-Forwarded-For": "198.51.100.1"}).status_code == 200
+    failed = "service_http_outcomes_total", {"result": "failed"}
+    before = REGISTRY.get_sample_value(*failed)
+    for path in paths:
+        refused = pages.get(path, **one)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (status, "17")
+        assert title in refused.get_data(as_text=True)
+        shown = pages.get(path, **other)
+        assert (shown.status_code, "does not answer" in shown.get_data(as_text=True)) == (200, False)
+    assert REGISTRY.get_sample_value(*failed) == before  # nobody is woken by one reader

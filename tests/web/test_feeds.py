@@ -16,6 +16,7 @@ from bounty_protocol.types import BountyId, parse_address
 from html5lib import HTMLParser
 from icalendar import Calendar
 from PIL import Image
+from service_web.api.answers import FEED_LENGTH
 from service_web.challenge import ABSENT_SECONDS
 from service_web.views.card import draw_card
 
@@ -83,6 +84,14 @@ def test_ending__in_any_feed__has_the_time_at_which_it_was_settled(lived: Pages)
         by_id = {entry.id: calendar.timegm(entry.updated_parsed) for entry in atom(lived, path).entries}
         endings = {number: by_id[f"urn:bounty-escrow:{CHAIN}:{HUB}:{number}:decided"] for number in numbers}
         assert endings == {number: judged if number == 1 else settled for number in numbers}
+
+
+def test_feed_of_all__has_an_old_bounty_that_ended_though_nobody_judged_or_claimed_it(pages: Pages) -> None:
+    old = pages.ledger.add(deadline=NOW - 90_000, created_at=NOW - 900_000)
+    old.outcome, old.reason = Outcome.NO_VALID_SUBMISSION, SettlementReason.NO_SUBMISSIONS
+    for _ in range(FEED_LENGTH):
+        pages.ledger.add()
+    assert {"1:created", "1:decided"} & set(entries(pages, "/feed")) == {"1:decided"}
 
 
 def test_title__of_a_bounty_whose_number_a_reorg_gave_to_another__is_its_own(pages: Pages) -> None:

@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import BountyId, TokenAmount, UnixSeconds
 
-from tests.web.conftest import Pages, text_of
+from tests.web.conftest import OwnClock, Pages, text_of
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, account, page_of
 
 EVERY_PAGE = (
@@ -178,7 +179,26 @@ def test_verdicts__with_reasons__show_what_hashes_to_the_chain_only(pages: Pages
     other.api.alter = alter
     shown = other.text("/bounties/1")
     assert "bribes" not in shown
-    assert shown.count("Nobody has published reasons that hash to what this Guardian recorded.") == 2
+    assert shown.count("The reasons cannot be had at the moment.") == 2
+
+
+def test_verdict__whose_reasons_the_api_does_not_answer_for__is_not_said_to_have_none() -> None:
+    pages, path = Pages(clock=OwnClock(step=0.01)), "/bounties/1"
+    bounty = pages.ledger.add()
+    judging(bounty)
+    bounty.judge(0, VerdictKind.NO_VALID_SUBMISSION, None, "Nothing works.\n", at=NOW - 30)
+    bounty.judge(1, VerdictKind.NO_VALID_SUBMISSION, None, "Nothing.\n", at=NOW - 20)
+    bounty.verdicts[1] = replace(bounty.verdicts[1], written=None)
+    nobody = "Nobody has published reasons that hash to what this Guardian recorded."
+    answered = pages.api.alter
+    pages.api.alter = lambda path, status, body: (503, b"{}") if "written-verdicts" in path else (status, body)
+    shown = pages.text(path)
+    assert (shown.count("The reasons cannot be had at the moment. Reload in a minute."), shown.count(nobody)) == (2, 0)
+    pages.api.alter = answered
+    pages.clock.ticks += 2  # less than that nobody published them is remembered
+    shown = pages.text(path)
+    assert "Nothing works." in shown
+    assert (shown.count("cannot be had"), shown.count(nobody)) == (0, 1)
 
 
 def test_verdict__whose_document_names_another_bounty__is_marked(pages: Pages) -> None:

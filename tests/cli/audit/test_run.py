@@ -12,8 +12,10 @@ from service_cli.audit.history import BountyHistory
 
 from tests.cli.api_twin import ApiTwin, withheld_error
 from tests.cli.audited import Audited, differences, evidence, results
+from tests.cli.bounty.test_listing import index_at
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
+from tests.cli.servers import as_json
 from tests.cli.terminal import Terminal
 
 Path_ = tuple[str | int, ...]
@@ -206,6 +208,21 @@ def test_audit__an_api_that_does_not_answer__still_checks_the_chain(auditor: Ter
     ran = auditor.audit(audited.awarded, SERVICE_API_BASE_URL="http://127.0.0.1:9")
     assert results(ran, "not_checked") == {"bounty", "record", "challenge", "verdict", "envelope", *ALWAYS_UNCHECKED}
     assert {"rules.outcome", "rules.amounts", "rules.claims", "chain.views"} <= results(ran, "holds")
+
+
+def test_audit__of_an_index_that_is_late__does_not_take_older_signs_of_life_for_a_difference(
+    auditor: Terminal, audited: Audited, api: ApiTwin
+) -> None:
+    detail = json.loads(audited.details[audited.awarded])
+    for member in detail["guardian_roster"]["members"]:
+        member["last_active_at"] = None
+    api.scripts["detail"] = lambda _: as_json(detail)
+    assert results(auditor.audit(audited.awarded, code=1), "differs") == {"bounty.last_active_at"}
+    api.scripts["index"] = lambda _: as_json(index_at(api, 1_800_000_000))
+    bundle = str(auditor.home / "late.zip")
+    for ran in (auditor.audit(audited.awarded, "--bundle", bundle), auditor.audit("--from", bundle)):
+        assert "bounty.last_active_at" in results(ran, "not_checked")
+        assert results(ran, "differs") == set()
 
 
 def test_audit__arguments_that_do_not_fit__are_usage_errors(auditor: Terminal) -> None:

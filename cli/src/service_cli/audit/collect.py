@@ -24,9 +24,10 @@ from bounty_protocol.domain.hub_events import bounty_of as bounty_of_event
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.foreign_json import read_object
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, HexData, UnixSeconds
+from bounty_protocol.wire.deployment import DeploymentStatus
 
 from service_cli.api import ApiClient
-from service_cli.audit.history import BountyHistory, ChainEvidence, FinalizedBlock, Read, ServiceEvidence
+from service_cli.audit.history import LAST_ACTIVE, BountyHistory, ChainEvidence, FinalizedBlock, Read, ServiceEvidence
 from service_cli.chain.receipts import LOG_RANGE, bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
@@ -147,7 +148,10 @@ def collect_service(api: ApiClient, history: BountyHistory, signer: LocalSigner 
     """Everything that the service shows of this bounty."""
     evidence = ServiceEvidence()
     asking = ServiceQuestions(evidence.missing)
+    indexed, finalized = _indexed(api), history.chain.finalized.number  # before the detail, whose index is no older
     evidence.detail = asking.fetch("detail", lambda: _detail(api, history))
+    if indexed is not None and indexed < finalized:
+        evidence.missing[LAST_ACTIVE] = f"the service's index was at block {indexed}, before block {finalized}"
     left = MOST_DOCUMENT_BYTES
     for commitment in wanted_verdicts(history):
         if (found := asking.document(commitment, partial(_verdict, api, commitment), left)) is not None:
@@ -221,6 +225,15 @@ def _detail(api: ApiClient, history: BountyHistory) -> bytes:
             say("waiting until the service can derive the record")
             shown = True
         time.sleep(_POLL_SECONDS)
+
+
+def _indexed(api: ApiClient) -> BlockNumber | None:
+    """The newest block of the service's index; None where it does not say."""
+    try:
+        position = api.get("/api/status", patient=False).read(DeploymentStatus).position
+    except ServiceError:
+        return None
+    return None if position is None else position.block_number
 
 
 def _passing(body: bytes) -> bool:

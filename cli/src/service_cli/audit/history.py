@@ -7,7 +7,7 @@ without them is refused (``log_incomplete``). Whether the rules were kept is che
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.events import Log, decode_log
@@ -71,11 +71,15 @@ class ChainEvidence:
     beacon: BeaconInfo | None
 
 
+LAST_ACTIVE: Final = "last_active_at"
+
+
 @dataclass(slots=True)
 class ServiceEvidence:
     """The service's answers, as bytes. ``missing`` has by name why something is not here.
 
-    ``active_until`` are the Guardians' last signs of life by the Hub's own view after the service answered.
+    ``active_until`` are the Guardians' last signs of life by the Hub's own view after the service answered. It cannot
+    know of all of them where ``missing`` has ``LAST_ACTIVE``: its index had not read the finalized block yet.
     """
 
     detail: bytes | None = None

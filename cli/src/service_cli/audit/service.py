@@ -21,7 +21,7 @@ from bounty_protocol.foreign_json import read_json
 
 from service_cli.audit.collect import wanted_envelopes
 from service_cli.audit.events import Difference
-from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, answer_of
+from service_cli.audit.history import LAST_ACTIVE, BountyHistory, ChainEvidence, ServiceEvidence, answer_of
 from service_cli.audit.report import ABSENT, Report, differing, shown, tree_differences
 
 
@@ -192,6 +192,9 @@ def _check_activity(
 
     It moves with every Verdict of any bounty and with every heartbeat; where it did not move, there is one answer.
     """
+    if LAST_ACTIVE in service.missing:
+        report.not_checked("bounty.last_active_at", shown(service.missing[LAST_ACTIVE]))
+        return
     known = next((answer_of(read) or {} for read in chain.reads if read.function == "getRoster"), {})
     least = known.get("last_active_at")
     roster = detail.get("guardian_roster")

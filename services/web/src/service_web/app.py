@@ -8,6 +8,7 @@ from flask import Flask, Response, current_app, redirect, render_template, reque
 from jinja2 import StrictUndefined
 from service_common.log import correlation_id, get_logger
 from service_common.web.app import create_app, health
+from service_common.web.outcomes import excuse
 from service_common.web.settings import stated_hops
 from service_common.web.versions import install_versions
 from werkzeug.exceptions import HTTPException
@@ -97,17 +98,7 @@ def _install_problems(app: Flask) -> None:
         )
         return _problem(503, marked("The API does not answer"), text)
 
-    @app.errorhandler(ServiceError)
-    def known(error: ServiceError) -> Response:
-        if error.code == "rate_limit_reached":
-            text = gettext("Your network address has asked for more pages than one may in a minute. Wait a minute.")
-            return _problem(429, marked("Too many requests"), text, error.retry_after)
-        title = {
-            404: _ABSENT,
-            451: marked("Withheld by the operator of this service"),
-            503: marked("Too busy at the moment"),
-        }.get(error.status, _REFUSED)
-        return _problem(error.status, title, gettext(error.message.replace("%", "%%")))
+    app.register_error_handler(ServiceError, _refusal)
 
     @app.errorhandler(HTTPException)
     def http(error: HTTPException) -> PlainResponse:
@@ -126,6 +117,20 @@ def _install_problems(app: Flask) -> None:
             number=correlation_id.get(),
         )
         return _problem(500, marked("This page cannot be shown"), text)
+
+
+def _refusal(error: ServiceError) -> Response:
+    if not error.is_failure:
+        excuse(request.environ)
+    if error.code == "rate_limit_reached":
+        text = gettext("Your network address has asked for more pages than one may in a minute. Wait a minute.")
+        return _problem(429, marked("Too many requests"), text, error.retry_after)
+    title = {
+        404: _ABSENT,
+        451: marked("Withheld by the operator of this service"),
+        503: marked("Too busy at the moment"),
+    }.get(error.status, _REFUSED)
+    return _problem(error.status, title, gettext(error.message.replace("%", "%%")), error.retry_after)
 
 
 def _nowhere() -> PlainResponse:

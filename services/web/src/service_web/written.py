@@ -1,6 +1,7 @@
 """Written Verdicts: bytes that hash to what a Guardian recorded, kept since they never change."""
 
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Final
 
@@ -45,6 +46,13 @@ class Written:
         return render(self.parsed.body)
 
 
+class Lacking(Enum):
+    """Why there is no document."""
+
+    ABSENT = "nobody published it"
+    NOT_NOW = "the API does not answer for it at the moment"
+
+
 class WrittenVerdicts:
     """Those of one process. Thread-safe."""
 
@@ -55,14 +63,16 @@ class WrittenVerdicts:
         )
         self._absent: Recent[Bytes32, bool] = Recent(_ABSENT_SECONDS, _MAX_KEPT, clock)
 
-    def of(self, commitment: Bytes32, guardian: Address) -> Written | Withheld | None:
-        """The document, or why it is not shown; None where nobody published it, or it cannot be had at the moment."""
+    def of(self, commitment: Bytes32, guardian: Address) -> Written | Withheld | Lacking:
+        """The document, or why it is not shown. Only that nobody published it is remembered."""
         if (withheld := self._withheld.verdict(commitment, guardian)) is not None:
             return withheld
         if self._kept.young(commitment) is None and self._absent.young(commitment):
-            return None
+            return Lacking.ABSENT
         try:
             return self._kept.get(commitment, lambda: Written(self._api.written_verdict(commitment)))
-        except (ApiAbsent, ApiRefused, ApiUnavailable):
+        except (ApiAbsent, ApiRefused):
             self._absent.get(commitment, lambda: True)
-            return None
+            return Lacking.ABSENT
+        except ApiUnavailable:
+            return Lacking.NOT_NOW

@@ -48,7 +48,7 @@ from service_api.usecases.defects import Walk
 from service_api.withholding.texts import page_reason, page_since
 
 AMOUNT, NUMBER, TEXT, TEXTS = "BigInt", "Integer", "String", "[String!]"
-_NO_FIELDS: Final = {"id", "log_index", "open_id", "final_id", "outcome_number", "reason_number"}
+_NO_FIELDS: Final = {"id", "log_index", "open_id", "final_id", "settled_block", "outcome_number", "reason_number"}
 """Columns of rows that are no fields."""
 
 
@@ -238,6 +238,7 @@ def _bounties() -> Select[tuple[object, ...]]:
         b.time,
         is_open.bounty_id.label("open_id"),
         f.bounty_id.label("final_id"),
+        f.block_number.label("settled_block"),
         f.outcome.label("outcome_number"),
         f.reason.label("reason_number"),
     ).select_from(

@@ -68,7 +68,7 @@ TOTAL_SECONDS: Final = 4.0
 _VALUE_BYTES: Final = 80
 """The bytes of a value and its punctuation in the answer: hashes are 66 characters."""
 _MAX_BIGINT: Final = 2**63 - 1
-_ORDERED_AS: Final = {"time": "block_number"}
+_ORDERED_AS: Final = {"time": "block_number", "settled_at": "settled_block"}
 """A block is later than its parent, so both orders are the same, and only one has indexes."""
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 MAX_ACCOUNTS: Final = 5
@@ -141,7 +141,7 @@ class RequestLimits:
         """Count what a statement found; 400 where the answer becomes too large."""
         self.rows -= len(rows) + 1
         if self.rows < 0:
-            refuse(f"asks for more than {MAX_ROWS} rows; ask for fewer, or page with first and skip")
+            refuse(f"asks for more than {MAX_ROWS} rows; ask for fewer, and for the next by a key above the last one")
         self.spend(len(fetch.key) + _VALUE_BYTES)
         if not fetch.of_one:
             self.spend(sum(map(fetch.size_of, rows)))

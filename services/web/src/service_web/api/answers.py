@@ -5,7 +5,7 @@ the hash that the bounty pinned. What does not hold is not returned as if it did
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
@@ -54,9 +54,11 @@ class PersonRows:
 
 @dataclass(frozen=True, slots=True)
 class RecentRows:
-    """The newest of what happened, for feeds."""
+    """The newest of what happened, for feeds. ``decided`` are the bounties that ended last, whenever they were created;
+    nobody judged or claimed some of them."""
 
     created: tuple[rows.BountyRow, ...]
+    decided: tuple[rows.BountyRow, ...]
     verdicts: tuple[rows.VerdictRow, ...]
     claims: tuple[rows.ClaimRow, ...]
 
@@ -232,18 +234,26 @@ class Api:
 
     def recent(self) -> KeptAnswer[RecentRows]:
         """The latest event."""
-        newest = f"(orderBy: block_number, orderDirection: desc, first: {FEED_LENGTH})"
+        newest = f"orderDirection: desc, first: {FEED_LENGTH}"
+        events = f"(orderBy: block_number, {newest})"
+        last_decided = f'(where: {{status: "final"}}, orderBy: settled_at, {newest})'
         question = rows.question(
-            bounties=(newest, rows.BountyRow), verdicts=(newest, rows.VerdictRow), claims=(newest, rows.ClaimRow)
+            bounties=(events, rows.BountyRow),
+            verdicts=(events, rows.VerdictRow),
+            claims=(events, rows.ClaimRow),
+            **{"decided: bounties": (last_decided, rows.BountyRow)},
         )
-        return self._ask_rows(question, _recent_rows)
+        return self._ask_rows(
+            question,
+            lambda data: replace(_recent_rows(data), decided=read_rows(data, "decided", rows.BountyRow)),
+        )
 
     def followed(self, filters: Mapping[str, str]) -> RecentRows:
         """The newest open and final bounties that match, and what happened in them, the latest first."""
         found = [self.bounties({**filters, "status": each.value}, None, MAX_LIMIT).value for each in BountyStatus]
         ids = sorted((item.bounty_id for page in found for item in page.items), reverse=True)
         if not ids:
-            return RecentRows((), (), ())
+            return RecentRows((), (), (), ())
         listed = ", ".join(rows.text(str(each)) for each in ids)
         among = f"where: {{bounty_id_in: [{listed}]}}"
         newest = f"({among}, orderBy: block_number, orderDirection: desc, first: {MAX_LIMIT})"
@@ -269,9 +279,10 @@ class Api:
 
 def _recent_rows(data: Mapping[str, Any]) -> RecentRows:
     return RecentRows(
-        read_rows(data, "bounties", rows.BountyRow),
-        read_rows(data, "verdicts", rows.VerdictRow),
-        read_rows(data, "claims", rows.ClaimRow),
+        created=read_rows(data, "bounties", rows.BountyRow),
+        decided=(),
+        verdicts=read_rows(data, "verdicts", rows.VerdictRow),
+        claims=read_rows(data, "claims", rows.ClaimRow),
     )
 
 

@@ -5,6 +5,9 @@ bytes and no parsing. When the API does not answer, or what it answers cannot be
 up to ten minutes with the time at which it was good; after that, and for what was never answered, ``ApiUnavailable``.
 A failure is remembered for a second, for its question, and where nothing else was answered meanwhile for all; only so
 many questions wait at a time: a silent API holds few threads, and pages that need nothing from it stay up.
+
+The API is asked on behalf of each reader and refuses who asks for too much. That is told to this reader alone: no other
+is shown an older answer for it.
 """
 
 from collections import OrderedDict
@@ -19,6 +22,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 import urllib3
 from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
+from bounty_protocol.foreign_json import read_object
 from bounty_protocol.timely import HttpAnswer, TimelyHttp
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.vanished import NEAR_SECONDS, socket_options
@@ -117,7 +121,7 @@ class ApiReader:
         """The answer to a question, parsed by ``parse``, which raises ``ValueError`` for what it cannot read.
 
         Raises ``ApiAbsent`` for 404 and 451, ``ApiRefused`` for 400, ``ServiceError`` for 429 (the
-        reader's budget), ``ApiUnavailable`` otherwise.
+        reader's budget) and for 503 ``service_overloaded``, ``ApiUnavailable`` otherwise.
         """
         return cast("KeptAnswer[T]", self._young.get(question, lambda: self._make(question, parse)))
 
@@ -232,5 +236,17 @@ def _raise_for(answer: HttpAnswer) -> None:
     ANSWERS.labels(ApiAnswer.REFUSED).inc()
     if status == 400:
         raise ApiRefused
+    if status == 503 and _is_overloaded(answer.body):
+        message = "The API answers as many requests, of this network address or of all, as it can at the moment."
+        raise ServiceError("service_overloaded", message, retry_after=answer.retry_after, is_failure=False)
     log.warning("the API refuses", status=status)
     raise ApiUnavailable
+
+
+def _is_overloaded(body: bytes) -> bool:
+    """Whether the API refuses for too many requests: mostly the reader's own, since who used most is refused first."""
+    try:
+        error = read_object(body).get("error")
+    except ValueError:
+        return False
+    return isinstance(error, dict) and error.get("code") == "service_overloaded"

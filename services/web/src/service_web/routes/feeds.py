@@ -63,7 +63,7 @@ def get_feed(name: str) -> Response:
             raise ServiceError("invalid_request", " ".join(search.problems.values()))
         found = deps.api.followed(search.query) if search.texts else deps.api.recent().value
         named = {each.bounty_id for each in found.verdicts} | {each.bounty_id for each in found.claims}
-        known = bounties_named(deps, found.created, named)
+        known = bounties_named(deps, found.created + found.decided, named)
         chronicle = Chronicle(deployment, titles_of(deps, known))
         entries = [chronicle.created(each) for each in found.created]
         entries += judged(deps, chronicle, found.verdicts)

@@ -23,7 +23,7 @@ from service_web.views.freshness import Freshness, finality, finality_seconds
 from service_web.views.money import Payment, PossibleEnding, endings, guardian_share, payments
 from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
 from service_web.views.timeline import Milestone
-from service_web.written import Written
+from service_web.written import Lacking, Written
 
 SHOWN_SUBMISSIONS: Final = 100
 REASONS: Final = {
@@ -45,7 +45,8 @@ RECORD_FAILURES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A Guardian of the pinned roster, and what it recorded. ``reasons`` None: nobody published what hashes to it."""
+    """A Guardian of the pinned roster, and what it recorded. ``reasons`` None: nobody published what hashes to it,
+    unless one of the last two fields says why they are not shown."""
 
     member: RosterMember
     verdict: VerdictRow | None
@@ -56,6 +57,8 @@ class Judge:
     """How it came to the present Verdict, the newest first."""
     withheld: Withheld | None = None
     """Why the reasons are not shown, where the operator withholds them."""
+    is_unanswered: bool = False
+    """Whether the API does not answer for the reasons at the moment: nobody can say that there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +227,9 @@ def _judge(
     written = deps.written.of(verdict.report_commitment, member.guardian_address)
     if isinstance(written, Withheld):
         return Judge(member, verdict, None, is_about_this=False, replacements=own, withheld=written)
-    if written is None:
-        return Judge(member, verdict, None, is_about_this=False, replacements=own)
+    if isinstance(written, Lacking):
+        is_unanswered = written is Lacking.NOT_NOW
+        return Judge(member, verdict, None, is_about_this=False, replacements=own, is_unanswered=is_unanswered)
     return Judge(member, verdict, written.reasons, _is_about(written, member, verdict, detail), own)
 
 
