@@ -133,6 +133,9 @@ def show_status(
         remark("no key is configured and no --address given; service-cli config shows what is")
     elif not tasks:
         remark("nothing waits for you")
+    if bounties.not_there:
+        which = ", ".join(map(str, bounties.not_there[:20]))
+        warn(f"the RPC endpoint does not have every bounty that the API lists ({which}): it may be a block behind")
     for account in bounties.cut:
         warn(f"{account} has more bounties than are looked at ({most_bounties} a role): more may wait for it")
     return AccountsAtWork(tuple(held), waiting, tuple(running), tuple(bounties.cut))
@@ -197,21 +200,29 @@ class _Bounties:
 
     def __init__(self, chain: "ChainClient", api: "ApiClient", most: int) -> None:
         self._chain, self._api, self._most = chain, api, most
-        self._views: dict[BountyId, BountyView] = {}
+        self._views: dict[BountyId, BountyView | None] = {}
         self._named: dict[Address, list[BountyId]] = {}
         self.cut: list[Address] = []
         """Accounts of which not all bounties are looked at."""
+        self.not_there: list[BountyId] = []
+        """Those that the node does not have: it may be behind the API, and what is listed may be made up."""
 
     def of(self, account: Address) -> "Iterator[tuple[BountyId, BountyView]]":
         """In any of its roles."""
+        from service_cli.chain.session import chain_errors
+
         if account not in self._named:
             texts = sorted(self._listed(account))
             known = [text for text in texts if text.isascii() and text.isdigit() and 0 < int(text) < 2**63]
             self._named[account] = [BountyId(int(text)) for text in known]
         for bounty_id in self._named[account]:
             if bounty_id not in self._views:
-                self._views[bounty_id] = self._chain.bounty(bounty_id)
-            yield bounty_id, self._views[bounty_id]
+                with chain_errors():
+                    self._views[bounty_id] = self._chain.hub.bounty(bounty_id)
+                if self._views[bounty_id] is None:
+                    self.not_there.append(bounty_id)
+            if (view := self._views[bounty_id]) is not None:
+                yield bounty_id, view
 
     def _listed(self, account: Address) -> set[str]:
         """Their numbers by the API, and whether that is cut. Every open bounty has the newest roster, so that those to
