@@ -171,7 +171,7 @@ def test_status__of_a_bounty_that_the_endpoint_does_not_have__passes_it_over_and
     api.listed = {"items": [{**made, "bounty_id": "999999"}, made], "next_cursor": None}
     ran = poster.run("status")
     assert tasks_of(ran) == [(str(refundable), "claim", None)]
-    assert ran.words.count("(999999)") == 1
+    assert ran.words.count("what waits in bounty 999999 is not known") == 1
 
 
 def running_of(ran: Ran) -> list[tuple[object, ...]]:
@@ -230,3 +230,5 @@ def test_status__of_a_solver_whose_sealed_work_was_lost__says_how_to_put_it_back
     away = solver.run("status", "--address", won.solver)
     assert "whether sealed work" in away.words
     assert "put_back" not in {task for _, task, _ in tasks_of(away)}
+    known = Client(solver.environment).status([Address(won.solver)]).unknown
+    assert f"whether sealed work of {won.solver} was lost" in known

@@ -79,7 +79,10 @@ def test_process__of_the_component__is_confined_as_the_others_are_and_has_no_key
     assert own["image"] == "service-mcp:0.1.0"
     (secret,) = [each["secret"] for each in pod["volumes"] if "secret" in each]
     assert secret["secretName"] == "mcp"
-    assert {each["name"] for each in own["env"]} == {"SERVICE_API_BASE_URL", "SERVICE_RPC_URLS_FILE", "XDG_STATE_HOME"}
+    assert {each["name"] for each in own["env"]} == {
+        "SERVICE_API_BASE_URL", "SERVICE_SUBGRAPH_ENDPOINT", "SERVICE_RPC_URLS_FILE", "XDG_STATE_HOME",
+    }  # fmt: skip
+    assert _value(own, "SERVICE_SUBGRAPH_ENDPOINT") == _value(own, "SERVICE_API_BASE_URL") + "/subgraph"
     (temporary,) = [each["name"] for each in pod["volumes"] if "emptyDir" in each]
     (writable,) = [Path(each["mountPath"]) for each in own["volumeMounts"] if each["name"] == temporary]
     assert writable in Path(_value(own, "XDG_STATE_HOME")).parents
