@@ -233,7 +233,7 @@ def test_tool__on_a_full_disk__says_so_and_goes_on_later(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(plans, "write", fail)
+        patched.setattr(plans, "replace_private", fail)
         with pytest.raises(Refused) as refused:
             found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert refused.value.code == "state_not_written"
