@@ -146,6 +146,23 @@ def test_day__of_a_cap__is_kept_by_any_number_of_servers(stage: Stage, tmp_path:
         assert charged(policy, Spending("c", 1, 0), DAY_SECONDS) == "charged"
 
 
+def test_charge__before_it_returns__is_on_disk_under_its_name(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction is sent next: after a power cut it must still be counted."""
+    synced, real = dict[Path, set[str]](), os.fsync
+
+    def fsync(handle: int) -> None:
+        path = Path(f"/proc/self/fd/{handle}").readlink()
+        synced[path] = {each.name for each in path.iterdir()} if path.is_dir() else set()
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with state_below(tmp_path):
+        assert charged(policy_for(stage), Spending("a", 20, 0)) == "charged"
+    assert synced[tmp_path / "mcp"] == {"spending.lock", "spending.json"}
+
+
 def test_plan__that_is_signed_again_with_another_nonce__costs_no_more_than_one_action(
     stage: Stage, tmp_path: Path
 ) -> None:

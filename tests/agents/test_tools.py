@@ -25,6 +25,7 @@ from service_mcp.reading import Limits
 from service_mcp.server import make_server
 
 from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
+from tests.cli.api_twin import refusal
 from tests.cli.ledger import ESCROW
 from tests.cli.scenes import Case, Stage, claim, fund, judge, open_work, receive, seal
 from tests.cli.wallet_page.browser import Wallet, started
@@ -46,6 +47,10 @@ def test_reading__of_a_bounty__keeps_strangers_text_apart(scene: MakeScene, stag
     assert int(evaluation["gas_at_most_wei"]) > 0
     status = found.agent.call("my_status")
     assert [*status["accounts"]] == [found.case.account]
+    assert status["unknown"] == []
+    stage.api.scripts["subgraph"] = lambda _: refusal(400, "invalid_request", "Cannot query field.")
+    status = found.agent.call("my_status")
+    assert status["unknown"] == [f"whether sealed work of {found.case.account} was lost"], "and nothing of its answer"
 
 
 def test_funding__by_a_policy__is_planned_done_once_and_told_again(scene: MakeScene, stage: Stage) -> None:
@@ -228,7 +233,7 @@ def test_tool__on_a_full_disk__says_so_and_goes_on_later(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(plans, "write", fail)
+        patched.setattr(plans, "replace_private", fail)
         with pytest.raises(Refused) as refused:
             found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert refused.value.code == "state_not_written"

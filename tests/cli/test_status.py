@@ -160,8 +160,18 @@ def test_status__of_an_api_that_invents_bounties_or_money__shows_none(
     ran = poster.run("status")
     assert tasks_of(ran) == []
     assert "nothing waits for you" in ran.words
-    api.listed = {"items": [{**made, "bounty_id": "999999"}], "next_cursor": None}
-    assert poster.run("status", code=1).last["code"] == "bounty_not_found"
+
+
+def test_status__of_a_bounty_that_the_endpoint_does_not_have__passes_it_over_and_shows_the_rest(
+    ledger: Ledger, api: ApiTwin, poster: Terminal
+) -> None:
+    refundable = ledger.ended_in_silence()
+    item: Callable[..., dict[str, object]] = api.item
+    made = item(refundable)
+    api.listed = {"items": [{**made, "bounty_id": "999999"}, made], "next_cursor": None}
+    ran = poster.run("status")
+    assert tasks_of(ran) == [(str(refundable), "claim", None)]
+    assert ran.words.count("what waits in bounty 999999 is not known") == 1
 
 
 def running_of(ran: Ran) -> list[tuple[object, ...]]:
@@ -220,3 +230,5 @@ def test_status__of_a_solver_whose_sealed_work_was_lost__says_how_to_put_it_back
     away = solver.run("status", "--address", won.solver)
     assert "whether sealed work" in away.words
     assert "put_back" not in {task for _, task, _ in tasks_of(away)}
+    known = Client(solver.environment).status([Address(won.solver)]).unknown
+    assert f"whether sealed work of {won.solver} was lost" in known

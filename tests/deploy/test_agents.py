@@ -37,6 +37,11 @@ def with_agents(folder: Path, overlay: str, entrance: str, *further: str) -> lis
     return render(file.parent)
 
 
+def _value(container: dict[str, Any], name: str) -> str:
+    (value,) = [each["value"] for each in container["env"] if each["name"] == name]
+    return str(value)
+
+
 def test_overlays__as_they_come__have_no_process_for_agents() -> None:
     for overlay in NAMED:
         assert OWN & set(by_name(OVERLAYS[overlay])) == set()
@@ -74,7 +79,13 @@ def test_process__of_the_component__is_confined_as_the_others_are_and_has_no_key
     assert own["image"] == "service-mcp:0.1.0"
     (secret,) = [each["secret"] for each in pod["volumes"] if "secret" in each]
     assert secret["secretName"] == "mcp"
-    assert [each["name"] for each in own["env"]] == ["SERVICE_API_BASE_URL", "SERVICE_RPC_URLS_FILE"]
+    assert {each["name"] for each in own["env"]} == {
+        "SERVICE_API_BASE_URL", "SERVICE_SUBGRAPH_ENDPOINT", "SERVICE_RPC_URLS_FILE", "XDG_STATE_HOME",
+    }  # fmt: skip
+    assert _value(own, "SERVICE_SUBGRAPH_ENDPOINT") == _value(own, "SERVICE_API_BASE_URL") + "/subgraph"
+    (temporary,) = [each["name"] for each in pod["volumes"] if "emptyDir" in each]
+    (writable,) = [Path(each["mountPath"]) for each in own["volumeMounts"] if each["name"] == temporary]
+    assert writable in Path(_value(own, "XDG_STATE_HOME")).parents
     assert own["readinessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
 
 
@@ -123,7 +134,10 @@ def test_file__of_compose__runs_the_process_as_its_pod_does(tmp_path: Path) -> N
     assert pause >= deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] - pause_before_stop(
         container
     )
-    assert set(service["environment"]) == {each["name"] for each in container["env"]}
+    own = {each["name"]: each["value"] for each in container["env"] if not each["name"].endswith("_FILE")}
+    assert service["environment"] == own | {"SERVICE_RPC_URLS_FILE": "/run/secrets/mcp.SERVICE_RPC_URLS"}
+    (temporary,) = [Path(each.split(":")[0]) for each in service["tmpfs"]]
+    assert temporary in Path(own["XDG_STATE_HOME"]).parents
     assert service["env_file"] == [f"settings/{each['configMapRef']['name']}.env" for each in container["envFrom"]]
     assert settings({"env_file": ["settings/mcp.env"]}) == objects["ConfigMap", "mcp"]["data"]
     assert AGENTS["secrets"] == {"mcp.SERVICE_RPC_URLS": {"file": "./secrets/mcp/SERVICE_RPC_URLS"}}

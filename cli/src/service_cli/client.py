@@ -249,7 +249,7 @@ class Client:
 
     def status(self, accounts: Sequence[Address] = (), *, most_bounties: int = 200) -> "AccountsAtWork":
         """Of each account whose key is here, and of ``accounts``: what it holds and what waits for it, of at most
-        ``most_bounties`` in each role; ``cut`` names those that have more."""
+        ``most_bounties`` in each role; ``cut`` names those that have more, ``unknown`` what could not be looked at."""
         from service_cli.status import show_status
 
         with self._at_work(CHAIN_AND_API) as settings:

@@ -50,6 +50,18 @@ def open_private_data(path: Path) -> FileIO:
     return open(path, "a+b", buffering=0, opener=_regular)
 
 
+def replace_private(path: Path, text: str) -> None:
+    """Put a file of this client's own in the place of the one before, whole and on disk under its name, or not at all.
+    Its writers take turns."""
+    draft = path.with_name(f"{path.name}.new")
+    with open_private(draft, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    sync_folder(path.parent)
+
+
 def _regular(path: str, flags: int) -> int:
     handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     if not stat.S_ISREG(os.fstat(handle).st_mode):

@@ -98,6 +98,8 @@ class AccountsAtWork:
     running: tuple[RunningBounty, ...]
     cut: tuple[Address, ...] = ()
     """Those of which more bounties are listed than were looked at: more may wait for them."""
+    unknown: tuple[str, ...] = ()
+    """What could not be looked at, each in a few words: more may wait there, and work be called ready to open early."""
 
 
 def show_status(
@@ -112,14 +114,15 @@ def show_status(
     chain, api = ChainClient.checked(settings), api_of(settings)
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
-    now, tasks, shown, deliveries = chain.latest().time, list[Task](), amount_shown(chain), _Deliveries(api)
+    unknown = _Unknown()
+    now, tasks, shown, deliveries = chain.latest().time, list[Task](), amount_shown(chain), _Deliveries(api, unknown)
     bounties = _Bounties(chain, api, most_bounties)
     held = []
     for account, roles in accounts.items():
         held.append(_show_account(chain, account, roles, shown))
         found = _tasks(chain, bounties, deliveries, account, now)
         tasks += found if roles else map(_for_wallet, found)
-        tasks += _to_put_back(settings, chain, account)
+        tasks += _to_put_back(settings, chain, account, unknown)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     waiting = tuple(task.show(now) for task in tasks)
     running = [each for account in accounts for each in bounties.running(account, deliveries, now)]
@@ -133,9 +136,12 @@ def show_status(
         remark("no key is configured and no --address given; service-cli config shows what is")
     elif not tasks:
         remark("nothing waits for you")
+    if bounties.not_there:
+        which = ", ".join(map(str, bounties.not_there[:20]))
+        unknown.add(f"what waits in bounty {which}", "the RPC endpoint does not have it, and may be a block behind.")
     for account in bounties.cut:
         warn(f"{account} has more bounties than are looked at ({most_bounties} a role): more may wait for it")
-    return AccountsAtWork(tuple(held), waiting, tuple(running), tuple(bounties.cut))
+    return AccountsAtWork(tuple(held), waiting, tuple(running), tuple(bounties.cut), tuple(unknown.found))
 
 
 def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[Role, ...]]:
@@ -163,11 +169,22 @@ def _show_account(
     return found
 
 
+class _Unknown:
+    """What could not be looked at. Its reason is on stderr alone: whoever was asked may have written it."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def add(self, what: str, reason: str) -> None:
+        self.found.append(what)
+        warn(f"{what} is not known: {reason}")
+
+
 class _Deliveries:
     """Whether a Poster waits for a winning key. Only the API knows, and is asked once; of all where it cannot say."""
 
-    def __init__(self, api: "ApiClient") -> None:
-        self._api = api
+    def __init__(self, api: "ApiClient", unknown: _Unknown) -> None:
+        self._api, self._unknown = api, unknown
         self._answers = True
         self._owed: dict[BountyId, bool] = {}
 
@@ -188,7 +205,7 @@ class _Deliveries:
             )
         except ServiceError as error:
             self._answers = False
-            warn(f"which winning keys are still to be delivered is not known: {error.message}")
+            self._unknown.add("which winning keys are still to be delivered", error.message)
             return False
 
 
@@ -197,21 +214,29 @@ class _Bounties:
 
     def __init__(self, chain: "ChainClient", api: "ApiClient", most: int) -> None:
         self._chain, self._api, self._most = chain, api, most
-        self._views: dict[BountyId, BountyView] = {}
+        self._views: dict[BountyId, BountyView | None] = {}
         self._named: dict[Address, list[BountyId]] = {}
         self.cut: list[Address] = []
         """Accounts of which not all bounties are looked at."""
+        self.not_there: list[BountyId] = []
+        """Those that the node does not have: it may be behind the API, and what is listed may be made up."""
 
     def of(self, account: Address) -> "Iterator[tuple[BountyId, BountyView]]":
         """In any of its roles."""
+        from service_cli.chain.session import chain_errors
+
         if account not in self._named:
             texts = sorted(self._listed(account))
             known = [text for text in texts if text.isascii() and text.isdigit() and 0 < int(text) < 2**63]
             self._named[account] = [BountyId(int(text)) for text in known]
         for bounty_id in self._named[account]:
             if bounty_id not in self._views:
-                self._views[bounty_id] = self._chain.bounty(bounty_id)
-            yield bounty_id, self._views[bounty_id]
+                with chain_errors():
+                    self._views[bounty_id] = self._chain.hub.bounty(bounty_id)
+                if self._views[bounty_id] is None:
+                    self.not_there.append(bounty_id)
+            if (view := self._views[bounty_id]) is not None:
+                yield bounty_id, view
 
     def _listed(self, account: Address) -> set[str]:
         """Their numbers by the API, and whether that is cut. Every open bounty has the newest roster, so that those to
@@ -295,7 +320,7 @@ def _of_bounty(
         yield Task(account, bounty_id, "open", "was won: the work can be opened", None, opening)
 
 
-def _to_put_back(settings: Settings, chain: "ChainClient", account: Address) -> Iterator[Task]:
+def _to_put_back(settings: Settings, chain: "ChainClient", account: Address, unknown: _Unknown) -> Iterator[Task]:
     """Work of this Solver that the service reports as lost, as far as it is the one that the contract has."""
     from bounty_protocol.errors import ServiceError
     from bounty_protocol.types import parse_bounty_id
@@ -311,7 +336,7 @@ def _to_put_back(settings: Settings, chain: "ChainClient", account: Address) -> 
         found = [(parse_bounty_id(row.bounty_id), row.submission_commitment) for row in rows]
     except (ServiceError, ValueError) as error:
         reason = error.message if isinstance(error, ServiceError) else "the answer has another form"
-        warn(f"whether sealed work of {account} was lost is not known: {reason}")
+        unknown.add(f"whether sealed work of {account} was lost", reason)
         return
     for bounty_id, commitment in found:
         with chain_errors():

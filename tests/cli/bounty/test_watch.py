@@ -146,6 +146,27 @@ def test_watch__an_endpoint_that_is_silent_for_a_while__goes_on_and_repeats_noth
     assert ran.words.count("Looking again.") == 1
 
 
+def test_watch__an_endpoint_that_is_without_the_bounty_for_a_while__goes_on_and_repeats_nothing(
+    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=500)
+    looked = "0x" + ledger.contract.encode("getBounty", bounty).hex()
+    unknown = "0x" + ledger.contract.encode("getBounty", 999_999).hex()
+
+    def without(method: str, params: Params) -> None:
+        if method == "eth_call" and isinstance(call := params[0], dict) and call["data"] == looked:
+            call["data"] = unknown
+
+    clock = Clock(lambda: setattr(rpc, "before", without), rpc.honest, lambda: None, stop)
+    monkeypatch.setattr(watching, "time", clock)
+    ran = poster.run("bounty:watch", str(bounty), code=130)
+    assert ran.names == ["bounty_watch.event", "bounty_watch.next"]
+    assert ran.words.count("Looking again.") == 1
+    always = Clock(lambda: setattr(rpc, "before", without), *(lambda: None,) * 3, seconds=watching.PATIENCE_SECONDS / 2)
+    monkeypatch.setattr(watching, "time", always)
+    assert poster.run("bounty:watch", str(bounty), code=1).last["code"] == "bounty_not_found"
+
+
 def test_watch__an_endpoint_that_stays_silent__fails_with_a_next_step(
     ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

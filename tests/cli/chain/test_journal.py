@@ -82,7 +82,7 @@ def test_journal__noted__is_on_disk_under_its_name_with_every_folder_that_was_ma
         for value in (1, 2):
             synced.clear()
             journal.note(NUMBER, value)
-            assert [path for path, _ in synced] == [journal.folder / "journal.new", journal.folder]
+            assert [path for path, _ in synced] == [journal.folder / "journal.json.new", journal.folder]
             assert synced[-1][1] == {"lock", "journal.json"}
     synced.clear()
     with open_journal(CHAIN, HUB, "claim", "1"):
@@ -196,7 +196,7 @@ def test_journal_that_is_nested_deep_is_refused(depth: int) -> None:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("place", ["lock", "journal.json", "journal.new"])
+@pytest.mark.parametrize("place", ["lock", "journal.json", "journal.json.new"])
 @pytest.mark.parametrize("read", [False, True], ids=["nobody reads it", "somebody reads it"])
 def test_pipe_in_place_of_a_file_is_refused_and_not_waited_for(place: str, read: bool) -> None:
     with open_journal(CHAIN, HUB, "claim", "1") as journal:

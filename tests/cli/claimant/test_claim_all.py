@@ -8,6 +8,7 @@ import pytest
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import parse_address
 from service_cli import collecting, settings_of
+from service_cli.chain import sender
 from service_cli.chain.outside import ExternalSigner
 from service_cli.claimant import claim_all
 from service_cli.wallet_page.server import WalletTask
@@ -231,6 +232,35 @@ def test_claim_all__whose_first_part_was_claimed_meanwhile__pays_the_others_and_
     assert parts(ran, "claim.part_not_claimed").keys() == {(str(second), "winner_award")}
     assert parts(ran, "claim.part_claimed").keys() == {(str(bounty), "winner_award") for bounty in (first, second)}
     assert (ran.last["parts"], ran.last["not_claimed"]) == (2, 0)
+
+
+@pytest.mark.parametrize("nonce", ["used", "free"])
+def test_claim_all__of_which_a_later_part_was_claimed_meanwhile__pays_the_first_and_what_came_since(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nonce: str
+) -> None:
+    monkeypatch.setattr(sender, "MISSING_SECONDS", 0.0)
+    solver.run("claim", "--all")
+    account = ledger.people.solvers[0].address
+    first, second = awarded(ledger), awarded(ledger)
+    before = ledger.nonce(account)
+
+    def lose(method: str, _params: Params) -> dict[str, object] | None:
+        if method == "eth_sendRawTransaction":
+            raise Lost
+        return None
+
+    rpc.before = lose
+    solver.run("claim", "--all", code=1)
+    rpc.honest()
+    Terminal(tmp_path, solver.environment).run("claim", str(second))
+    later = awarded(ledger)
+    if nonce == "free":  # as of an account whose own code claimed it
+        ledger.node.rpc.call("anvil_setNonce", account, hex(before))
+        ledger.people.solvers[0].wallet.forget_nonce()
+    ran = solver.run("claim", "--all")
+    assert parts(ran, "claim.part_claimed").keys() == {(str(bounty), "winner_award") for bounty in (first, later)}
+    assert (ran.last["parts"], ran.last["not_claimed"]) == (2, 0)
+    assert parts(solver.run("claim", "--all"), "claim.part_claimed") == {}
 
 
 def test_claim_all__of_several_accounts_or_of_none__asks_for_the_claimant_s_key(

@@ -184,6 +184,22 @@ def test_submit__a_replacement_of_bytes_that_only_this_machine_has__keeps_them(
     assert {name: (former / name).read_bytes() for name in bytes_of} == bytes_of
 
 
+def test_submit__a_replacement_of_uploaded_work__keeps_its_bytes_until_the_newer_is_recorded(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    (sealed,) = solver.home.rglob("ciphertext.age")
+    folder, content = sealed.parent, sealed.read_bytes()
+    former = folder / on_chain(ledger, bounty)
+    change(solver)
+    by_wallet(ledger, solver, bounty, work)  # sealed and shown, and never sent
+    assert (former / "ciphertext.age").read_bytes() == content
+    assert "holds" in solver.run("solver:submit", bounty, "--put-back", str(former)).words
+    solver.run("solver:submit", bounty, work)
+    assert on_chain(ledger, bounty) != former.name
+    assert list(solver.home.rglob("ciphertext.age")) == [sealed]
+
+
 def test_submit__after_the_deadline_of_an_unfinished_replacement__tells_what_is_recorded(
     ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
 ) -> None:

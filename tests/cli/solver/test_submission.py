@@ -52,14 +52,14 @@ def test_submit__sealing__has_the_bytes_on_disk_before_the_journal_knows_of_them
 
     def fsync(handle: int) -> None:
         path = Path(f"/proc/self/fd/{handle}").readlink()
-        if path.name != "journal.new" or '"envelope"' in path.read_text():
+        if path.name != "journal.json.new" or '"envelope"' in path.read_text():
             order.append(path.name)
         real(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)
     solver.run("solver:submit", "--without-api", bounty, work)
-    files = [name for name in order if name in {"ciphertext.age", "envelope.json", "journal.new"}]
-    assert files[:3] == ["ciphertext.age", "envelope.json", "journal.new"]
+    files = [name for name in order if name in {"ciphertext.age", "envelope.json", "journal.json.new"}]
+    assert files[:3] == ["ciphertext.age", "envelope.json", "journal.json.new"]
 
 
 def test_submit__sealing_onto_a_disk_that_is_full_at_the_end__says_so_and_can_be_run_again(

@@ -285,6 +285,22 @@ def test_notices__more_than_are_kept__count_without_being_kept(
     assert kept.exists()
 
 
+def test_notice__that_cannot_be_kept__counts_all_the_same(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal
+) -> None:
+    taken = poster.home / "no folder"
+    taken.write_text("")
+    notice = signed(ledger, owner(ledger))
+    showing(api, notice)
+    ran = poster.run("notice", XDG_STATE_HOME=str(taken))
+    assert ran.last["in_effect"] is True
+    assert "This run alone heeds it." in ran.words
+    brought = poster.home / "notice.json"
+    brought.write_text(json.dumps(to_json(notice)))
+    refused = poster.run("notice", str(brought), code=1, XDG_STATE_HOME=str(taken))
+    assert refused.last["code"] == "journal_not_written"
+
+
 def test_notice__before_a_submission__is_shown_and_passed_over_when_asked_to(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:

@@ -2,7 +2,8 @@
 
 What is printed comes from the Hub's own log and view; the API only names the block to start at. Blocks that are not
 final are read again at each look: an event that a reorg takes back is reported, too. An endpoint that does not answer
-is retried for ``PATIENCE_SECONDS``. Ends once the outcome is in a finalized block.
+is retried for ``PATIENCE_SECONDS``, and so is one that no longer has the bounty. Ends once the outcome is in a
+finalized block.
 
 Somebody who looks elsewhere learns of the end by a bell, a desktop notification or a command. The command is the user's
 own, split into arguments but not run by a shell. It gets the bounty's id and how it ended in variables, nothing that
@@ -116,6 +117,8 @@ def _stderr() -> int:
 
 
 PATIENCE_SECONDS: Final = 900.0
+_PASSES: Final = {"chain_unavailable", "bounty_not_found"}
+"""A bounty that was there is gone with a reorg that may take its creation up again, or at a node that is behind."""
 _POLL_SECONDS: Final = 2.0
 
 
@@ -132,8 +135,8 @@ def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO
                 if (end := watch.look()) is not None:
                     break
                 answered = time.monotonic()
-            except CommandFailed as failure:
-                if failure.code != "chain_unavailable" or time.monotonic() - answered > PATIENCE_SECONDS:
+            except (CommandFailed, CommandRefused) as failure:
+                if failure.code not in _PASSES or time.monotonic() - answered > PATIENCE_SECONDS:
                     raise
                 say(f"{failure.message} Looking again.")
             waiting.tick(watch.seconds_left)

@@ -6,7 +6,6 @@ two runs of the same work at once are refused. Never in it: a private key or a c
 
 import fcntl
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +19,7 @@ from bounty_protocol.shapes import to_json_as
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 from bounty_protocol.wire.reading import read
 
-from service_cli.disk import open_private, open_regular, private_file, state_directory, sync_folder
+from service_cli.disk import open_regular, private_file, replace_private, state_directory
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import Waiting
 
@@ -100,14 +99,8 @@ class Journal:
         return found
 
     def _save(self) -> None:
-        draft = self._file.with_suffix(".new")
         try:
-            with open_private(draft, "w") as file:
-                json.dump(self._entries, file)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self._file)
-            sync_folder(self.folder)
+            replace_private(self._file, json.dumps(self._entries))
         except OSError as error:
             problem = f"The journal {self._file} cannot be written."
             raise CommandFailed("journal_not_written", problem, next_action="Make room or check its rights.") from error

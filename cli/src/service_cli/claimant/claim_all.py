@@ -242,7 +242,7 @@ def claim_all(settings: Settings, external: ExternalSigner | None, *, by_log: bo
     with session.journal("claimall", session.account) as journal:
         batch = journal.get(BATCH)
         if batch and _STEP.was_attempted(journal):
-            _send(session, journal, batch, tally)  # of an earlier run that was interrupted
+            _continue(session, journal, batch, tally)
         due = _find(chain, session.account, by_log=by_log)
         left = [part for part in due.parts if (part.kind, part.bounty_id) not in tally.claimed]
         for first in range(0, len(left), MOST_CLAIMS):
@@ -352,6 +352,15 @@ def _refusal(chain: ChainClient, account: Address, part: DuePart) -> ServiceErro
     except CommandRefused as refused:
         return refused
     return None
+
+
+def _continue(session: Session[LocalSigner], journal: Journal, batch: Sequence[DuePart], tally: _RunTotals) -> None:
+    """Finish what an earlier run signed. Where it is refused, as once a part was paid otherwise, what is due is looked
+    at anew: the Hub reverts the whole of it, and what is signed next takes its nonce where that is free."""
+    try:
+        _send(session, journal, batch, tally)
+    except CommandRefused as refused:
+        say(f"what an earlier run signed is not paid so: {refused.message} Looking at what is due now.")
 
 
 def _send(session: Session[LocalSigner], journal: Journal, parts: Sequence[DuePart], tally: _RunTotals) -> None:

@@ -23,7 +23,7 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import emit, say, warn
 from service_cli.shell.text import moment
 from service_cli.solver.events import SubmittedWork, UnsentSubmission
-from service_cli.solver.sealing import MADE, PREPARED, SEALED, SEALED_AT, SHOWN, Work
+from service_cli.solver.sealing import MADE, PREPARED, SEALED, SEALED_AT, SHOWN, SPARE, Work, drop_spare
 from service_cli.witnesses.table import Fact
 from service_cli.witnesses.vouching import agreed
 
@@ -122,6 +122,8 @@ def record(
         receipt = given
     else:
         return None
+    if journal.get(SPARE) and active(work) == commitment:
+        drop_spare(journal)
     return _print_recorded(work, envelope, receipt)
 
 

@@ -7,6 +7,7 @@ is what was sealed under other terms than the bounty has: those were an endpoint
 
 import hashlib
 import os
+import shutil
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -93,6 +94,9 @@ SHOWN: Final = JournalEntry.of("shown", str)
 MADE: Final = JournalEntry.of("made_here", tuple[Bytes32, ...])
 """The commitments of everything that was sealed here before the newest, in the order in which it was."""
 
+SPARE: Final = JournalEntry.of("spare", tuple[Bytes32, ...])
+"""Those of them whose bytes the service said that it holds; a copy stays until something newer is recorded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -175,14 +179,26 @@ def _set_aside(journal: Journal) -> None:
     """Make room for new sealed bytes; a kill in between loses neither the former commitment nor its only bytes.
 
     The Hub may record the former one until the new one is mined, or for good, so its commitment is remembered before
-    anything is dropped. Its bytes are kept in a folder of that name unless the service holds them.
+    anything is dropped. Its bytes are kept in a folder of that name: the storage could lose them yet.
     """
     if (kept := journal.get(SEALED)) is not None:
-        former = tuple(one for one in journal.get(MADE) or () if one != kept.commitment())
-        journal.note(MADE, (*former, kept.commitment()))
-        if not is_held(journal, kept):
-            _move(journal.folder, set_aside(journal, kept.commitment()))
+        commitment = kept.commitment()
+        journal.note(MADE, _with(journal.get(MADE), commitment))
+        if is_held(journal, kept):
+            journal.note(SPARE, _with(journal.get(SPARE), commitment))
+        _move(journal.folder, set_aside(journal, commitment))
     journal.forget(CONTENT, SEALED)
+
+
+def _with(former: tuple[Bytes32, ...] | None, newest: Bytes32) -> tuple[Bytes32, ...]:
+    return (*(one for one in former or () if one != newest), newest)
+
+
+def drop_spare(journal: Journal) -> None:
+    """Remove what the service holds of former Submissions, once a newer one is recorded."""
+    for commitment in journal.get(SPARE) or ():
+        shutil.rmtree(set_aside(journal, commitment), ignore_errors=True)
+    journal.forget(SPARE)
 
 
 def is_held(journal: Journal, envelope: Envelope) -> bool:
@@ -191,7 +207,7 @@ def is_held(journal: Journal, envelope: Envelope) -> bool:
 
 
 def set_aside(journal: Journal, commitment: Bytes32) -> Path:
-    """Where the bytes of a former Submission are, unless the service holds them."""
+    """Where the bytes of a former Submission are; of one that the service holds, until a newer one is recorded."""
     return journal.folder / commitment
 
 

@@ -90,17 +90,31 @@ def said(chain: ChainClient, notice: HubNotice) -> str:
 
 
 def notices_of(chain: ChainClient, served: "Deployment | None") -> Notices:
-    """Those that this machine keeps and those that the API ``served``, as far as the chain bears them out."""
-    return keep(chain, (*_kept(chain), *(() if served is None else served.hub_notices)))
+    """Those that this machine keeps and those that the API ``served``, as far as the chain bears them out.
+
+    Where one cannot be kept, as on a server that has no place for it, it counts all the same.
+    """
+    counting = _counting(chain, (*_kept(chain), *(() if served is None else served.hub_notices)))
+    try:
+        _keep(chain, counting)
+    except CommandFailed as failure:
+        warn(f"warning: {failure.message} This run alone heeds it.")
+    return Notices(latest_of_each(counting))
 
 
-def keep(chain: ChainClient, notices: Iterable[HubNotice]) -> Notices:
+def keep(chain: ChainClient, notices: Iterable[HubNotice]) -> None:
     """Check notices on the chain, and keep every one that counts: none takes another's place on the disk."""
-    counting = [notice for notice in dict.fromkeys(notices) if not _why_void(chain, notice)]
+    _keep(chain, _counting(chain, notices))
+
+
+def _counting(chain: ChainClient, notices: Iterable[HubNotice]) -> list[HubNotice]:
+    return [notice for notice in dict.fromkeys(notices) if not _why_void(chain, notice)]
+
+
+def _keep(chain: ChainClient, counting: Iterable[HubNotice]) -> None:
     names = {_name(notice): notice for notice in counting}
     for name, notice in names.items():
         _remember(_folder(chain), name, notice, counting=names)
-    return Notices(latest_of_each(counting))
 
 
 def require_counting(chain: ChainClient, notice: HubNotice) -> None:

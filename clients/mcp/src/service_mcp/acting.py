@@ -24,6 +24,7 @@ from service_cli.bounty.events import ShownVerdict
 from service_cli.chain.journal import note_done, was_done
 from service_cli.claimant.claim import CLAIMANT_KEY
 from service_cli.client import Client, ToBeSigned
+from service_cli.disk import replace_private
 from service_cli.errors import CommandRefused
 from service_cli.guardian.events import OpenedBounty, OpenedSubmission, UnopenedSubmission
 from service_cli.shell.event import Event
@@ -612,7 +613,7 @@ class Acting:
         return self._noted(plan_id, replace(done, state="finalized")) if self._client.is_final(block) else done
 
     def _noted(self, plan_id: str, done: CarriedOut) -> CarriedOut:
-        plans.write(plans.file_of(plan_id, "done"), json.dumps(asdict(done)))
+        replace_private(plans.file_of(plan_id, "done"), json.dumps(asdict(done)))
         if done.state == "finalized":
             plans.forget_content(plan_id)
         return done

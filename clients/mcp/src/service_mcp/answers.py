@@ -119,12 +119,14 @@ class RunningBounty:
 
 @dataclass(frozen=True)
 class MyStatus:
-    """What the accounts hold, what waits for them, what is running; ``not_all``: accounts with more than was read."""
+    """What the accounts hold, what waits for them, what is running; ``not_all``: accounts with more than was read;
+    ``unknown``: what could not be looked at."""
 
     accounts: dict[str, Money]
     tasks: list[Task]
     running: list[RunningBounty]
     not_all: list[str]
+    unknown: list[str]
 
 
 @dataclass(frozen=True)

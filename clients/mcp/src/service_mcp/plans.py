@@ -22,7 +22,7 @@ from bounty_protocol.foreign_json import read_json
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, Bytes32, ChainId
 from bounty_protocol.wire.reading import read
-from service_cli.disk import open_private, open_regular, private_folder, state_directory
+from service_cli.disk import open_private, open_regular, private_folder, replace_private, state_directory
 
 from service_mcp.policy import Role
 from service_mcp.refusals import Refusal
@@ -84,16 +84,6 @@ def file_of(plan_id: str, what: str) -> Path:
     return _folder() / f"{plan_id}.{what}"
 
 
-def write(file: Path, text: str) -> None:
-    """Whole or not at all."""
-    draft = file.with_name(f"{file.name}.new")
-    with open_private(draft, "w") as opened:
-        opened.write(text)
-        opened.flush()
-        os.fsync(opened.fileno())
-    draft.replace(file)
-
-
 @dataclass(frozen=True, slots=True)
 class KeptPlan:
     """A plan that was prepared, whoever carries it out."""
@@ -106,7 +96,7 @@ def keep(plan_id: str, request: Request, exact: Exact) -> None:
     """Remember a plan; a server that starts anew knows it, too."""
     folder = _folder()
     private_folder(folder)
-    write(file_of(plan_id, "json"), json.dumps(to_json(KeptPlan(request, exact))))
+    replace_private(file_of(plan_id, "json"), json.dumps(to_json(KeptPlan(request, exact))))
 
 
 def kept(plan_id: str) -> KeptPlan:
@@ -168,12 +158,12 @@ def begin(plan_id: str, request: Request, content: Content, signer: Signer) -> C
     """Remember that a plan passed its checks, and what it is carried out with from now on, which is returned."""
     page, directory = _kept_content(plan_id)
     if request.action == "fund":
-        write(page, content.page.decode())  # a plan of it was made: it is text
+        replace_private(page, content.page.decode())  # a plan of it was made: it is text
     elif request.action == "submit":
         shutil.rmtree(directory, ignore_errors=True)  # of one that was killed before it was begun
         content.directory.rename(directory)
         os.sync()  # after a power cut half of the files would be sealed as the work
-    write(file_of(plan_id, "begun"), signer)
+    replace_private(file_of(plan_id, "begun"), signer)
     return Content(content.page, directory)
 
 

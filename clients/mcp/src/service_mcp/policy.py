@@ -21,7 +21,7 @@ from typing import Final, Literal
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
 from bounty_protocol.types import Address, ChainId, parse_address
 from service_cli.config.settings import Settings
-from service_cli.disk import open_private, open_regular, private_file, state_directory
+from service_cli.disk import open_regular, private_file, replace_private, state_directory
 
 from service_mcp.refusals import Refusal
 
@@ -222,12 +222,7 @@ class _Save:
         self._file = file
 
     def __call__(self, spent: list[_Spent]) -> None:
-        draft = self._file.with_suffix(".new")
-        with open_private(draft, "w") as file:
-            json.dump([each.to_json() for each in spent], file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._file)
+        replace_private(self._file, json.dumps([each.to_json() for each in spent]))
 
 
 @contextmanager

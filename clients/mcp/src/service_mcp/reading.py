@@ -150,6 +150,7 @@ class Reading:
                 for each in found.running
             ],
             list(found.cut),
+            list(found.unknown),
         )
 
     def watch(
