@@ -9,7 +9,7 @@ import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "j
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -124,6 +124,24 @@ test("empty fields have something in them while the others are checked", () => {
   assert.match(page, /^title: Mine$/m);
   assert.match(page, /^submission_deadline: 2209600$/m);
   assert.doesNotMatch(page, /: (0|\[\])$/m);
+});
+
+test("a page that holds a private key is not sent to be checked while it is written", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
+  const [sent, found] = [[], []];
+  const POST = async (_, { body }) => ({ data: { issues: [] }, response: new Response(sent.push(body)) });
+  let page = "# created\nage-secret-key-1QQ";
+  const live = new actions.LiveCheck({ api: { POST } }, () => page, (result) => found.push(result));
+  const passed = async () => {
+    live.touch();
+    t.mock.timers.tick(10_000);
+    await new Promise(setImmediate);
+  };
+  await passed();
+  assert.deepEqual([sent, found.map(({ code }) => code)], [[], ["secret_in_document"]]);
+  page = "# written";
+  await passed();
+  assert.deepEqual([sent, found.slice(1)], [["# written"], [[]]]);
 });
 
 test("a Safe's file has the call as its bytes alone", () => {
