@@ -83,7 +83,8 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   }
   const { parseEnvelope } = await import("./work.js");
   const envelope = parseEnvelope(sealed.envelope);
-  if (!sealed.prepared) {
+  if ((await activeOf(context, bounty.id, account)) !== sealed.commitment) {
+    // Also where an earlier visit had it checked: the service may have lost it since.
     await uploadAndPrepare(context, stage, envelope, sealed, async (step) => {
       await journal.put(name, { ...(sealed as Sealed), ...step });
     });
@@ -286,7 +287,7 @@ async function uploadAndPrepare(
       const isMissing = error instanceof ServiceError && error.issues.some(({ path }) => path === "ciphertext");
       if (!uploaded || !isMissing) throw error;
       uploaded = false; // the storage does not hold what an earlier visit uploaded
-      await note({ uploaded: false });
+      await note({ uploaded: false, prepared: false });
     }
   }
 }
