@@ -8,6 +8,7 @@ import { erc20Abi, parseEventLogs } from "viem";
 import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ReadContractParameters, ReadContractReturnType } from "viem";
 import { hubAbi, RECENT_BLOCKS, ServiceError } from "../src/acting.js";
+import { TOLERATED_LAG } from "../src/generated/witnesses.js";
 import { AnsweredLate, inTime } from "./provider.js";
 import type { Call } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
@@ -206,8 +207,9 @@ export class Node {
   }
 
   /**
-   * The newest such event since a block; blocks are read from the newest on, in ranges that nodes accept. A first block
-   * that the chain has not reached was another node's word: then it is the last day's log that is read.
+   * The newest such event since a block; blocks are read from the newest on, in ranges that nodes accept. Nothing has
+   * happened yet since a block that comes next: a part of the node is behind. One that is further off was another node's
+   * word: then it is the last day's log that is read.
    */
   async find(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent | undefined> {
     for await (const found of this.#events(expected, fromBlock)) return found;
@@ -225,6 +227,7 @@ export class Node {
     const { eventName, args, token } = expected;
     const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args });
     const head = await this.getBlockNumber();
+    if (head < fromBlock && fromBlock <= head + TOLERATED_LAG) return;
     const since = fromBlock <= head ? fromBlock : head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
     const oldest = head - since < MOST_BLOCKS ? since : head - MOST_BLOCKS + 1n;
     let range = LOG_RANGE;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { buildSync } from "esbuild";
-import { encodeErrorResult } from "viem";
+import { encodeErrorResult, encodeEventTopics } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "json" };
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
@@ -528,6 +528,20 @@ for (const [what, most, oldest, expected] of [
     const node = new actions.Node({ read }, ADDRESS.toLowerCase());
     const expectedEvent = { eventName: "BountyFinalized", args: {} };
     assert.deepEqual(await node.findAll(expectedEvent, oldest).then(() => ranges, ({ code }) => code), expected);
+  });
+}
+
+for (const [what, fromBlock, expected] of [
+  ["is a few blocks behind has nothing of since then", 20_003n, undefined],
+  ["is another one is asked for the last day", 20_004n, 9n],
+]) {
+  test(`a node that ${what}`, async () => {
+    const topics = encodeEventTopics({ abi: actions.hubAbi, eventName: "GuardianHeartbeat", args: { guardian: HERE } });
+    const log = { address: ADDRESS, topics, data: "0x", blockNumber: "0x9", transactionHash: SENT };
+    const read = async (method) => (method === "eth_blockNumber" ? "0x4e20" : [log]); // 20,000
+    const node = new actions.Node({ read }, ADDRESS.toLowerCase());
+    const found = await node.find({ eventName: "GuardianHeartbeat", args: { guardian: HERE } }, fromBlock);
+    assert.equal(found?.blockNumber, expected);
   });
 }
 
