@@ -51,6 +51,8 @@ interface Attempt {
   readonly id?: string;
   readonly data: Hex;
   readonly fromBlock: bigint;
+  /** When the wallet was asked last, by this machine's clock; `fromBlock` is that of the first time. */
+  readonly askedAt?: number;
   readonly hash?: Hex;
   /** What the calls are named by, where the wallet was asked to do them as one, or to have them paid for. */
   readonly batch?: string;
@@ -211,7 +213,7 @@ export async function confirmLast(
   for (const name of await journal.namesBelow(`${kind} 0x`)) {
     const other = name === step ? undefined : await journal.get<Attempt>(name);
     if (other === undefined) continue;
-    if (own !== undefined && other.fromBlock < own.fromBlock) continue; // decided when this one was begun
+    if (other.askedAt !== undefined && own?.askedAt !== undefined && other.askedAt < own.askedAt) continue; // decided then
     const commitment = name.slice(kind.length + 1) as Hex;
     const left = await leftIfRead(context, name, expected(commitment));
     if (left === undefined) continue;
@@ -259,7 +261,7 @@ async function sent(
     }
   }
   const isTogether = step.before !== undefined;
-  const begun: Begun = { id: crypto.randomUUID(), data: step.call.data, fromBlock, isTogether };
+  const begun: Begun = { id: crypto.randomUUID(), data: step.call.data, fromBlock, askedAt: Date.now(), isTogether };
   const isBatch = sponsor !== undefined || (pressed !== SAVE && isTogether);
   const attempt = isBatch ? await asBatch(context, step, begun) : begun;
   await journal.put(step.name, attempt);

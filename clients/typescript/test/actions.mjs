@@ -560,6 +560,18 @@ test("an answer that says nothing of the deployment is none", () => {
   assert.equal(actions.deploymentIn(stated), stated);
 });
 
+test("a step that is sent once more counts as begun then, and is looked for since the first time", async (t) => {
+  const { seen, stage, context } = scene(t, {
+    kept: { id: "1", fromBlock: 10n, askedAt: -1 },
+    presses: ["Send with the wallet"],
+    wallet: { send: async () => SENT },
+  });
+  stage.until = () => Promise.reject(new actions.ServiceError("stopped", ""));
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "stopped");
+  const { fromBlock, askedAt } = seen.store.get("step");
+  assert.deepEqual([fromBlock, askedAt > -1], [10n, true]);
+});
+
 test("what was searched of the log is not searched again, but for the last of it", async (t) => {
   const find = async (count) => (count === 5 ? EVENT : undefined);
   const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xsafe" }, node: { find } });
@@ -806,7 +818,7 @@ for (const [what, kept, given, asks] of [
 ]) {
   test(`a Verdict beside an earlier one that ${what} is ${asks === 0 ? "" : "not "}sent unasked`, async (t) => {
     const { seen, stage, context } = scene(t, { presses: ["Go on with this one"], ...given });
-    seen.store.set(`verdict 7 ${NONCE}`, { id: "1", fromBlock: 10n, ...kept });
+    seen.store.set(`verdict 7 ${NONCE}`, { id: "1", fromBlock: 10n, askedAt: 10, ...kept });
     for (const name of ["verdict-draft 7", `verdict 70 ${NONCE}`]) seen.store.set(name, {});
     const own = `verdict 7 0x${"ab".repeat(32)}`;
     const go = (step) => actions.confirmLast(context, stage, step, "verdict 7", () => ({}));
@@ -814,8 +826,8 @@ for (const [what, kept, given, asks] of [
     assert.equal(seen.confirmed.length, asks);
     assert.equal(seen.store.has(`verdict 7 ${NONCE}`), asks > 0); // what is known to have ended is forgotten
     await go(`verdict 7 ${NONCE}`); // the same one goes on
-    for (const [fromBlock, again] of [[11n, 0], [9n, asks]]) {
-      seen.store.set(own, { id: "2", fromBlock });
+    for (const [fromBlock, askedAt, again] of [[9n, 11, 0], [11n, 9, asks], [11n, undefined, 2 * asks]]) {
+      seen.store.set(own, { id: "2", fromBlock, askedAt });
       await go(own).catch(() => {}); // asked about what was begun since
       assert.equal(seen.confirmed.length, asks + again);
     }
