@@ -95,6 +95,10 @@ const LOST = "The wallet's node does not know this transaction. If the wallet do
 const UNTOLD = "This wallet does not say what became of it. If the wallet that was asked has cancelled it or never had it, ";
 const LATE =
   "Nothing shows yet that it was done, and the one who was to pay for it may have let it lapse. It may still happen, and counts once. ";
+const UNDONE =
+  "Nothing shows yet that the wallet did both, and it does not say that they failed. If it was told to forget them, or lost them, ";
+const AGAIN = "Have it sent again";
+const ONE_BY_ONE = "Go on with one after the other";
 /** So many batches of one step may fail. */
 const MOST_BATCHES = 16;
 
@@ -105,7 +109,10 @@ const HASH_LETTERS = 66;
 /** With these codes the wallet says that nothing was begun. */
 const NOTHING_BEGUN = new Set(["declined", "batch_refused"]);
 
-/** Does a step once, and returns the event that shows it. */
+/**
+ * Does a step once, and returns the event that shows it. `batch_outstanding`: the person goes on without calls that were to
+ * be done as one, and may still be.
+ */
 export function perform(context: Context, stage: Stage, step: Step): Promise<Done> {
   return context.journal.alone(step.name, async () => {
     const kept = await context.journal.get<Attempt>(step.name);
@@ -347,6 +354,7 @@ async function polled(
   const search = searching(context, step, fromBlock);
   let isGivenUp = false;
   const giveUp = () => (isGivenUp = true);
+  let isOneByOne = false;
   for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
     let isUntold = false;
     if (attempt.batch !== undefined && hash === undefined) {
@@ -357,7 +365,10 @@ async function polled(
       if (told?.state === "unknown" && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
     if (poll === PATIENCE && (isUntold || isNamedOtherwise)) offerAgain(stage, giveUp, UNTOLD);
-    else if (poll === PATIENCE && attempt.batch !== undefined && step.before === undefined) offerAgain(stage, giveUp, LATE);
+    else if (poll === PATIENCE && attempt.batch !== undefined) {
+      if (step.before === undefined) offerAgain(stage, giveUp, LATE);
+      else offerAgain(stage, () => (isOneByOne = giveUp()), UNDONE, ONE_BY_ONE);
+    }
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
     const isLater = receipt !== undefined && receipt.blockNumber >= fromBlock;
     let found = isLater ? node.among(receipt.logs, step.expected) : undefined;
@@ -384,6 +395,7 @@ async function polled(
     }
     await pause(POLL_MILLISECONDS);
   }
+  if (isOneByOne) throw new ServiceError("batch_outstanding", UNDONE);
   return UNKNOWN;
 }
 
@@ -453,8 +465,8 @@ function doubtsAbout(
 }
 
 /** A way on where a node or a wallet lost a transaction, or never passed it on. */
-function offerAgain(stage: Stage, pressed: () => void, text: string): void {
-  const again = button("Have it sent again", () => {
+function offerAgain(stage: Stage, pressed: () => void, text: string, label = AGAIN): void {
+  const again = button(label, () => {
     pressed();
     stage.show(); // at once: the wait itself ends with its next poll
   });

@@ -473,6 +473,15 @@ test("calls that a wallet has done without saying how can be sent again after a 
   assert.equal(seen.confirmed.length, 1);
 });
 
+for (const told of [{ state: "pending" }, { state: "done", hash: SENT }]) {
+  test(`calls that a wallet has as ${told.state}, and the chain does not, are not waited for without end`, async (t) => {
+    const kept = { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true };
+    const { seen, stage, context } = scene(t, { kept, wallet: { batchStatus: async () => told } });
+    const end = await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }));
+    assert.deepEqual([end?.code, seen.confirmed.length, seen.store.get("step")], ["batch_outstanding", 0, kept]);
+  });
+}
+
 const wrongChain = () => Promise.reject(new actions.ServiceError("wrong_chain", ""));
 for (const [what, wallet, find] of [
   ["whose wallet says so", { requireChain: wrongChain }, async () => undefined],
