@@ -223,9 +223,12 @@ export class Node {
     return all;
   }
 
+  /** The newest such event in one block. */
+  async findIn(expected: ExpectedEvent, block: bigint): Promise<FoundEvent | undefined> {
+    return this.among(await this.#logs(expected, block, block), expected);
+  }
+
   async *#events(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent> {
-    const { eventName, args, token } = expected;
-    const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args });
     const head = await this.getBlockNumber();
     if (head < fromBlock && fromBlock <= head + TOLERATED_LAG) return;
     const since = fromBlock <= head ? fromBlock : head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
@@ -233,10 +236,9 @@ export class Node {
     let range = LOG_RANGE;
     for (let last = head; last >= oldest; ) {
       const first = last - range + 1n > oldest ? last - range + 1n : oldest;
-      const filter = { address: token ?? this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
       let logs: readonly Log[];
       try {
-        logs = (await this.#ask("eth_getLogs", [filter])) as readonly Log[];
+        logs = await this.#logs(expected, first, last);
       } catch (error) {
         const isAnswered = error instanceof ServiceError && !(error.cause instanceof AnsweredLate);
         if (!isAnswered || isWrongChain(error) || range / 2n < LEAST_RANGE) throw error;
@@ -246,6 +248,12 @@ export class Node {
       yield* this.all(logs, expected);
       last = first - 1n;
     }
+  }
+
+  async #logs({ eventName, args, token }: ExpectedEvent, first: bigint, last: bigint): Promise<readonly Log[]> {
+    const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args });
+    const filter = { address: token ?? this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
+    return (await this.#ask("eth_getLogs", [filter])) as readonly Log[];
   }
 
   /** The newest such event among logs. */

@@ -889,6 +889,21 @@ for (const [what, answer, expected] of [
   });
 }
 
+for (const [what, findIn, expected] of [
+  ["its block shows", async (_, block) => (block === 5n ? EVENT : undefined), { id: 7n, nonce: NONCE }],
+  ["its block does not show", async () => undefined, { id: 7n }],
+  ["a node without old logs does not show", () => reverts(), { id: 7n }],
+]) {
+  test(`the nonce of an older bounty on a page is the API's where ${what} it`, async (t) => {
+    const { stage, context } = scene(t, { node: { findIn, findAll: async () => [] } });
+    const bounties = [{ bounty_id: "7", authorization_nonce: NONCE, block_number: "5" }];
+    context.api = { POST: async () => ({ data: { data: { bounties } }, response: new Response() }) };
+    context.node.readContract = async () => ({ poster: ADDRESS, specCommitment: NONCE });
+    context.account = HERE;
+    assert.deepEqual((await actions.escrowsOf(context, stage, NONCE, undefined)).known, [expected]);
+  });
+}
+
 const DIGEST = `0x${"12".repeat(32)}`;
 const KEY = privateKeyToAccount(`0x${"34".repeat(32)}`);
 const MAGIC = `0x1626ba7e${"00".repeat(28)}`;
