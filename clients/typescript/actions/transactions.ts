@@ -256,7 +256,6 @@ async function sent(
   stage.say("");
   const buttons = offered === undefined ? ordinary : [SPONSORED, ...ordinary];
   const pressed = await stage.confirm(step.title, facts, ...buttons);
-  await wallet.requireReady();
   const sponsor = pressed === SPONSORED ? offered : undefined;
   const since = earlier?.fromBlock ?? step.since;
   const fromBlock = since ?? (await node.getBlockNumber());
@@ -271,6 +270,7 @@ async function sent(
   const begun: Begun = { id: crypto.randomUUID(), data: step.call.data, fromBlock, askedAt: Date.now(), isTogether };
   const isBatch = sponsor !== undefined || (pressed !== SAVE && isTogether);
   const attempt = isBatch ? await asBatch(context, step, begun) : begun;
+  await wallet.requireReady(); // last before it is written down: a wallet that is not asked has begun nothing
   await journal.put(step.name, attempt);
   if (pressed === SAVE) {
     offerFile(context, stage, step);

@@ -581,6 +581,17 @@ test("a step that is sent once more counts as begun then, and is looked for sinc
   assert.deepEqual([fromBlock, askedAt > -1], [10n, true]);
 });
 
+test("a step for which the wallet was not asked, since it has another account now, is not one that was begun", async (t) => {
+  let isSwitched = false;
+  const requireReady = async () => {
+    if (isSwitched) throw new actions.ServiceError("wrong_account", "");
+  };
+  const node = { find: async () => void (isSwitched = true) };
+  const { seen, stage, context } = scene(t, { presses: ["Send with the wallet"], node, wallet: { requireReady, send: requireReady } });
+  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, since: 7n }))).code, "wrong_account");
+  assert.equal(seen.store.size, 0);
+});
+
 test("what was searched of the log is not searched again, but for the last of it", async (t) => {
   const find = async (count) => (count === 5 ? EVENT : undefined);
   const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xsafe" }, node: { find } });
