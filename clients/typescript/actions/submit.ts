@@ -115,6 +115,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
             ["From", moment(bounty.revealAt)],
             ...(isReplacing ? ([["What it replaces", `your Submission ${former}`]] as const) : []),
           ],
+          twice: "it counts from the later block, after work that others record in between",
           expected: recording(commitment),
           holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
         });

@@ -31,6 +31,8 @@ export interface Step {
   /** What has to be done with it, all or nothing: then the wallet does both as one (EIP-5792). */
   readonly before?: Call;
   readonly facts: readonly Fact[];
+  /** What it means where it is done twice; else it counts once. */
+  readonly twice?: string;
   readonly expected: ExpectedEvent;
   /** A block at which it was not done, where another device may do it while this page waits for a person. */
   readonly since?: bigint;
@@ -94,7 +96,7 @@ const FAILED = "The wallet says that the earlier attempt failed, and changed not
 const LOST = "The wallet's node does not know this transaction. If the wallet does not either, ";
 const UNTOLD = "This wallet does not say what became of it. If the wallet that was asked has cancelled it or never had it, ";
 const LATE =
-  "Nothing shows yet that it was done, and the one who was to pay for it may have let it lapse. It may still happen, and counts once. ";
+  "Nothing shows yet that it was done, and the one who was to pay for it may have let it lapse. It may still happen";
 const UNDONE =
   "Nothing shows yet that the wallet did both, and it does not say that they failed. If it was told to forget them, or lost them, ";
 const AGAIN = "Have it sent again";
@@ -366,7 +368,9 @@ async function polled(
     }
     if (poll === PATIENCE && (isUntold || isNamedOtherwise)) offerAgain(stage, giveUp, UNTOLD);
     else if (poll === PATIENCE && attempt.batch !== undefined) {
-      if (step.before === undefined) offerAgain(stage, giveUp, LATE);
+      const { twice } = step;
+      const late = `${LATE}${twice === undefined ? ", and counts once" : `; done twice, ${twice}`}. `;
+      if (step.before === undefined) offerAgain(stage, giveUp, late);
       else offerAgain(stage, () => (isOneByOne = giveUp()), UNDONE, ONE_BY_ONE);
     }
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
@@ -504,7 +508,9 @@ function factsOf({ settings, account }: Context, step: Step, again: string | und
     ["Sent by", account],
     ["Ether that moves", "none but the network's fee"],
   ];
-  return again === undefined ? facts : [["Before you send", again], ...facts];
+  if (again === undefined) return facts;
+  const twice: Fact[] = step.twice === undefined ? [] : [["Done twice", step.twice]];
+  return [["Before you send", again], ...twice, ...facts];
 }
 
 /** What the network's fee is, and who pays it. */

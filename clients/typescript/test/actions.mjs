@@ -606,6 +606,25 @@ test("calls of which the wallet says nothing can be sent again after a while", a
   assert.match(facts.get("Before you send"), /cancel it there first/);
 });
 
+for (const [what, twice, expected] of [
+  ["counts once", undefined, /and counts once\. /],
+  ["counts from the later block", "it counts from the later block", /done twice, it counts from the later block\. /],
+]) {
+  test(`a call that another was to pay for, and that ${what}, is sent again by who was told so`, async (t) => {
+    const wallet = { batchStatus: async () => ({ state: "pending" }) };
+    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: false }, wallet });
+    let offered = "";
+    const { show } = stage;
+    stage.show = (...nodes) => {
+      offered ||= textsOf(nodes[0]).join("");
+      show(...nodes);
+    };
+    assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, twice }))).code, "cancelled");
+    assert.match(offered, expected);
+    assert.equal(seen.confirmed[0][1].get("Done twice"), twice);
+  });
+}
+
 test("calls that a Safe's owners were to do as one are done as one at the next visit, too", async (t) => {
   const save = "Save it for the Safe's Transaction Builder";
   const find = async () => reverts(); // nobody waits for the owners
