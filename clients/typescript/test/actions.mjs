@@ -559,6 +559,8 @@ test("a wallet that hangs ends what waits for it", async (t) => {
   const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider }, 1);
   t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
   assert.equal((await ended(t, wallet.requireReady())).message, "The wallet does not answer.");
+  const silent = { id: "a", name: "A", provider: { request: () => new Promise(() => {}) } };
+  assert.equal((await ended(t, actions.Wallet.connectAgain(silent, 1)))?.message, "The wallet does not answer.");
 });
 
 test("an answer that says nothing of the deployment is none", () => {
