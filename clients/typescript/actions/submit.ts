@@ -253,7 +253,8 @@ async function seal(context: Context, stage: Stage, bounty: Bounty, files: reado
   const sealFor = { bounty: bounty.pinned, solverAddress: account, beacon: settings.beacon };
   const { sealInWorker } = await import("./sealing.js");
   const order = { files, sealFor, target };
-  const made = await sealInWorker(order, (written) => stage.say(`Sealing: ${bytes(written)}.`));
+  const onWritten = (written: number) => stage.say(`Sealing: ${bytes(written)}.`);
+  const made = await stage.until((signal) => sealInWorker(order, onWritten, signal));
   if (made.ciphertext !== undefined) holdInMemory(file, made.ciphertext);
   const envelope = new TextDecoder().decode(made.envelope);
   return { envelope, commitment: commitmentOf(made.envelope), file, uploaded: false, prepared: false };

@@ -9,13 +9,14 @@ import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "j
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
   bundle: true,
   format: "esm",
   platform: "node",
+  define: { SEALER: '"https://pages.example/sealer.js"' },
   banner: { js: 'import { createRequire } from "node:module"; const require = createRequire("file:///");' }, // of tlock-js
   write: false,
 });
@@ -787,6 +788,22 @@ for (const [what, alone, isThere] of [
     assert.deepEqual(left.map((each) => each !== undefined), [isThere, true]);
   });
 }
+
+test("sealing that is waited for no longer ends with its worker", async (t) => {
+  let hasEnded = false;
+  globalThis.Worker = class {
+    postMessage() {} // a file that is never read to its end
+    terminate() {
+      hasEnded = true;
+    }
+  };
+  t.after(() => delete globalThis.Worker);
+  const waiting = new AbortController();
+  const sealing = actions.sealInWorker({}, () => {}, waiting.signal);
+  waiting.abort();
+  await assert.rejects(sealing, { name: "AbortError" });
+  assert.equal(hasEnded, true);
+});
 
 test("what a look could not learn is not told as work that does not open", () => {
   const found = [{}, { code: "capsule_invalid", message: "No." }, { code: "storage_verification_pending", message: "It is verified." }];
