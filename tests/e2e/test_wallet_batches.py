@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from demo.bounty import Cast
@@ -191,7 +191,8 @@ def test_batch__that_the_wallet_waits_for_without_end__is_given_up_by_its_poster
     with delegated.cast.stack.no_blocks():
         page.press(SEND)
         page.wait("Waiting for the chain")
-        waiting = {sender.lower(): each for sender, each in node.call("txpool_content")["pending"].items()}
+        pool: Any = node.call("txpool_content")
+        waiting = {sender.lower(): each for sender, each in pool["pending"].items()}
         (sent,) = waiting[delegated.address.lower()].values()
         node.call("anvil_dropTransaction", sent["hash"])
     page.wait("Go on with one after the other")
