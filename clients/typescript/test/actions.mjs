@@ -331,6 +331,7 @@ test("a browser that blocks what sites keep is told so", async (t) => {
 
 const EVENT = { hash: `0x${"ee".repeat(32)}`, blockNumber: 9n, args: { bountyId: 6n } };
 const SENT = `0x${"aa".repeat(32)}`;
+const NONE = `0x${"00".repeat(32)}`;
 const CALL = { to: ADDRESS, data: "0x12" };
 const STEP = { name: "step", act: "claim", title: "Step", functionName: "f", call: CALL, facts: [], expected: {} };
 
@@ -786,6 +787,37 @@ for (const [what, alone, isThere] of [
     await actions.removeSealed(context, { id: 7n }, `${begin}new`);
     const left = await Promise.all(["old", "new"].map((name) => actions.storedAt(begin + name)));
     assert.deepEqual(left.map((each) => each !== undefined), [isThere, true]);
+  });
+}
+
+for (const [what, final, now, expected] of [
+  ["until its block is final", NONE, 1n, "kept"],
+  ["no longer once a final block has it", SENT, 1n, "forgotten"],
+  ["no longer once nothing can be recorded", NONE, 2n, "forgotten"],
+]) {
+  test(`recorded work is kept ${what}`, async (t) => {
+    const { seen, context } = scene(t, { node: { readContract: async () => final } });
+    const file = `sealed-31337-${HERE}-7-${ADDRESS}-a`;
+    actions.holdInMemory(file, new Blob(["a"]));
+    seen.store.set("sealed 7", { commitment: SENT, file, recorded: true });
+    seen.store.set(`submit 7 ${SENT}`, { id: "1", fromBlock: 10n });
+    actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n });
+    for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
+    const isThere = (await actions.storedAt(file)) !== undefined;
+    assert.deepEqual([seen.store.size, isThere], expected === "kept" ? [2, true] : [0, false]);
+  });
+}
+
+for (const [what, active, asks] of [
+  ["which the chain shows, is not offered again", SENT, 0],
+  ["which the chain has lost, is gone on with", NONE, 1],
+]) {
+  test(`recorded work, ${what}`, async (t) => {
+    const { seen, stage, context } = scene(t, { node: { readContract: async () => active }, presses: ["Go on with it"] });
+    const kept = { commitment: SENT, file: "a", uploaded: true, prepared: true, recorded: true, envelope: "" };
+    seen.store.set("sealed 7", kept);
+    assert.deepEqual(await actions.keptOf(context, stage, "sealed 7", { id: 7n }), asks === 0 ? undefined : kept);
+    assert.equal(seen.confirmed.length, asks);
   });
 }
 
