@@ -359,19 +359,21 @@ async function polled(
   let isOneByOne = false;
   for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
     let isUntold = false;
+    let isUnknown = false;
     if (attempt.batch !== undefined && hash === undefined) {
       const told = await context.wallet.batchStatus(attempt.batch);
       isUntold = told === undefined || (told.state === "done" && told.hash === undefined);
       if (told?.state === "done") hash = told.hash;
       if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
-      if (told?.state === "unknown" && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
+      isUnknown = told?.state === "unknown";
+      if (isUnknown && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
     if (poll === PATIENCE && (isUntold || isNamedOtherwise)) offerAgain(stage, giveUp, UNTOLD);
     else if (poll === PATIENCE && attempt.batch !== undefined) {
       const { twice } = step;
       const late = `${LATE}${twice === undefined ? ", and counts once" : `; done twice, ${twice}`}. `;
       if (step.before === undefined) offerAgain(stage, giveUp, late);
-      else offerAgain(stage, () => (isOneByOne = giveUp()), UNDONE, ONE_BY_ONE);
+      else if (!isUnknown) offerAgain(stage, () => (isOneByOne = giveUp()), UNDONE, ONE_BY_ONE);
     }
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
     const isLater = receipt !== undefined && receipt.blockNumber >= fromBlock;
