@@ -7,8 +7,7 @@ import { decodeFunctionResult, encodeEventTopics, encodeFunctionData } from "vie
 import { erc20Abi, parseEventLogs } from "viem";
 import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ReadContractParameters, ReadContractReturnType } from "viem";
-import { hubAbi, RECENT_BLOCKS, ServiceError } from "../src/acting.js";
-import { TOLERATED_LAG } from "../src/generated/witnesses.js";
+import { hubAbi, RECENT_BLOCKS, ServiceError, TOLERATED_LAG } from "../src/acting.js";
 import { AnsweredLate, inTime } from "./provider.js";
 import type { Call } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
