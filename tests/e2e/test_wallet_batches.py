@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from demo.bounty import Cast
@@ -179,6 +179,33 @@ def test_batch__that_failed_for_good__is_offered_again_under_another_name(
     assert first["batch"]["id"] != second["batch"]["id"]
     closed(page)
     assert delegated.paid() == ESCROW
+
+
+def test_batch__that_the_wallet_waits_for_without_end__is_given_up_by_its_poster_and_paid_once(
+    browser: Browser, delegated: Delegated, tmp_path: Path
+) -> None:
+    """There was no way on, at any visit."""
+    page = to_the_bounty(delegated, browser, tmp_path)
+    page.wait(CREATE)
+    node = delegated.cast.stack.anvil.rpc
+    with delegated.cast.stack.no_blocks():
+        page.press(SEND)
+        page.wait("Waiting for the chain")
+        pool: Any = node.call("txpool_content")
+        waiting = {sender.lower(): each for sender, each in pool["pending"].items()}
+        (sent,) = waiting[delegated.address.lower()].values()
+        node.call("anvil_dropTransaction", sent["hash"])
+    page.wait("Go on with one after the other")
+    page.press("Go on with one after the other")
+    page.wait("A creation of this bounty is outstanding")
+    page.press("It was cancelled: forget it")
+    page.wait("Allow the escrow")
+    page.press(SEND)
+    page.wait(CREATE)
+    page.press(SEND)
+    page.wait("has its page in a moment")
+    closed(page)
+    assert (delegated.paid(), delegated.allowed()) == (ESCROW, 0)
 
 
 def test_wallet__that_refuses_calls_as_one__is_asked_for_one_after_the_other(

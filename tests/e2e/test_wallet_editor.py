@@ -113,3 +113,14 @@ def test_page__half_written__is_there_after_a_reload_and_names_what_is_missing(c
     page.wait_alert("Something is still to be filled in. 7 remarks below")
     assert page.findings() == []
     page.close()
+
+
+def test_page__that_holds_a_private_key__sends_nothing_of_it(cast: Cast, browser: Browser) -> None:
+    """It was sent while it was written, and then called unsent."""
+    page = opened(cast, browser, fresh=True)
+    page.fill("Text", "# public key: age1\nAGE-SECRET-KEY-1QQ")
+    page.wait("The page holds a private key, which everybody could read. Take it out; nothing was sent.")
+    page.press("Show a preview")
+    assert "nothing was sent." in page.text("#acting .editor")
+    assert page.findings() == []
+    page.close()

@@ -109,7 +109,8 @@ def test_lost_work__is_put_back_by_its_solver_from_exactly_the_recorded_bytes(
     page.close()
 
 
-def submitted_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str, work: Path) -> Page:
+def prepared_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str, work: Path) -> Page:
+    """It only needs to be recorded."""
     page = opened(cast, browser, who, path_of(bounty))
     page.press("Choose the work")
     page.tree("Directory with the work", work)
@@ -118,6 +119,35 @@ def submitted_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str
     page.wait("Get an address for the upload")
     page.press(SIGN)
     page.wait("Record the Submission on the chain")
+    return page
+
+
+def test_work__that_the_storage_loses_before_it_is_recorded__is_uploaded_again(
+    cast: Cast, browser: Browser, bounty: Funded, tmp_path: Path
+) -> None:
+    """It was recorded as it was, and nobody could have opened it."""
+    (tmp_path / "answer.txt").write_text("Lost between two visits.\n", encoding="utf-8")
+    objects = cast.stack.gcs.credentials_file.parent / "objects/facts"
+    before = set(objects.iterdir())
+    page = prepared_on_the_page(cast, browser, bounty, "solver-3", tmp_path)
+    (uploaded,) = set(objects.iterdir()) - before
+    page.press("Not now")
+    uploaded.unlink()
+    page.press("Choose the work")
+    page.wait("uploaded and checked")
+    page.press("Go on with it")
+    for request in ("Have the upload checked", "Get an address for the upload"):
+        page.wait(request)
+        page.press(SIGN)
+    page.wait("Record the Submission on the chain")
+    assert uploaded.exists()
+    page.press(SEND)
+    page.wait("is recorded, by transaction")
+    closed(page)
+
+
+def submitted_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str, work: Path) -> Page:
+    page = prepared_on_the_page(cast, browser, bounty, who, work)
     page.press(SEND)
     page.wait("is recorded, by transaction")
     return page

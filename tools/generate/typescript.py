@@ -12,6 +12,7 @@ from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
+from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.reverts import SENTENCES, TIMES
 from bounty_protocol.chain.rollup import ROLLUPS
 from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
@@ -160,6 +161,8 @@ def _witnesses() -> str:
         f"export const MARGIN_SECONDS = {MARGIN_SECONDS}n;\n"
         f"/** How far back the Hub's log is read for what cannot be much older. */\n"
         f"export const RECENT_BLOCKS = {RECENT_BLOCKS}n;\n"
+        "/** By so many blocks a node's parts may be apart. */\n"
+        f"export const TOLERATED_LAG = {TOLERATED_LAG}n;\n"
         f"/** The Hub's reveal delay in seconds, by chain id, where the network's record has it. */\n"
         f"export const REVEAL_DELAYS: Readonly<Record<number, bigint>> = {{ {delays} }};\n\n"
         f"/** Asks the API for the bounties of an account on a page. */\n"

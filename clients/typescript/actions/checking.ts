@@ -4,6 +4,7 @@ import { answerOf, isIssue, ServiceError } from "../src/acting.js";
 import type { Issue } from "../src/acting.js";
 import { typed } from "./answers.js";
 import type { Context } from "./context.js";
+import { requireNoKey } from "./keyless.js";
 
 /** A pause in typing after which a page is checked. */
 const PAUSE_MILLISECONDS = 1_200;
@@ -12,8 +13,9 @@ const LEAST_SECONDS = 4;
 const MOST_SECONDS = 40;
 const AFTER_FAILURE_SECONDS = 60;
 
-/** The rules' issues with a page; nothing of it is kept there. Raises what the service refuses. */
+/** The rules' issues with a page; nothing of it is kept there. Raises what the service refuses, and sends no private key. */
 export async function findingsOf({ api }: Context, page: string): Promise<readonly Issue[]> {
+  requireNoKey("The page holds", page);
   const headers = { "Content-Type": "text/markdown" };
   const found: unknown = await typed(
     "PageFindings",
@@ -28,14 +30,21 @@ export async function findingsOf({ api }: Context, page: string): Promise<readon
 export class LiveCheck {
   readonly #context: Context;
   readonly #page: () => string;
-  readonly #found: (issues: readonly Issue[] | undefined) => void;
+  readonly #found: (found: readonly Issue[] | ServiceError | undefined) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #count = 0;
   #notBefore = 0;
   #isAsking = false;
 
-  /** `found` gets the issues with what `page` gives; undefined where the service could not check it. */
-  constructor(context: Context, page: () => string, found: (issues: readonly Issue[] | undefined) => void) {
+  /**
+   * `found` gets the issues with what `page` gives; why it may not be sent; undefined where the service could not check
+   * it.
+   */
+  constructor(
+    context: Context,
+    page: () => string,
+    found: (found: readonly Issue[] | ServiceError | undefined) => void,
+  ) {
     this.#context = context;
     this.#page = page;
     this.#found = found;
@@ -64,9 +73,10 @@ export class LiveCheck {
     try {
       const issues = await findingsOf(this.#context, page);
       if (this.#page() === page) this.#found(issues);
-    } catch {
-      seconds = AFTER_FAILURE_SECONDS;
-      this.#found(undefined);
+    } catch (error) {
+      const isSecret = error instanceof ServiceError && error.code === "secret_in_document";
+      if (!isSecret) seconds = AFTER_FAILURE_SECONDS;
+      this.#found(isSecret ? error : undefined);
     } finally {
       this.#isAsking = false;
       if (this.#notBefore !== Infinity) this.#notBefore = begun + seconds * 1_000;

@@ -9,6 +9,7 @@ import { LiveCheck } from "./checking.js";
 import type { Context } from "./context.js";
 import { button, element, labelled } from "./dom.js";
 import type { Field } from "./journal.js";
+import { requireNoKey } from "./keyless.js";
 import { deadlineOf, entriesOf, escrowOf, linesBeforeText, missing, pageForChecks, pageOf, placed, windowOf } from "./page.js";
 import type { Filled } from "./page.js";
 import { problem } from "./stage.js";
@@ -18,7 +19,6 @@ import { counted, moment } from "./text.js";
 const DRAFT = "page-draft";
 const MADE = "page-made";
 const MAX_BYTES = 256 * 1024;
-const AGE_KEY = /AGE-SECRET-KEY-1/i;
 /** Where the text goes before anything is signed. */
 const LEAVES =
   "Before anything is signed it leaves this browser: the service checks it by its rules while you write, and keeps it " +
@@ -114,7 +114,7 @@ class Editor {
       tags: element("input", { type: "text", maxlength: "160", autocomplete: "off" }),
       body: element("textarea", { rows: "14", spellcheck: "true" }),
     };
-    this.#live = new LiveCheck(context, () => this.#checked(), (issues) => this.#show(issues));
+    this.#live = new LiveCheck(context, () => this.#checked(), (found) => this.#show(found));
     const written = this.#writtenHere(token.symbol);
     const finished = this.#finished();
     this.shown = [this.#refusal, this.#ways(written, finished), written, finished, this.#state];
@@ -137,13 +137,10 @@ class Editor {
     this.#mark([]);
     try {
       const page = this.#isFinished ? unixLines(this.#text.value) : await this.#made();
+      requireNoKey("The page holds", page);
       pageTerms(page);
       if (new TextEncoder().encode(page).length > MAX_BYTES) {
         throw new ServiceError("payload_too_large", "The page is larger than 256 KiB.", { nextAction: "Shorten it." });
-      }
-      if (AGE_KEY.test(page)) {
-        const message = "The page holds a private key, which everybody could read.";
-        throw new ServiceError("secret_in_document", message, { nextAction: "Take it out; nothing was sent." });
       }
       return page;
     } catch (error) {
@@ -213,13 +210,14 @@ class Editor {
     return pageForChecks(this.#filled, this.#context.token, Math.floor(Date.now() / 1_000));
   }
 
-  /** Shows what the rules found, in fields in which something was typed. */
-  #show(issues: readonly Issue[] | undefined): void {
-    if (issues === undefined) {
-      this.#state.textContent = "The service does not check the page at the moment. It is checked when you go on.";
+  /** Shows what the rules found, in fields in which something was typed, or why they were not asked. */
+  #show(found: readonly Issue[] | ServiceError | undefined): void {
+    if (found === undefined || found instanceof ServiceError) {
+      const unchecked = "The service does not check the page at the moment. It is checked when you go on.";
+      this.#state.textContent = found === undefined ? unchecked : `${found.message} ${found.nextAction}`;
       return;
     }
-    const own = this.#isFinished ? issues : issues.filter((issue) => this.#isTyped(issue));
+    const own = this.#isFinished ? found : found.filter((issue) => this.#isTyped(issue));
     if (!this.#isFinished) this.#mark(own);
     const list = element("ul", {}, ...own.map(({ path, message }) => element("li", {}, `${path}: ${message}`)));
     const some = `The service's rules have ${counted(own.length, "remark")}.`;
@@ -377,9 +375,13 @@ class Editor {
     const { criteria, deliverables, body } = this.#filled;
     const list = (title: string, text: string) => [`# ${title}`, "", ...entriesOf(text).map((each) => `- ${each}`), ""];
     const text = [...list("Acceptance criteria", criteria), ...list("Deliverables", deliverables), body].join("\n");
-    const shown = await previewOf(text);
-    const failed = element("p", { role: "status" }, "The preview cannot be had at the moment. Try again in a minute.");
-    this.#preview.replaceChildren(shown ?? failed);
+    try {
+      requireNoKey("The page holds", text);
+      const failed = element("p", { role: "status" }, "The preview cannot be had at the moment. Try again in a minute.");
+      this.#preview.replaceChildren((await previewOf(text)) ?? failed);
+    } catch (error) {
+      this.#preview.replaceChildren(...problem(error));
+    }
   }
 }
 

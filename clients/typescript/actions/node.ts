@@ -7,7 +7,7 @@ import { decodeFunctionResult, encodeEventTopics, encodeFunctionData } from "vie
 import { erc20Abi, parseEventLogs } from "viem";
 import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ReadContractParameters, ReadContractReturnType } from "viem";
-import { hubAbi, RECENT_BLOCKS, ServiceError } from "../src/acting.js";
+import { hubAbi, RECENT_BLOCKS, ServiceError, TOLERATED_LAG } from "../src/acting.js";
 import { AnsweredLate, inTime } from "./provider.js";
 import type { Call } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
@@ -206,8 +206,9 @@ export class Node {
   }
 
   /**
-   * The newest such event since a block; blocks are read from the newest on, in ranges that nodes accept. A first block
-   * that the chain has not reached was another node's word: then it is the last day's log that is read.
+   * The newest such event since a block; blocks are read from the newest on, in ranges that nodes accept. Nothing has
+   * happened yet since a block that comes next: a part of the node is behind. One that is further off was another node's
+   * word: then it is the last day's log that is read.
    */
   async find(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent | undefined> {
     for await (const found of this.#events(expected, fromBlock)) return found;
@@ -221,19 +222,22 @@ export class Node {
     return all;
   }
 
+  /** The newest such event in one block. */
+  async findIn(expected: ExpectedEvent, block: bigint): Promise<FoundEvent | undefined> {
+    return this.among(await this.#logs(expected, block, block), expected);
+  }
+
   async *#events(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent> {
-    const { eventName, args, token } = expected;
-    const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args });
     const head = await this.getBlockNumber();
+    if (head < fromBlock && fromBlock <= head + TOLERATED_LAG) return;
     const since = fromBlock <= head ? fromBlock : head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
     const oldest = head - since < MOST_BLOCKS ? since : head - MOST_BLOCKS + 1n;
     let range = LOG_RANGE;
     for (let last = head; last >= oldest; ) {
       const first = last - range + 1n > oldest ? last - range + 1n : oldest;
-      const filter = { address: token ?? this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
       let logs: readonly Log[];
       try {
-        logs = (await this.#ask("eth_getLogs", [filter])) as readonly Log[];
+        logs = await this.#logs(expected, first, last);
       } catch (error) {
         const isAnswered = error instanceof ServiceError && !(error.cause instanceof AnsweredLate);
         if (!isAnswered || isWrongChain(error) || range / 2n < LEAST_RANGE) throw error;
@@ -243,6 +247,12 @@ export class Node {
       yield* this.all(logs, expected);
       last = first - 1n;
     }
+  }
+
+  async #logs({ eventName, args, token }: ExpectedEvent, first: bigint, last: bigint): Promise<readonly Log[]> {
+    const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args });
+    const filter = { address: token ?? this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
+    return (await this.#ask("eth_getLogs", [filter])) as readonly Log[];
   }
 
   /** The newest such event among logs. */

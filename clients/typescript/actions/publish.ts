@@ -214,7 +214,9 @@ async function create(
     try {
       return await perform(context, stage, { ...step, before: approvalOf(context, funding) });
     } catch (error) {
-      if (!(error instanceof ServiceError && error.code === "batch_refused")) throw error;
+      const code = error instanceof ServiceError ? error.code : undefined;
+      if (code === "batch_outstanding") await requireNoneBegun(context, stage, funding.nonces);
+      else if (code !== "batch_refused") throw error;
     }
   }
   if (funding.isAllowed === true) await approve(context, stage, page, conditions, funding);

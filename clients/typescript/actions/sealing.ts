@@ -19,11 +19,16 @@ const factory = (globalThis as { trustedTypes?: PolicyFactory }).trustedTypes;
 const address = new URL(SEALER, import.meta.url).href;
 const script = factory?.createPolicy("sealer", { createScriptURL: () => address }).createScriptURL("") ?? address;
 
-/** Seals files; `onWritten` gets the bytes written so far. Raises what was refused. */
-export async function sealInWorker(order: SealingOrder, onWritten: (bytes: number) => void): Promise<Made> {
+/** Seals files until the signal ends it; `onWritten` gets the bytes written so far. Raises what was refused. */
+export async function sealInWorker(
+  order: SealingOrder,
+  onWritten: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<Made> {
   const worker = new Worker(script as string, { type: "module" });
   try {
     return await new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error)); // a file may never be read to its end
       worker.onerror = () => reject(notStarted());
       worker.onmessage = ({ data }: MessageEvent<SealingReport>) => {
         if ("written" in data) onWritten(data.written);

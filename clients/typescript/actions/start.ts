@@ -68,7 +68,7 @@ export async function startAgain(place: HTMLElement, acting: HTMLElement): Promi
       return true;
     }
   }
-  acting.replaceChildren();
+  if (session.childElementCount === 0) acting.replaceChildren(); // else it was chosen while it kept silent
   return false;
 }
 

@@ -1,6 +1,6 @@
 /**
  * A Solver's Submission: files sealed in this browser, uploaded, prepared, and recorded on the chain. Sealed bytes are
- * stored in the browser until they are recorded; the content identity is kept nowhere, so that nobody but the Guardians
+ * stored in the browser until what records them is final; the content identity is kept nowhere, so that nobody but the Guardians
  * can open them.
  */
 
@@ -41,6 +41,8 @@ interface Sealed {
   readonly file: string;
   readonly uploaded: boolean;
   readonly prepared: boolean;
+  /** Whether a block had it, whose place another one may take until it is final. */
+  readonly recorded?: boolean;
 }
 
 /** Offered to everyone but the Poster and the Guardians while the bounty accepts Submissions. */
@@ -83,15 +85,16 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   }
   const { parseEnvelope } = await import("./work.js");
   const envelope = parseEnvelope(sealed.envelope);
-  if (!sealed.prepared) {
+  if ((await activeOf(context, bounty.id, account)) !== sealed.commitment) {
+    // Also where an earlier visit had it checked: the service may have lost it since.
     await uploadAndPrepare(context, stage, envelope, sealed, async (step) => {
       await journal.put(name, { ...(sealed as Sealed), ...step });
     });
   }
   const { commitment } = sealed;
   const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
-  const kind = `submit ${bounty.id}`;
-  const step = `${kind} ${commitment}`;
+  const kind = actName(bounty);
+  const step = stepName(bounty, commitment);
   const recording = (submissionCommitment: Hex): ExpectedEvent => ({
     eventName: "SubmissionRecorded",
     args: { bountyId: bounty.id, solver: account, submissionCommitment },
@@ -114,13 +117,17 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
             ["From", moment(bounty.revealAt)],
             ...(isReplacing ? ([["What it replaces", `your Submission ${former}`]] as const) : []),
           ],
+          twice: "it counts from the later block, after work that others record in between",
           expected: recording(commitment),
+          isKept: true,
           holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
         });
   const copy = await copyOf(context, sealed, bounty);
-  const unnoted = told(await tidied(() => journal.remove(name)));
+  const noted = { ...sealed, uploaded: true, prepared: true, recorded: true };
+  const unnoted = told(await tidied(() => journal.put(name, noted)));
   const what = `Your Submission ${commitment} is recorded`;
   const next =
+    `It is final in about a quarter of an hour; should the chain lose it before, you can go on with it here. ` +
     `You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; ` +
     `they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
   if (found === undefined) stage.done(`${what}.`, element("p", {}, next), ...copy, ...unnoted);
@@ -141,16 +148,28 @@ async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise
   return [element("p", {}, link, `, ${bytes(archive.size)}${why}`)];
 }
 
-/** Removes what earlier visits sealed and recorded, or left before they noted it; not what another tab is sealing
- * or offers to save. */
+/** Removes what earlier visits sealed and recorded, once that is final, or left before they noted it; not what another
+ * tab is sealing or offers to save. */
 async function tidy(context: Context, bounty: Bounty): Promise<void> {
   const { journal } = context;
   await journal
     .alone(actName(bounty), async () => {
       const kept = await journal.get<Sealed>(keptName(bounty));
-      await removeSealed(context, bounty, kept?.file ?? "");
+      if (kept?.recorded === true && (await isSettled(context, bounty, kept))) {
+        await journal.remove(keptName(bounty));
+        await journal.remove(stepName(bounty, kept.commitment));
+        return removeSealed(context, bounty, "");
+      }
+      return removeSealed(context, bounty, kept?.file ?? "");
     })
     .catch(() => undefined);
+}
+
+/** Whether a final block has it, or no block can take it any more. */
+async function isSettled({ node, hub, account }: Context, bounty: Bounty, { commitment }: Sealed): Promise<boolean> {
+  if (bounty.now >= bounty.submissionDeadline) return true;
+  const question = { ...hub, functionName: "getSubmission", args: [bounty.id, account] } as const;
+  return (await node.readContract(question, "finalized")) === commitment;
 }
 
 /** Removes sealed work for this bounty but what is in the file `kept`; none while a tab offers to save some, which a later visit removes. */
@@ -163,6 +182,11 @@ function actName({ id }: Bounty): string {
   return `submit ${id}`;
 }
 
+/** The step that records one. */
+function stepName(bounty: Bounty, commitment: Hex): string {
+  return `${actName(bounty)} ${commitment}`;
+}
+
 function copyName({ id }: Bounty): string {
   return `copy ${id}`;
 }
@@ -171,10 +195,12 @@ function keptName({ id }: Bounty): string {
   return `sealed ${id}`;
 }
 
-/** What an earlier visit sealed, if the person wants to go on with it and its bytes are still there. */
-async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
+/** What an earlier visit sealed, if the person wants to go on with it and its bytes are still there; not what the Hub has. */
+export async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
   const kept = await context.journal.get<Sealed>(name);
   if (kept === undefined || !(await isFor(context, kept, bounty))) return undefined;
+  const isRecorded = kept.recorded === true;
+  if (isRecorded && (await activeOf(context, bounty.id, context.account)) === kept.commitment) return undefined;
   if (!kept.prepared && (await storedAt(kept.file)) === undefined) return undefined;
   stage.say("");
   const goOn = "Go on with it";
@@ -182,15 +208,17 @@ async function keptOf(context: Context, stage: Stage, name: string, bounty: Boun
     "Work that was sealed before",
     [
       ["Commitment", kept.commitment],
-      [
-        "How far it came",
-        kept.prepared ? "uploaded and checked" : kept.uploaded ? "uploaded" : "sealed in this browser",
-      ],
+      ["How far it came", reached(kept)],
     ],
     goOn,
     "Seal other files",
   );
   return pressed === goOn ? kept : undefined;
+}
+
+function reached({ uploaded, prepared, recorded }: Sealed): string {
+  if (recorded === true) return "recorded, and not what the chain shows now";
+  return prepared ? "uploaded and checked" : uploaded ? "uploaded" : "sealed in this browser";
 }
 
 /** Whether it was sealed under the bounty's terms as they are vouched for now; else it is sealed again. */
@@ -251,7 +279,8 @@ async function seal(context: Context, stage: Stage, bounty: Bounty, files: reado
   const sealFor = { bounty: bounty.pinned, solverAddress: account, beacon: settings.beacon };
   const { sealInWorker } = await import("./sealing.js");
   const order = { files, sealFor, target };
-  const made = await sealInWorker(order, (written) => stage.say(`Sealing: ${bytes(written)}.`));
+  const onWritten = (written: number) => stage.say(`Sealing: ${bytes(written)}.`);
+  const made = await stage.until((signal) => sealInWorker(order, onWritten, signal));
   if (made.ciphertext !== undefined) holdInMemory(file, made.ciphertext);
   const envelope = new TextDecoder().decode(made.envelope);
   return { envelope, commitment: commitmentOf(made.envelope), file, uploaded: false, prepared: false };
@@ -286,7 +315,7 @@ async function uploadAndPrepare(
       const isMissing = error instanceof ServiceError && error.issues.some(({ path }) => path === "ciphertext");
       if (!uploaded || !isMissing) throw error;
       uploaded = false; // the storage does not hold what an earlier visit uploaded
-      await note({ uploaded: false });
+      await note({ uploaded: false, prepared: false });
     }
   }
 }

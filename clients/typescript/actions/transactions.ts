@@ -31,6 +31,8 @@ export interface Step {
   /** What has to be done with it, all or nothing: then the wallet does both as one (EIP-5792). */
   readonly before?: Call;
   readonly facts: readonly Fact[];
+  /** What it means where it is done twice; else it counts once. */
+  readonly twice?: string;
   readonly expected: ExpectedEvent;
   /** A block at which it was not done, where another device may do it while this page waits for a person. */
   readonly since?: bigint;
@@ -51,6 +53,8 @@ interface Attempt {
   readonly id?: string;
   readonly data: Hex;
   readonly fromBlock: bigint;
+  /** When the wallet was asked last, by this machine's clock; `fromBlock` is that of the first time. */
+  readonly askedAt?: number;
   readonly hash?: Hex;
   /** What the calls are named by, where the wallet was asked to do them as one, or to have them paid for. */
   readonly batch?: string;
@@ -92,7 +96,11 @@ const FAILED = "The wallet says that the earlier attempt failed, and changed not
 const LOST = "The wallet's node does not know this transaction. If the wallet does not either, ";
 const UNTOLD = "This wallet does not say what became of it. If the wallet that was asked has cancelled it or never had it, ";
 const LATE =
-  "Nothing shows yet that it was done, and the one who was to pay for it may have let it lapse. It may still happen, and counts once. ";
+  "Nothing shows yet that it was done, and the one who was to pay for it may have let it lapse. It may still happen";
+const UNDONE =
+  "Nothing shows yet that the wallet did both, and it does not say that they failed. If it was told to forget them, or lost them, ";
+const AGAIN = "Have it sent again";
+const ONE_BY_ONE = "Go on with one after the other";
 /** So many batches of one step may fail. */
 const MOST_BATCHES = 16;
 
@@ -103,7 +111,10 @@ const HASH_LETTERS = 66;
 /** With these codes the wallet says that nothing was begun. */
 const NOTHING_BEGUN = new Set(["declined", "batch_refused"]);
 
-/** Does a step once, and returns the event that shows it. */
+/**
+ * Does a step once, and returns the event that shows it. `batch_outstanding`: the person goes on without calls that were to
+ * be done as one, and may still be.
+ */
 export function perform(context: Context, stage: Stage, step: Step): Promise<Done> {
   return context.journal.alone(step.name, async () => {
     const kept = await context.journal.get<Attempt>(step.name);
@@ -211,7 +222,7 @@ export async function confirmLast(
   for (const name of await journal.namesBelow(`${kind} 0x`)) {
     const other = name === step ? undefined : await journal.get<Attempt>(name);
     if (other === undefined) continue;
-    if (own !== undefined && other.fromBlock < own.fromBlock) continue; // decided when this one was begun
+    if (other.askedAt !== undefined && own?.askedAt !== undefined && other.askedAt < own.askedAt) continue; // decided then
     const commitment = name.slice(kind.length + 1) as Hex;
     const left = await leftIfRead(context, name, expected(commitment));
     if (left === undefined) continue;
@@ -247,7 +258,6 @@ async function sent(
   stage.say("");
   const buttons = offered === undefined ? ordinary : [SPONSORED, ...ordinary];
   const pressed = await stage.confirm(step.title, facts, ...buttons);
-  await wallet.requireReady();
   const sponsor = pressed === SPONSORED ? offered : undefined;
   const since = earlier?.fromBlock ?? step.since;
   const fromBlock = since ?? (await node.getBlockNumber());
@@ -259,9 +269,10 @@ async function sent(
     }
   }
   const isTogether = step.before !== undefined;
-  const begun: Begun = { id: crypto.randomUUID(), data: step.call.data, fromBlock, isTogether };
+  const begun: Begun = { id: crypto.randomUUID(), data: step.call.data, fromBlock, askedAt: Date.now(), isTogether };
   const isBatch = sponsor !== undefined || (pressed !== SAVE && isTogether);
   const attempt = isBatch ? await asBatch(context, step, begun) : begun;
+  await wallet.requireReady(); // last before it is written down: a wallet that is not asked has begun nothing
   await journal.put(step.name, attempt);
   if (pressed === SAVE) {
     offerFile(context, stage, step);
@@ -345,17 +356,25 @@ async function polled(
   const search = searching(context, step, fromBlock);
   let isGivenUp = false;
   const giveUp = () => (isGivenUp = true);
+  let isOneByOne = false;
   for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
     let isUntold = false;
+    let isUnknown = false;
     if (attempt.batch !== undefined && hash === undefined) {
       const told = await context.wallet.batchStatus(attempt.batch);
       isUntold = told === undefined || (told.state === "done" && told.hash === undefined);
       if (told?.state === "done") hash = told.hash;
       if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
-      if (told?.state === "unknown" && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
+      isUnknown = told?.state === "unknown";
+      if (isUnknown && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
     if (poll === PATIENCE && (isUntold || isNamedOtherwise)) offerAgain(stage, giveUp, UNTOLD);
-    else if (poll === PATIENCE && attempt.batch !== undefined && step.before === undefined) offerAgain(stage, giveUp, LATE);
+    else if (poll === PATIENCE && attempt.batch !== undefined) {
+      const { twice } = step;
+      const late = `${LATE}${twice === undefined ? ", and counts once" : `; done twice, ${twice}`}. `;
+      if (step.before === undefined) offerAgain(stage, giveUp, late);
+      else if (!isUnknown) offerAgain(stage, () => (isOneByOne = giveUp()), UNDONE, ONE_BY_ONE);
+    }
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
     const isLater = receipt !== undefined && receipt.blockNumber >= fromBlock;
     let found = isLater ? node.among(receipt.logs, step.expected) : undefined;
@@ -382,6 +401,7 @@ async function polled(
     }
     await pause(POLL_MILLISECONDS);
   }
+  if (isOneByOne) throw new ServiceError("batch_outstanding", UNDONE);
   return UNKNOWN;
 }
 
@@ -451,8 +471,8 @@ function doubtsAbout(
 }
 
 /** A way on where a node or a wallet lost a transaction, or never passed it on. */
-function offerAgain(stage: Stage, pressed: () => void, text: string): void {
-  const again = button("Have it sent again", () => {
+function offerAgain(stage: Stage, pressed: () => void, text: string, label = AGAIN): void {
+  const again = button(label, () => {
     pressed();
     stage.show(); // at once: the wait itself ends with its next poll
   });
@@ -490,7 +510,9 @@ function factsOf({ settings, account }: Context, step: Step, again: string | und
     ["Sent by", account],
     ["Ether that moves", "none but the network's fee"],
   ];
-  return again === undefined ? facts : [["Before you send", again], ...facts];
+  if (again === undefined) return facts;
+  const twice: Fact[] = step.twice === undefined ? [] : [["Done twice", step.twice]];
+  return [["Before you send", again], ...twice, ...facts];
 }
 
 /** What the network's fee is, and who pays it. */

@@ -10,6 +10,7 @@ import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { heedStandstill } from "./halts.js";
 import { tidied } from "./journal.js";
+import { requireNoKey } from "./keyless.js";
 import type { ExpectedEvent } from "./node.js";
 import { finished, told } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
@@ -21,7 +22,6 @@ import type { Recorded } from "./witnesses.js";
 
 const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
 const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
-const AGE_KEY = /AGE-SECRET-KEY-1/i;
 const MAX_BYTES = 256 * 1024;
 const ELSEWHERE = "opened elsewhere";
 
@@ -149,10 +149,7 @@ async function decided(
       throw new ServiceError("nothing_chosen", "Choose your Verdict: no choice is made for you.");
     }
     if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", "There are no reasons yet.");
-    if (AGE_KEY.test(reasons.value)) {
-      const message = "The reasons hold a private key, which everybody could read.";
-      throw new ServiceError("secret_in_document", message, { nextAction: "Take it out; nothing was sent." });
-    }
+    requireNoKey("The reasons hold", reasons.value);
     return { named: choices[select.selectedIndex - 1], reasons: reasons.value };
   });
 }

@@ -77,7 +77,7 @@ export class Wallet {
 
   /** The account that the person chooses in the wallet. */
   static async connect(announced: Announced, chainId: number): Promise<Wallet> {
-    const wallet = await Wallet.#first(announced, chainId, "eth_requestAccounts");
+    const wallet = Wallet.#first(announced, chainId, await ask(announced.provider, "eth_requestAccounts"));
     if (wallet === undefined) {
       throw new ServiceError("wallet_failed", "The wallet shows no account.", {
         nextAction: "Allow this page to see an account, and connect again.",
@@ -87,12 +87,11 @@ export class Wallet {
   }
 
   /** The account that the wallet shows this page without asking anybody; undefined where it shows none. */
-  static connectAgain(announced: Announced, chainId: number): Promise<Wallet | undefined> {
-    return Wallet.#first(announced, chainId, "eth_accounts");
+  static async connectAgain(announced: Announced, chainId: number): Promise<Wallet | undefined> {
+    return Wallet.#first(announced, chainId, await askedNobody(announced.provider, "eth_accounts"));
   }
 
-  static async #first(announced: Announced, chainId: number, method: string): Promise<Wallet | undefined> {
-    const accounts = await ask(announced.provider, method);
+  static #first(announced: Announced, chainId: number, accounts: unknown): Wallet | undefined {
     const [first] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
     if (typeof first !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(first)) return undefined;
     return new Wallet(announced, first.toLowerCase() as Address, chainId);

@@ -24,6 +24,7 @@ import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { pause } from "./paced.js";
 import type { Stage } from "./stage.js";
+import { tolerated } from "./transactions.js";
 
 /** A Submission that the Hub records. */
 export interface Recorded {
@@ -39,6 +40,13 @@ const LAG_MILLISECONDS = 1_500;
 export interface Escrow {
   readonly id: bigint;
   readonly nonce?: Hex;
+}
+
+/** A bounty as the API lists it, whose word alone its nonce is. */
+interface Listed {
+  readonly id: bigint;
+  readonly nonce: Hex;
+  readonly block: bigint;
 }
 
 /** This machine's clock; undefined where the chain's time is moved by hand. */
@@ -65,6 +73,7 @@ export interface Escrows {
 
 /**
  * Every bounty of this account on this page: by the API's index, and by the node's log of the last day; oldest first.
+ * With its nonce where the log has it, for an older one that of the block that the API names.
  * `sources_disagree` where the API shows one that the node does not have: one of them hides an escrow that was paid, or
  * invents one. What both show in a final block is remembered, and an earlier visit may have `reported` one: these are
  * looked up in the Hub, whatever list has lost them, so that nobody can hide them from later visits.
@@ -76,8 +85,8 @@ export async function escrowsOf(
   reported: bigint | undefined,
 ): Promise<Escrows> {
   for (let tries = 1; ; tries += 1) {
-    const [listed, logged] = await Promise.all([listedBy(context, stage, page), loggedBy(context, page)]);
-    const unknown = await missingOf(context, listed, logged, page);
+    const [stated, logged] = await Promise.all([listedBy(context, stage, page), loggedBy(context, page)]);
+    const { listed, unknown } = await heldAgainstNode(context, stated, logged, page);
     if (unknown === undefined) {
       const found = new Map<bigint, Escrow>([...listed, ...logged].map((escrow) => [escrow.id, escrow]));
       const seen = await seenFinal(context, page, listed);
@@ -91,13 +100,13 @@ export async function escrowsOf(
       return { known, hidden };
     }
     if (tries === LAG_TRIES) {
-      throw disagreement("unfunded", `the API shows bounty ${unknown.id} on it`, "the wallet's node has no such bounty");
+      throw disagreement("unfunded", `the API shows bounty ${unknown} on it`, "the wallet's node has no such bounty");
     }
     await pause(LAG_MILLISECONDS);
   }
 }
 
-async function listedBy({ api, account }: Context, stage: Stage, page: Hex): Promise<readonly Escrow[]> {
+async function listedBy({ api, account }: Context, stage: Stage, page: Hex): Promise<readonly Listed[]> {
   const body = { query: FUNDED_QUERY, variables: { poster: account, page, first: MOST_LISTED } };
   const { data } = await repeated(stage, () =>
     typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))),
@@ -106,12 +115,20 @@ async function listedBy({ api, account }: Context, stage: Stage, page: Hex): Pro
   if (!Array.isArray(rows) || !rows.every(isListed)) {
     throw disagreement("unfunded", "the API answers no list", "nobody else has all of them");
   }
-  return rows.map(({ bounty_id, authorization_nonce }) => ({ id: BigInt(bounty_id), nonce: authorization_nonce }));
+  return rows.map(({ bounty_id, authorization_nonce, block_number }) => ({
+    ...{ id: BigInt(bounty_id), nonce: authorization_nonce, block: BigInt(block_number) },
+  }));
 }
 
-function isListed(row: unknown): row is { readonly bounty_id: string; readonly authorization_nonce: Hex } {
-  const { bounty_id: id, authorization_nonce: nonce } = (row ?? {}) as Record<string, unknown>;
-  return /^\d{1,78}$/.test(String(id)) && /^0x[0-9a-f]{64}$/.test(String(nonce));
+interface ListedRow {
+  readonly bounty_id: string;
+  readonly authorization_nonce: Hex;
+  readonly block_number: string | number;
+}
+
+function isListed(row: unknown): row is ListedRow {
+  const { bounty_id: id, authorization_nonce: nonce, block_number: block } = (row ?? {}) as Record<string, unknown>;
+  return [id, block].every((each) => /^\d{1,78}$/.test(String(each))) && /^0x[0-9a-f]{64}$/.test(String(nonce));
 }
 
 async function loggedBy({ node, account }: Context, page: Hex): Promise<readonly Escrow[]> {
@@ -122,18 +139,25 @@ async function loggedBy({ node, account }: Context, page: Hex): Promise<readonly
   return found.map(({ args }) => ({ id: args["bountyId"] as bigint, nonce: args["authorizationNonce"] as Hex }));
 }
 
-/** The first of those that the API lists which the node does not have as it is listed. */
-async function missingOf(
+/** What the API lists, as the node has it; `unknown`: the first that it does not have. */
+async function heldAgainstNode(
   context: Context,
-  listed: readonly Escrow[],
+  stated: readonly Listed[],
   logged: readonly Escrow[],
   page: Hex,
-): Promise<Escrow | undefined> {
-  for (const escrow of listed) {
-    if (logged.some(({ id, nonce }) => id === escrow.id && nonce === escrow.nonce)) continue;
-    if (!(await isEscrow(context, escrow.id, page, "latest"))) return escrow;
+): Promise<{ readonly listed: readonly Escrow[]; readonly unknown?: bigint }> {
+  const { node, account } = context;
+  const listed: Escrow[] = [];
+  for (const { id, nonce, block } of stated) {
+    const args = { poster: account, specCommitment: page, bountyId: id, authorizationNonce: nonce };
+    const isLogged =
+      logged.some((each) => each.id === id && each.nonce === nonce) ||
+      (await tolerated(node.findIn({ eventName: "BountyCreated", args }, block))) !== undefined;
+    if (isLogged) listed.push({ id, nonce });
+    else if (await isEscrow(context, id, page, "latest")) listed.push({ id });
+    else return { listed, unknown: id };
   }
-  return undefined;
+  return { listed };
 }
 
 /** Whether the node has it as this account's bounty on this page; a node that does not answer says nothing of it. */

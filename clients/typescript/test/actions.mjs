@@ -3,19 +3,20 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { buildSync } from "esbuild";
-import { encodeErrorResult } from "viem";
+import { encodeErrorResult, encodeEventTopics } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "json" };
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
   bundle: true,
   format: "esm",
   platform: "node",
+  define: { SEALER: '"https://pages.example/sealer.js"' },
   banner: { js: 'import { createRequire } from "node:module"; const require = createRequire("file:///");' }, // of tlock-js
   write: false,
 });
@@ -124,6 +125,24 @@ test("empty fields have something in them while the others are checked", () => {
   assert.match(page, /^title: Mine$/m);
   assert.match(page, /^submission_deadline: 2209600$/m);
   assert.doesNotMatch(page, /: (0|\[\])$/m);
+});
+
+test("a page that holds a private key is not sent to be checked while it is written", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
+  const [sent, found] = [[], []];
+  const POST = async (_, { body }) => ({ data: { issues: [] }, response: new Response(sent.push(body)) });
+  let page = "# created\nage-secret-key-1QQ";
+  const live = new actions.LiveCheck({ api: { POST } }, () => page, (result) => found.push(result));
+  const passed = async () => {
+    live.touch();
+    t.mock.timers.tick(10_000);
+    await new Promise(setImmediate);
+  };
+  await passed();
+  assert.deepEqual([sent, found.map(({ code }) => code)], [[], ["secret_in_document"]]);
+  page = "# written";
+  await passed();
+  assert.deepEqual([sent, found.slice(1)], [["# written"], [[]]]);
 });
 
 test("a Safe's file has the call as its bytes alone", () => {
@@ -312,6 +331,7 @@ test("a browser that blocks what sites keep is told so", async (t) => {
 
 const EVENT = { hash: `0x${"ee".repeat(32)}`, blockNumber: 9n, args: { bountyId: 6n } };
 const SENT = `0x${"aa".repeat(32)}`;
+const NONE = `0x${"00".repeat(32)}`;
 const CALL = { to: ADDRESS, data: "0x12" };
 const STEP = { name: "step", act: "claim", title: "Step", functionName: "f", call: CALL, facts: [], expected: {} };
 
@@ -455,6 +475,15 @@ test("calls that a wallet has done without saying how can be sent again after a 
   assert.equal(seen.confirmed.length, 1);
 });
 
+for (const told of [{ state: "pending" }, { state: "done", hash: SENT }]) {
+  test(`calls that a wallet has as ${told.state}, and the chain does not, are not waited for without end`, async (t) => {
+    const kept = { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true };
+    const { seen, stage, context } = scene(t, { kept, wallet: { batchStatus: async () => told } });
+    const end = await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }));
+    assert.deepEqual([end?.code, seen.confirmed.length, seen.store.get("step")], ["batch_outstanding", 0, kept]);
+  });
+}
+
 const wrongChain = () => Promise.reject(new actions.ServiceError("wrong_chain", ""));
 for (const [what, wallet, find] of [
   ["whose wallet says so", { requireChain: wrongChain }, async () => undefined],
@@ -513,11 +542,27 @@ for (const [what, most, oldest, expected] of [
   });
 }
 
+for (const [what, fromBlock, expected] of [
+  ["is a few blocks behind has nothing of since then", 20_003n, undefined],
+  ["is another one is asked for the last day", 20_004n, 9n],
+]) {
+  test(`a node that ${what}`, async () => {
+    const topics = encodeEventTopics({ abi: actions.hubAbi, eventName: "GuardianHeartbeat", args: { guardian: HERE } });
+    const log = { address: ADDRESS, topics, data: "0x", blockNumber: "0x9", transactionHash: SENT };
+    const read = async (method) => (method === "eth_blockNumber" ? "0x4e20" : [log]); // 20,000
+    const node = new actions.Node({ read }, ADDRESS.toLowerCase());
+    const found = await node.find({ eventName: "GuardianHeartbeat", args: { guardian: HERE } }, fromBlock);
+    assert.equal(found?.blockNumber, expected);
+  });
+}
+
 test("a wallet that hangs ends what waits for it", async (t) => {
   const provider = { request: async ({ method }) => (method === "eth_accounts" ? [ADDRESS] : new Promise(() => {})) };
   const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider }, 1);
   t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
   assert.equal((await ended(t, wallet.requireReady())).message, "The wallet does not answer.");
+  const silent = { id: "a", name: "A", provider: { request: () => new Promise(() => {}) } };
+  assert.equal((await ended(t, actions.Wallet.connectAgain(silent, 1)))?.message, "The wallet does not answer.");
 });
 
 test("an answer that says nothing of the deployment is none", () => {
@@ -526,6 +571,29 @@ test("an answer that says nothing of the deployment is none", () => {
   }
   const stated = { escrow_token: { address: ADDRESS } };
   assert.equal(actions.deploymentIn(stated), stated);
+});
+
+test("a step that is sent once more counts as begun then, and is looked for since the first time", async (t) => {
+  const { seen, stage, context } = scene(t, {
+    kept: { id: "1", fromBlock: 10n, askedAt: -1 },
+    presses: ["Send with the wallet"],
+    wallet: { send: async () => SENT },
+  });
+  stage.until = () => Promise.reject(new actions.ServiceError("stopped", ""));
+  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "stopped");
+  const { fromBlock, askedAt } = seen.store.get("step");
+  assert.deepEqual([fromBlock, askedAt > -1], [10n, true]);
+});
+
+test("a step for which the wallet was not asked, since it has another account now, is not one that was begun", async (t) => {
+  let isSwitched = false;
+  const requireReady = async () => {
+    if (isSwitched) throw new actions.ServiceError("wrong_account", "");
+  };
+  const node = { find: async () => void (isSwitched = true) };
+  const { seen, stage, context } = scene(t, { presses: ["Send with the wallet"], node, wallet: { requireReady, send: requireReady } });
+  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, since: 7n }))).code, "wrong_account");
+  assert.equal(seen.store.size, 0);
 });
 
 test("what was searched of the log is not searched again, but for the last of it", async (t) => {
@@ -541,6 +609,25 @@ test("calls of which the wallet says nothing can be sent again after a while", a
   const [[, facts]] = seen.confirmed;
   assert.match(facts.get("Before you send"), /cancel it there first/);
 });
+
+for (const [what, twice, expected] of [
+  ["counts once", undefined, /and counts once\. /],
+  ["counts from the later block", "it counts from the later block", /done twice, it counts from the later block\. /],
+]) {
+  test(`a call that another was to pay for, and that ${what}, is sent again by who was told so`, async (t) => {
+    const wallet = { batchStatus: async () => ({ state: "pending" }) };
+    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: false }, wallet });
+    let offered = "";
+    const { show } = stage;
+    stage.show = (...nodes) => {
+      offered ||= textsOf(nodes[0]).join("");
+      show(...nodes);
+    };
+    assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, twice }))).code, "cancelled");
+    assert.match(offered, expected);
+    assert.equal(seen.confirmed[0][1].get("Done twice"), twice);
+  });
+}
 
 test("calls that a Safe's owners were to do as one are done as one at the next visit, too", async (t) => {
   const save = "Save it for the Safe's Transaction Builder";
@@ -703,6 +790,53 @@ for (const [what, alone, isThere] of [
   });
 }
 
+for (const [what, final, now, expected] of [
+  ["until its block is final", NONE, 1n, "kept"],
+  ["no longer once a final block has it", SENT, 1n, "forgotten"],
+  ["no longer once nothing can be recorded", NONE, 2n, "forgotten"],
+]) {
+  test(`recorded work is kept ${what}`, async (t) => {
+    const { seen, context } = scene(t, { node: { readContract: async () => final } });
+    const file = `sealed-31337-${HERE}-7-${ADDRESS}-a`;
+    actions.holdInMemory(file, new Blob(["a"]));
+    seen.store.set("sealed 7", { commitment: SENT, file, recorded: true });
+    seen.store.set(`submit 7 ${SENT}`, { id: "1", fromBlock: 10n });
+    actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n });
+    for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
+    const isThere = (await actions.storedAt(file)) !== undefined;
+    assert.deepEqual([seen.store.size, isThere], expected === "kept" ? [2, true] : [0, false]);
+  });
+}
+
+for (const [what, active, asks] of [
+  ["which the chain shows, is not offered again", SENT, 0],
+  ["which the chain has lost, is gone on with", NONE, 1],
+]) {
+  test(`recorded work, ${what}`, async (t) => {
+    const { seen, stage, context } = scene(t, { node: { readContract: async () => active }, presses: ["Go on with it"] });
+    const kept = { commitment: SENT, file: "a", uploaded: true, prepared: true, recorded: true, envelope: "" };
+    seen.store.set("sealed 7", kept);
+    assert.deepEqual(await actions.keptOf(context, stage, "sealed 7", { id: 7n }), asks === 0 ? undefined : kept);
+    assert.equal(seen.confirmed.length, asks);
+  });
+}
+
+test("sealing that is waited for no longer ends with its worker", async (t) => {
+  let hasEnded = false;
+  globalThis.Worker = class {
+    postMessage() {} // a file that is never read to its end
+    terminate() {
+      hasEnded = true;
+    }
+  };
+  t.after(() => delete globalThis.Worker);
+  const waiting = new AbortController();
+  const sealing = actions.sealInWorker({}, () => {}, waiting.signal);
+  waiting.abort();
+  await assert.rejects(sealing, { name: "AbortError" });
+  assert.equal(hasEnded, true);
+});
+
 test("what a look could not learn is not told as work that does not open", () => {
   const found = [{}, { code: "capsule_invalid", message: "No." }, { code: "storage_verification_pending", message: "It is verified." }];
   assert.deepEqual(
@@ -774,7 +908,7 @@ for (const [what, kept, given, asks] of [
 ]) {
   test(`a Verdict beside an earlier one that ${what} is ${asks === 0 ? "" : "not "}sent unasked`, async (t) => {
     const { seen, stage, context } = scene(t, { presses: ["Go on with this one"], ...given });
-    seen.store.set(`verdict 7 ${NONCE}`, { id: "1", fromBlock: 10n, ...kept });
+    seen.store.set(`verdict 7 ${NONCE}`, { id: "1", fromBlock: 10n, askedAt: 10, ...kept });
     for (const name of ["verdict-draft 7", `verdict 70 ${NONCE}`]) seen.store.set(name, {});
     const own = `verdict 7 0x${"ab".repeat(32)}`;
     const go = (step) => actions.confirmLast(context, stage, step, "verdict 7", () => ({}));
@@ -782,8 +916,8 @@ for (const [what, kept, given, asks] of [
     assert.equal(seen.confirmed.length, asks);
     assert.equal(seen.store.has(`verdict 7 ${NONCE}`), asks > 0); // what is known to have ended is forgotten
     await go(`verdict 7 ${NONCE}`); // the same one goes on
-    for (const [fromBlock, again] of [[11n, 0], [9n, asks]]) {
-      seen.store.set(own, { id: "2", fromBlock });
+    for (const [fromBlock, askedAt, again] of [[9n, 11, 0], [11n, 9, asks], [11n, undefined, 2 * asks]]) {
+      seen.store.set(own, { id: "2", fromBlock, askedAt });
       await go(own).catch(() => {}); // asked about what was begun since
       assert.equal(seen.confirmed.length, asks + again);
     }
@@ -833,6 +967,21 @@ for (const [what, answer, expected] of [
     context.node.readContract = () => Promise.reject(new actions.ServiceError(answer, ""));
     const found = await actions.escrowsOf(context, stage, NONCE, 6n).catch((error) => error.code ?? error);
     assert.deepEqual(found, expected);
+  });
+}
+
+for (const [what, findIn, expected] of [
+  ["its block shows", async (_, block) => (block === 5n ? EVENT : undefined), { id: 7n, nonce: NONCE }],
+  ["its block does not show", async () => undefined, { id: 7n }],
+  ["a node without old logs does not show", () => reverts(), { id: 7n }],
+]) {
+  test(`the nonce of an older bounty on a page is the API's where ${what} it`, async (t) => {
+    const { stage, context } = scene(t, { node: { findIn, findAll: async () => [] } });
+    const bounties = [{ bounty_id: "7", authorization_nonce: NONCE, block_number: "5" }];
+    context.api = { POST: async () => ({ data: { data: { bounties } }, response: new Response() }) };
+    context.node.readContract = async () => ({ poster: ADDRESS, specCommitment: NONCE });
+    context.account = HERE;
+    assert.deepEqual((await actions.escrowsOf(context, stage, NONCE, undefined)).known, [expected]);
   });
 }
 

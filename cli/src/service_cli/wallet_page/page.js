@@ -132,8 +132,10 @@
     }
     at('act').disabled = true;
     show('Look at your wallet.');
+    const isOver = () => ended || task !== asked; // the command may end while the wallet is locked, or asks its person
     try {
       const wrong = await problem(provider, asked);
+      if (isOver()) return;
       if (wrong) {
         show(wrong);
       } else {
@@ -142,6 +144,7 @@
         return;
       }
     } catch (error) {
+      if (isOver()) return;
       show(error?.code === 4001
         ? 'You declined it in the wallet, and nothing was signed or sent. Press again, or close this page.'
         : `It did not work: ${String(error?.message ?? error).slice(0, 500)}`);

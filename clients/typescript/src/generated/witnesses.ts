@@ -29,6 +29,8 @@ export const AUTHORIZATION_SECONDS = 3600n;
 export const MARGIN_SECONDS = 60n;
 /** How far back the Hub's log is read for what cannot be much older. */
 export const RECENT_BLOCKS = 50000n;
+/** By so many blocks a node's parts may be apart. */
+export const TOLERATED_LAG = 3n;
 /** The Hub's reveal delay in seconds, by chain id, where the network's record has it. */
 export const REVEAL_DELAYS: Readonly<Record<number, bigint>> = { 8453: 3600n, 84532: 2700n };
 
