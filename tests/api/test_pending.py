@@ -112,6 +112,7 @@ def test_envelopes_of_strangers_take_half_of_what_is_kept(service: Service, tmp_
     assert replace(funded, service=half_full).prepare().status_code == 201
     full = replace(funded, service=with_room_for(service, taken))
     assert full.prepare(another(funded)).status_code == 503
+    assert replace(first, service=full.service).prepare().status_code == 200, "one that is here takes no more room"
     service.world.submit(bounty_id, funded.solver, funded.envelope.commitment())
     service.world.index()
     assert full.prepare().status_code == 200

@@ -20,7 +20,7 @@ from bounty_protocol.wire.values import AbiArguments
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import writing
-from sqlalchemy import Connection, Engine, exists, func, select, text
+from sqlalchemy import Connection, Engine, Table, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
@@ -49,12 +49,13 @@ def prepare_submission(
             roster=facts.roster(bounty),
             reveal_policy=deps.beacon.reveal_policy(bounty.terms.reveal_at),
         )
-        recorded = _is_recorded(facts.connection, envelope)
+        recorded = _is_named(facts.connection, envelope, h.submissions)
+        stored = _is_named(facts.connection, envelope, t.submission_envelopes)
     issues = envelope_differences(envelope, expected) or check_capsule(envelope.key_capsule, envelope.reveal_policy)
     if issues:
         raise ServiceError("invalid_solver_submission", "The envelope does not fit this bounty.", issues=issues)
     require_uploaded(deps, envelope.ciphertext)
-    if not recorded:
+    if not (recorded or stored):
         require_room(deps, Pending.ENVELOPES, solver)
     created = store_envelope(deps.engine, envelope, body, None if recorded else ROW_BYTES + len(body))
     return _prepared(deps, envelope), created
@@ -75,10 +76,11 @@ def _prepared(deps: Dependencies, envelope: Envelope) -> PreparedSubmission:
     return PreparedSubmission(commitment, roster_hash, transaction)
 
 
-def _is_recorded(connection: Connection, envelope: Envelope) -> bool:
-    s = h.submissions.c
-    same = (s.bounty_id == envelope.bounty_id) & (s.solver == envelope.solver_address)
-    named = exists().where(same, s.submission_commitment == envelope.commitment())
+def _is_named(connection: Connection, envelope: Envelope, table: Table) -> bool:
+    """Whether a table of Submissions has the one of this envelope."""
+    c = table.c
+    same = (c.bounty_id == envelope.bounty_id) & (c.solver == envelope.solver_address)
+    named = exists().where(same, c.submission_commitment == envelope.commitment())
     return bool(connection.execute(select(named)).scalar_one())
 
 
