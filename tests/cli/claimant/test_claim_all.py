@@ -213,18 +213,19 @@ def test_claim_all__continues_what_was_interrupted_and_pays_it_once(
     assert (balance(ledger, account) - had, ledger.nonce(account) - nonce) == (AWARD, 1)
 
 
+def lose_what_is_sent(method: str, _params: Params) -> None:
+    """The endpoint is away for transactions alone."""
+    if method == "eth_sendRawTransaction":
+        raise Lost
+
+
 def test_claim_all__whose_first_part_was_claimed_meanwhile__pays_the_others_and_counts_none_as_refused(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, tmp_path: Path
 ) -> None:
     solver.run("claim", "--all")
     first, second = awarded(ledger), awarded(ledger)
 
-    def before(method: str, _params: Params) -> dict[str, object] | None:
-        if method == "eth_sendRawTransaction":
-            raise Lost
-        return None
-
-    rpc.before = before
+    rpc.before = lose_what_is_sent
     solver.run("claim", "--all", code=1)
     rpc.honest()
     Terminal(tmp_path, solver.environment).run("claim", str(first))
@@ -244,12 +245,7 @@ def test_claim_all__of_which_a_later_part_was_claimed_meanwhile__pays_the_first_
     first, second = awarded(ledger), awarded(ledger)
     before = ledger.nonce(account)
 
-    def lose(method: str, _params: Params) -> dict[str, object] | None:
-        if method == "eth_sendRawTransaction":
-            raise Lost
-        return None
-
-    rpc.before = lose
+    rpc.before = lose_what_is_sent
     solver.run("claim", "--all", code=1)
     rpc.honest()
     Terminal(tmp_path, solver.environment).run("claim", str(second))
