@@ -1,10 +1,10 @@
-/** Texts that everybody is to read, which hold no private key. */
+/** Texts that everybody is to read, which hold no private key of age. */
 
 import { ServiceError } from "../src/acting.js";
 
-const AGE_KEY = /AGE-SECRET-KEY-1/i;
+const AGE_KEY = /AGE-SECRET-KEY-(?:PQ-)?1/i;
 
-/** Refuses a text that holds a private key, before anything of it leaves the browser: `secret_in_document`. */
+/** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */
 export function requireNoKey(what: string, text: string): void {
   if (!AGE_KEY.test(text)) return;
   const message = `${what} a private key, which everybody could read.`;

@@ -63,12 +63,13 @@ export async function startAgain(place: HTMLElement, acting: HTMLElement): Promi
   const announced = known();
   if (announced !== undefined) {
     const wallet = await Wallet.connectAgain(announced, settings.deployment.chainId).catch(() => undefined);
-    if (wallet !== undefined) {
+    if (wallet !== undefined && session.childElementCount === 0) {
       void connected(settings, announced, session, wallet);
       return true;
     }
   }
-  if (session.childElementCount === 0) acting.replaceChildren(); // else it was chosen while it kept silent
+  if (session.childElementCount > 0) return true; // another one was chosen while it kept silent
+  acting.replaceChildren();
   return false;
 }
 

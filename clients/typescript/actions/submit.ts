@@ -23,7 +23,7 @@ import type { ExpectedEvent } from "./node.js";
 import { paced } from "./paced.js";
 import { finished, told } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
-import { holdInMemory, keepsFiles, removeOthers, storedAt } from "./stored.js";
+import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { confirmLast, perform } from "./transactions.js";
 import { activeOf, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
@@ -35,14 +35,18 @@ const IN_MEMORY =
   "open until your Submission is recorded.";
 
 /** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
+/** So many blocks before the one that had it, another one may have it after a reorg. */
+const REORG_BLOCKS = 100n;
+
 interface Sealed {
   readonly envelope: string;
   readonly commitment: Hex;
   readonly file: string;
   readonly uploaded: boolean;
   readonly prepared: boolean;
-  /** Whether a block had it, whose place another one may take until it is final. */
+  /** Whether a block had it, whose place another one may take until it is final; and which one, where it was seen. */
   readonly recorded?: boolean;
+  readonly recordedIn?: bigint;
 }
 
 /** Offered to everyone but the Poster and the Guardians while the bounty accepts Submissions. */
@@ -85,8 +89,9 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   }
   const { parseEnvelope } = await import("./work.js");
   const envelope = parseEnvelope(sealed.envelope);
-  if ((await activeOf(context, bounty.id, account)) !== sealed.commitment) {
-    // Also where an earlier visit had it checked: the service may have lost it since.
+  const isSent = sealed.prepared && (await wasSent(context, stepName(bounty, sealed.commitment)));
+  if (!isSent && (await activeOf(context, bounty.id, account)) !== sealed.commitment) {
+    // Also where an earlier visit had it checked, and sent nothing: the service may have lost it since.
     await uploadAndPrepare(context, stage, envelope, sealed, async (step) => {
       await journal.put(name, { ...(sealed as Sealed), ...step });
     });
@@ -123,7 +128,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
           holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
         });
   const copy = await copyOf(context, sealed, bounty);
-  const noted = { ...sealed, uploaded: true, prepared: true, recorded: true };
+  const noted = { ...sealed, uploaded: true, prepared: true, recorded: true, recordedIn: found?.blockNumber };
   const unnoted = told(await tidied(() => journal.put(name, noted)));
   const what = `Your Submission ${commitment} is recorded`;
   const next =
@@ -155,7 +160,7 @@ async function tidy(context: Context, bounty: Bounty): Promise<void> {
   await journal
     .alone(actName(bounty), async () => {
       const kept = await journal.get<Sealed>(keptName(bounty));
-      if (kept?.recorded === true && (await isSettled(context, bounty, kept))) {
+      if (kept?.recorded === true && (await isSettled(context, bounty, kept).catch(() => false))) {
         await journal.remove(keptName(bounty));
         await journal.remove(stepName(bounty, kept.commitment));
         return removeSealed(context, bounty, "");
@@ -165,11 +170,28 @@ async function tidy(context: Context, bounty: Bounty): Promise<void> {
     .catch(() => undefined);
 }
 
-/** Whether a final block has it, or no block can take it any more. */
-async function isSettled({ node, hub, account }: Context, bounty: Bounty, { commitment }: Sealed): Promise<boolean> {
+/** Whether a final block has it or what took its place later, or no block can take it any more. */
+async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promise<boolean> {
   if (bounty.now >= bounty.submissionDeadline) return true;
+  const { node, hub, account } = context;
   const question = { ...hub, functionName: "getSubmission", args: [bounty.id, account] } as const;
-  return (await node.readContract(question, "finalized")) === commitment;
+  const final = await node.readContract(question, "finalized");
+  if (final === kept.commitment) return true;
+  return final === (await activeOf(context, bounty.id, account)) && (await isInLog(context, bounty, kept));
+}
+
+/** Whether the chain still shows that it was recorded, also where another one has taken its place since. */
+async function isInLog({ node, account }: Context, bounty: Bounty, kept: Sealed): Promise<boolean> {
+  if (kept.recordedIn === undefined) return false;
+  const args = { bountyId: bounty.id, solver: account, submissionCommitment: kept.commitment };
+  const since = kept.recordedIn - REORG_BLOCKS;
+  return (await node.find({ eventName: "SubmissionRecorded", args }, since > 0n ? since : 0n)) !== undefined;
+}
+
+/** Whether a wallet was given it: what is on its way is followed, and was checked before. */
+async function wasSent({ journal }: Context, step: string): Promise<boolean> {
+  const attempt = await journal.get<{ readonly hash?: Hex; readonly batch?: string }>(step);
+  return attempt?.hash !== undefined || attempt?.batch !== undefined;
 }
 
 /** Removes sealed work for this bounty but what is in the file `kept`; none while a tab offers to save some, which a later visit removes. */
@@ -199,8 +221,10 @@ function keptName({ id }: Bounty): string {
 export async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
   const kept = await context.journal.get<Sealed>(name);
   if (kept === undefined || !(await isFor(context, kept, bounty))) return undefined;
-  const isRecorded = kept.recorded === true;
-  if (isRecorded && (await activeOf(context, bounty.id, context.account)) === kept.commitment) return undefined;
+  if (kept.recorded === true) {
+    if ((await activeOf(context, bounty.id, context.account)) === kept.commitment) return undefined;
+    if (await isInLog(context, bounty, kept)) return undefined; // another device has put a newer one in its place
+  }
   if (!kept.prepared && (await storedAt(kept.file)) === undefined) return undefined;
   stage.say("");
   const goOn = "Go on with it";
@@ -280,7 +304,15 @@ async function seal(context: Context, stage: Stage, bounty: Bounty, files: reado
   const { sealInWorker } = await import("./sealing.js");
   const order = { files, sealFor, target };
   const onWritten = (written: number) => stage.say(`Sealing: ${bytes(written)}.`);
-  const made = await stage.until((signal) => sealInWorker(order, onWritten, signal));
+  const made = await stage
+    .until((signal) => sealInWorker(order, onWritten, signal))
+    .catch(async (error: unknown) => {
+      if (target !== undefined) await removeStored(target).catch(() => undefined);
+      const isStopped = error instanceof ServiceError && error.code === "stopped";
+      if (!isStopped) throw error;
+      const next = { nextAction: "Nothing was sent. Choose the work again." };
+      throw new ServiceError("stopped", "The sealing was stopped.", next);
+    });
   if (made.ciphertext !== undefined) holdInMemory(file, made.ciphertext);
   const envelope = new TextDecoder().decode(made.envelope);
   return { envelope, commitment: commitmentOf(made.envelope), file, uploaded: false, prepared: false };

@@ -790,16 +790,20 @@ for (const [what, alone, isThere] of [
   });
 }
 
-for (const [what, final, now, expected] of [
+const NEWER = `0x${"77".repeat(32)}`;
+for (const [what, final, now, expected, isInLog] of [
   ["until its block is final", NONE, 1n, "kept"],
   ["no longer once a final block has it", SENT, 1n, "forgotten"],
   ["no longer once nothing can be recorded", NONE, 2n, "forgotten"],
+  ["where the chain lost it, and has the one before", NEWER, 1n, "kept"],
+  ["no longer once a final block has what replaced it", NEWER, 1n, "forgotten", true],
 ]) {
   test(`recorded work is kept ${what}`, async (t) => {
-    const { seen, context } = scene(t, { node: { readContract: async () => final } });
+    const find = async () => (isInLog ? {} : undefined);
+    const { seen, context } = scene(t, { node: { readContract: async () => final, find } });
     const file = `sealed-31337-${HERE}-7-${ADDRESS}-a`;
     actions.holdInMemory(file, new Blob(["a"]));
-    seen.store.set("sealed 7", { commitment: SENT, file, recorded: true });
+    seen.store.set("sealed 7", { commitment: SENT, file, recorded: true, recordedIn: 12n });
     seen.store.set(`submit 7 ${SENT}`, { id: "1", fromBlock: 10n });
     actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
@@ -808,13 +812,17 @@ for (const [what, final, now, expected] of [
   });
 }
 
-for (const [what, active, asks] of [
+for (const [what, active, asks, isInLog] of [
   ["which the chain shows, is not offered again", SENT, 0],
+  ["which another device has replaced, is not offered again", NEWER, 0, true],
   ["which the chain has lost, is gone on with", NONE, 1],
 ]) {
   test(`recorded work, ${what}`, async (t) => {
-    const { seen, stage, context } = scene(t, { node: { readContract: async () => active }, presses: ["Go on with it"] });
-    const kept = { commitment: SENT, file: "a", uploaded: true, prepared: true, recorded: true, envelope: "" };
+    const find = async () => (isInLog ? {} : undefined);
+    const node = { readContract: async () => active, find };
+    const { seen, stage, context } = scene(t, { node, presses: ["Go on with it"] });
+    const done = { uploaded: true, prepared: true, recorded: true, recordedIn: 12n };
+    const kept = { commitment: SENT, file: "a", ...done, envelope: "" };
     seen.store.set("sealed 7", kept);
     assert.deepEqual(await actions.keptOf(context, stage, "sealed 7", { id: 7n }), asks === 0 ? undefined : kept);
     assert.equal(seen.confirmed.length, asks);
