@@ -12,7 +12,7 @@ from bounty_protocol.foreign_json import MOST_VALUES, read_object
 from bounty_protocol.timely import AnswerTooLong, HttpAnswer, TimelyHttp
 from prometheus_client import REGISTRY
 from service_web.api import client as module
-from service_web.api.client import ApiAbsent, ApiReader, ApiRefused, ApiUnavailable, Question
+from service_web.api.client import ApiAbsent, ApiOverloaded, ApiReader, ApiRefused, ApiUnavailable, Question, too_busy
 
 from tests.raw_server import raw_server
 from tests.web.conftest import VARIABLES, OwnClock, Pages
@@ -20,6 +20,12 @@ from tests.web.fake_api import NOW, SOLVERS, page_of
 
 QUESTION = Question("/api/deployment")
 UP_WITHOUT_API = ("/how-it-works", "/glossary", "/how-it-works/wide-light.svg", "/healthz")
+
+
+@pytest.fixture(autouse=True)
+def another_request() -> None:
+    """What the API was too busy for before is over."""
+    too_busy.set(None)
 
 
 class Scripted:
@@ -74,7 +80,7 @@ def test_answer__kept_for_a_moment__is_not_asked_for_again() -> None:
         (answer(503), ApiUnavailable),
         (answer(503, b'{"error": {"code": "storage_unavailable"}}'), ApiUnavailable),
         (answer(503, b'{"error": "service_overloaded"}'), ApiUnavailable),
-        (answer(503, b'{"error": {"code": "service_overloaded"}}'), ServiceError),
+        (answer(503, b'{"error": {"code": "service_overloaded"}}'), ApiOverloaded),
         (answer(429, RetryAfter="x"), ServiceError),
         (answer(302, Location="http://inside"), ApiUnavailable),
         (answer(304), ApiUnavailable),
@@ -259,36 +265,75 @@ def test_questions_of_a_page_count_for_its_reader(path: str) -> None:
     assert set(direct.api.readers) == {None}  # nobody of ours wrote it
 
 
-@pytest.mark.attack
-@pytest.mark.parametrize(
-    ("status", "code", "title"),
-    [
-        (429, "rate_limit_reached", "Too many requests"),
-        (503, "service_overloaded", "Too busy at the moment"),
-    ],
-)
-def test_reader_who_asks_the_api_for_too_much_is_told_so_and_nobody_else(status: int, code: str, title: str) -> None:
+class Refusing:
+    """An API that refuses one reader, and answers all others."""
+
+    def __init__(self, pages: Pages, status: int, code: str, reader: str) -> None:
+        self._asked, self._reader = pages.api.exchange, reader
+        self._refusal = answer(status, json.dumps({"error": {"code": code}}).encode(), **{"Retry-After": "17"})
+        pages.api.exchange = self  # type: ignore[method-assign]
+
+    def __call__(self, method: str, url: str, **options: Any) -> HttpAnswer:
+        is_refused = options["headers"].get("X-Forwarded-For") == self._reader
+        return self._refusal if is_refused else self._asked(method, url, **options)
+
+
+ONE, OTHER = {"X-Forwarded-For": "203.0.113.7"}, {"X-Forwarded-For": "198.51.100.1"}
+_PATHS = ("/?show=all", "/bounties/1", "/feed.atom")
+
+
+def pages_of_two_readers() -> Pages:
+    """Each page was answered a while ago."""
     pages = behind_a_proxy()
     pages.ledger.add(submitted=[SOLVERS[0]])
-    one, other = {"X-Forwarded-For": "203.0.113.7"}, {"X-Forwarded-For": "198.51.100.1"}
-    paths = ("/?show=all", "/bounties/1", "/feed.atom")
-    for path in paths:
-        assert pages.get(path, **other).status_code == 200  # an answer that could be shown as an older one
     pages.clock.step = 0.001  # nothing is asked for twice, and each page is kept
+    for path in _PATHS:
+        assert pages.get(path, **OTHER).status_code == 200
     pages.clock.ticks += 5
+    return pages
+
+
+def failed() -> float | None:
+    return REGISTRY.get_sample_value("service_http_outcomes_total", {"result": "failed"})
+
+
+@pytest.mark.attack
+def test_reader_whose_budget_at_the_api_is_used_up_is_told_so_and_nobody_else() -> None:
+    pages, before = pages_of_two_readers(), failed()
+    Refusing(pages, 429, "rate_limit_reached", ONE["X-Forwarded-For"])
+    for path in _PATHS:
+        refused, shown = pages.get(path, **ONE), pages.get(path, **OTHER)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "17")
+        assert "Too many requests" in refused.get_data(as_text=True)
+        assert (shown.status_code, "does not answer" in shown.get_data(as_text=True)) == (200, False)
+    assert failed() == before  # nobody is woken by one reader
+
+
+@pytest.mark.attack
+def test_reader_for_whom_the_api_is_too_busy_is_shown_the_last_good_answer_and_nobody_else_is() -> None:
+    pages, before = pages_of_two_readers(), failed()
+    Refusing(pages, 503, "service_overloaded", ONE["X-Forwarded-For"])
+    for path in _PATHS:
+        older, shown = (pages.get(path, **each).get_data(as_text=True) for each in (ONE, OTHER))
+        assert ("does not answer" in older, "does not answer" in shown) == (path != "/feed.atom", False)
+    pages.ledger.add()
+    refused = pages.get("/bounties/2", **ONE)
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "17")
+    assert "Too busy at the moment" in refused.get_data(as_text=True)
+    assert failed() == before  # the API counts it
+
+
+def test_page_of_an_api_that_is_too_busy_for_a_part_of_it_has_all_the_others() -> None:
+    pages = behind_a_proxy()
+    pages.ledger.add()
+    asked, questions = pages.api.exchange, list[str]()
 
     def exchange(method: str, url: str, **options: Any) -> HttpAnswer:
-        if options["headers"].get("X-Forwarded-For") == one["X-Forwarded-For"]:
-            return answer(status, json.dumps({"error": {"code": code}}).encode(), **{"Retry-After": "17"})
+        questions.append(method)
+        if method == "POST":  # how far the index is
+            return answer(503, b'{"error": {"code": "service_overloaded"}}')
         return asked(method, url, **options)
 
-    asked, pages.api.exchange = pages.api.exchange, exchange  # type: ignore[method-assign]
-    failed = "service_http_outcomes_total", {"result": "failed"}
-    before = REGISTRY.get_sample_value(*failed)
-    for path in paths:
-        refused = pages.get(path, **one)
-        assert (refused.status_code, refused.headers["Retry-After"]) == (status, "17")
-        assert title in refused.get_data(as_text=True)
-        shown = pages.get(path, **other)
-        assert (shown.status_code, "does not answer" in shown.get_data(as_text=True)) == (200, False)
-    assert REGISTRY.get_sample_value(*failed) == before  # nobody is woken by one reader
+    pages.api.exchange = exchange  # type: ignore[method-assign]
+    assert pages.get("/?show=all", **ONE).status_code == 200
+    assert questions[-1] == "POST"  # it is not asked for the next part, only to wait once more

@@ -15,7 +15,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as PlainResponse
 
 from service_web import formatting
-from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable, forwarded_for
+from service_web.api.client import ApiAbsent, ApiOverloaded, ApiRefused, ApiUnavailable, forwarded_for, too_busy
 from service_web.compression import Compressed
 from service_web.dependencies import EXTENSION, Dependencies
 from service_web.policy import Policy
@@ -43,6 +43,7 @@ def make_app(dependencies: Dependencies) -> Flask:
     hops = dependencies.config.web.forwarded_hops
 
     def forward() -> None:
+        too_busy.set(None)
         forwarded_for.set(", ".join(stated_hops(request.environ.get("HTTP_X_FORWARDED_FOR", ""), hops)))
 
     app.before_request(forward)
@@ -89,6 +90,12 @@ def _install_problems(app: Flask) -> None:
     @app.errorhandler(ApiRefused)
     def refused(_: ApiRefused) -> Response:
         return _problem(404, _ABSENT, gettext("The address names something that cannot be."))
+
+    @app.errorhandler(ApiOverloaded)
+    def overloaded(error: ApiOverloaded) -> Response:
+        excuse(request.environ)
+        text = gettext("The API answers as many requests, of your network address or of all, as it can at the moment.")
+        return _problem(503, marked("Too busy at the moment"), text, error.retry_after)
 
     @app.errorhandler(ApiUnavailable)
     def unavailable(_: ApiUnavailable) -> Response:

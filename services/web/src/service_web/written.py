@@ -14,7 +14,7 @@ from markupsafe import Markup
 from service_common.recent import Recent
 
 from service_web.api.answers import Api
-from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
+from service_web.api.client import ApiAbsent, ApiMalformed, ApiRefused, ApiUnavailable
 from service_web.markdown import as_text, render
 from service_web.withheld import WithheldTexts
 
@@ -50,6 +50,7 @@ class Lacking(Enum):
     """Why there is no document."""
 
     ABSENT = "nobody published it"
+    WRONG = "the API shows other bytes"
     NOT_NOW = "the API does not answer for it at the moment"
 
 
@@ -74,5 +75,7 @@ class WrittenVerdicts:
         except (ApiAbsent, ApiRefused):
             self._absent.get(commitment, lambda: True)
             return Lacking.ABSENT
+        except ApiMalformed:
+            return Lacking.WRONG
         except ApiUnavailable:
             return Lacking.NOT_NOW

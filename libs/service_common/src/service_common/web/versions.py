@@ -105,10 +105,22 @@ def install_versions(app: Flask, clock: Clock) -> None:
         app.wsgi_app.kept = lambda environ: _kept(cache, environ)
 
 
+class NotForAll(Exception):
+    """What one reader gets, and nobody else."""
+
+    def __init__(self, version: Version) -> None:
+        super().__init__()
+        self.version = version
+
+
 def versioned(make: Callable[[], Version]) -> Response:
-    """The answer to a public read of this request's path and query."""
+    """The answer to a public read of this request's path and query. It is kept, unless ``make`` raises it as one that
+    is ``NotForAll``."""
     cache = cast("VersionCache", current_app.extensions[EXTENSION])
-    return render_version(cache.get(_address(request.environ), make))
+    try:
+        return render_version(cache.get(_address(request.environ), make))
+    except NotForAll as own:
+        return render_version(own.version)
 
 
 def link_to_next(name: str, value: str) -> str:

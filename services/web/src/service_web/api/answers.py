@@ -113,7 +113,7 @@ class Api:
         return self._client.ask(Question(f"/api/bounties/{bounty_id}"), parse)
 
     def written_verdict(self, commitment: Bytes32) -> bytes:
-        """The exact bytes behind a report commitment; ``ApiUnavailable`` where others came."""
+        """The exact bytes behind a report commitment; ``ApiMalformed`` where others came."""
 
         def parse(body: bytes) -> bytes:
             if report_commitment(body) != commitment:

@@ -6,8 +6,8 @@ up to ten minutes with the time at which it was good; after that, and for what w
 A failure is remembered for a second, for its question, and where nothing else was answered meanwhile for all; only so
 many questions wait at a time: a silent API holds few threads, and pages that need nothing from it stay up.
 
-The API is asked on behalf of each reader and refuses who asks for too much. That is told to this reader alone: no other
-is shown an older answer for it.
+The API is asked on behalf of each reader, and refuses who asks for too much before others. Such a reader alone is shown
+the last good answers for it, or told that the API is too busy.
 """
 
 from collections import OrderedDict
@@ -58,6 +58,22 @@ forwarded_for: ContextVar[str] = ContextVar("forwarded_for", default="")
 
 class ApiUnavailable(Exception):
     """The API did not answer in time, or nothing that can be read."""
+
+
+class ApiOverloaded(ApiUnavailable):
+    """The API answers as many requests, of this network address or of all, as it can; it counts that itself."""
+
+    def __init__(self, retry_after: int | None) -> None:
+        super().__init__()
+        self.retry_after = retry_after
+
+
+class ApiMalformed(ApiUnavailable):
+    """The API answers something else than what was asked for."""
+
+
+too_busy: ContextVar[ApiOverloaded | None] = ContextVar("too_busy", default=None)
+"""That the API was, for the reader of this request: it is asked nothing more on behalf of that reader."""
 
 
 class ApiAbsent(Exception):
@@ -121,11 +137,17 @@ class ApiReader:
         """The answer to a question, parsed by ``parse``, which raises ``ValueError`` for what it cannot read.
 
         Raises ``ApiAbsent`` for 404 and 451, ``ApiRefused`` for 400, ``ServiceError`` for 429 (the
-        reader's budget) and for 503 ``service_overloaded``, ``ApiUnavailable`` otherwise.
+        reader's budget), ``ApiUnavailable`` otherwise.
         """
-        return cast("KeptAnswer[T]", self._young.get(question, lambda: self._make(question, parse)))
+        try:
+            return cast("KeptAnswer[T]", self._young.get(question, lambda: self._make(question, parse)))
+        except ApiOverloaded:
+            if (known := self._last_good(question)) is None:
+                raise
+            return known
 
     def _make(self, question: Question, parse: Callable[[bytes], T]) -> KeptAnswer[T]:
+        """What is kept for all readers for a moment."""
         with self._lock:
             known = self._good.get(question)
         try:
@@ -133,14 +155,26 @@ class ApiReader:
         except (ApiAbsent, ApiRefused):
             self._forget(question)
             raise
+        except ApiOverloaded:
+            raise
         except ApiUnavailable:
-            if known is None or self._clock.monotonic() - known.good_since > STALE_SECONDS:
+            if (last := self._last_good(question)) is None:
                 raise
-            return replace(known, is_stale=True)
+            return last
         self._keep(question, found)
         return found
 
+    def _last_good(self, question: Question) -> KeptAnswer[Any] | None:
+        """The last good answer, unless it is too old to be shown."""
+        with self._lock:
+            known = self._good.get(question)
+        if known is None or self._clock.monotonic() - known.good_since > STALE_SECONDS:
+            return None
+        return replace(known, is_stale=True)
+
     def _send(self, question: Question, parse: Callable[[bytes], T], known: KeptAnswer[T] | None) -> KeptAnswer[T]:
+        if (refusal := too_busy.get()) is not None:
+            raise refusal
         if self._failed.young(None) or self._failed.young(question):
             raise ApiUnavailable
         if not self._places.acquire(timeout=CONNECT_SECONDS):
@@ -174,7 +208,7 @@ class ApiReader:
         except ValueError as error:
             ANSWERS.labels(ApiAnswer.MALFORMED).inc()
             log.warning("an answer of the API cannot be read", path=question.path, reason=str(error)[:200])
-            raise ApiUnavailable from error
+            raise ApiMalformed from error
         ANSWERS.labels(ApiAnswer.NEW).inc()
         return KeptAnswer(value, answer.headers.get("ETag"), len(answer.body), good_at, good_since)
 
@@ -237,14 +271,15 @@ def _raise_for(answer: HttpAnswer) -> None:
     if status == 400:
         raise ApiRefused
     if status == 503 and _is_overloaded(answer.body):
-        message = "The API answers as many requests, of this network address or of all, as it can at the moment."
-        raise ServiceError("service_overloaded", message, retry_after=answer.retry_after, is_failure=False)
+        refusal = ApiOverloaded(answer.retry_after)
+        too_busy.set(refusal)
+        raise refusal
     log.warning("the API refuses", status=status)
     raise ApiUnavailable
 
 
 def _is_overloaded(body: bytes) -> bool:
-    """Whether the API refuses for too many requests: mostly the reader's own, since who used most is refused first."""
+    """Whether the API refuses for too many requests."""
     try:
         error = read_object(body).get("error")
     except ValueError:

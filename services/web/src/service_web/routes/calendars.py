@@ -9,7 +9,7 @@ from bounty_protocol.types import Address, BountyId
 from flask import Blueprint, Response
 from icalendar import Alarm, Calendar, Event
 from service_common.web.authentication import public, read_query
-from service_common.web.versions import REVALIDATE, Version, text_version, versioned
+from service_common.web.versions import REVALIDATE, Version, text_version
 
 from service_web import formatting
 from service_web.api.rows import BountyRow
@@ -18,6 +18,7 @@ from service_web.dependencies import Dependencies, dependencies
 from service_web.routes.feeds import rows_of_person, titles_of
 from service_web.routes.pages import parsed_account
 from service_web.texts import current_texts, gettext, marked
+from service_web.versions import versioned_page
 from service_web.views.entries import withheld_line
 from service_web.views.judging import to_judge
 
@@ -51,7 +52,7 @@ def get_calendar(account: str) -> Response:
         calendar = _calendar(deps, address, bounties, judging)
         return text_version(calendar, CALENDAR, REVALIDATE)
 
-    return versioned(make)
+    return versioned_page(make)
 
 
 def _calendar(

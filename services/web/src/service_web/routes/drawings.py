@@ -9,13 +9,14 @@ from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.deployment import TokenDescription
 from flask import Blueprint, Response
 from service_common.web.authentication import public, read_query
-from service_common.web.versions import DOCUMENT, FINALIZED, REVALIDATE, Version, bytes_version, text_version, versioned
+from service_common.web.versions import DOCUMENT, FINALIZED, REVALIDATE, Version, bytes_version, text_version
 from werkzeug.exceptions import NotFound
 
 from service_web import formatting
 from service_web.dependencies import dependencies
 from service_web.routes.pages import parsed_bounty_id
 from service_web.texts import gettext, in_english
+from service_web.versions import versioned_page
 from service_web.views import lifecycle, timeline
 from service_web.views.bounty import milestones_of, record_of
 from service_web.views.card import draw_card, is_drawable
@@ -45,7 +46,7 @@ def get_timeline(bounty_id: str, name: str) -> Response:
         drawn = timeline.draw(milestones_of(detail, history, made, now), now, theme, shape)
         return text_version(drawn, SVG, REVALIDATE)
 
-    return versioned(make)
+    return versioned_page(make)
 
 
 @routes.get("/bounties/<bounty_id>/card.png")
@@ -69,7 +70,7 @@ def get_card(bounty_id: str) -> Response:
                 shown = _beside_the_title(detail, token, now)
         return bytes_version(card(title, *shown, tags), "image/png", FINALIZED)
 
-    return versioned(make)
+    return versioned_page(make)
 
 
 def _withheld_title() -> str:
@@ -101,7 +102,7 @@ def get_lifecycle(name: str) -> Response:
     """The life of any bounty, drawn."""
     read_query(allowed=frozenset())
     shape, theme = _parsed(name)
-    return versioned(lambda: text_version(lifecycle.draw(theme, shape), SVG, DOCUMENT))
+    return versioned_page(lambda: text_version(lifecycle.draw(theme, shape), SVG, DOCUMENT))
 
 
 def _parsed(name: str) -> tuple[Shape, Theme]:

@@ -13,7 +13,7 @@ from feedgenerator import Atom1Feed
 from flask import Blueprint, Response
 from markupsafe import escape
 from service_common.web.authentication import public, read_query
-from service_common.web.versions import REVALIDATE, Version, text_version, versioned
+from service_common.web.versions import REVALIDATE, Version, text_version
 from werkzeug.exceptions import NotFound
 
 from service_web import formatting
@@ -23,6 +23,7 @@ from service_web.challenge import NO_TITLE, Title
 from service_web.dependencies import Dependencies, dependencies
 from service_web.routes.pages import parsed_account, parsed_bounty_id
 from service_web.texts import current_texts, gettext
+from service_web.versions import versioned_page
 from service_web.views import filters
 from service_web.views.entries import Chronicle, Entry, endings, newest
 
@@ -73,7 +74,7 @@ def get_feed(name: str) -> Response:
         _, question_mark, query = (search.feed(name) or "").partition("?")
         return Feed(title, search.address(), newest(entries), question_mark + query)
 
-    return versioned(lambda: _rendered(make(), name))
+    return versioned_page(lambda: _rendered(make(), name))
 
 
 @routes.get("/bounties/<bounty_id>/<any('feed.atom', 'feed.json'):name>")
@@ -99,7 +100,7 @@ def get_bounty_feed(bounty_id: str, name: str) -> Response:
         title = chronicle.titles.get(number, NO_TITLE).title or gettext("Bounty %(number)s", number=number)
         return Feed(title, f"/bounties/{number}", newest(entries))
 
-    return versioned(lambda: _rendered(make(), name))
+    return versioned_page(lambda: _rendered(make(), name))
 
 
 @routes.get("/people/<account>/<any('feed.atom', 'feed.json'):name>")
@@ -121,7 +122,7 @@ def get_person_feed(account: str, name: str) -> Response:
         entries += endings(chronicle, known.values())
         return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", newest(entries))
 
-    return versioned(lambda: _rendered(make(), name))
+    return versioned_page(lambda: _rendered(make(), name))
 
 
 def judged(deps: Dependencies, chronicle: Chronicle, verdicts: tuple[VerdictRow, ...]) -> list[Entry]:

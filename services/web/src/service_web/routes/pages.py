@@ -13,7 +13,7 @@ from bounty_protocol.wire.values import MAX_SEARCH
 from flask import Blueprint, Response, redirect, render_template
 from service_common.web.authentication import public, public_body, read_query
 from service_common.web.callers import callers
-from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
+from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
@@ -21,6 +21,7 @@ from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.api.rows import IndexHead, LostRow
 from service_web.dependencies import dependencies
 from service_web.markdown import render
+from service_web.versions import versioned_page
 from service_web.views import bounty, filters, guardians, listing, person, status, wallets
 from service_web.views.entries import withheld_line
 from service_web.views.freshness import Freshness, notices
@@ -49,12 +50,12 @@ def page(template: str, make: Callable[[Freshness], dict[str, object]]) -> Respo
         text = render_template(template, notices=warned, head=head, deployment=deployment, **values)
         return text_version(text, HTML, REVALIDATE)
 
-    return versioned(render)
+    return versioned_page(render)
 
 
 def static_page(template: str) -> Response:
     """A page that needs nothing from the API."""
-    return versioned(lambda: text_version(render_template(template, notices=()), HTML, DOCUMENT))
+    return versioned_page(lambda: text_version(render_template(template, notices=()), HTML, DOCUMENT))
 
 
 @routes.get("/")
@@ -150,7 +151,7 @@ def get_challenge(bounty_id: str) -> Response:
             raise ApiAbsent
         return text_version(found.content.decode(), "text/plain", REVALIDATE)
 
-    return versioned(make)
+    return versioned_page(make)
 
 
 @routes.get("/people/<account>")

@@ -45,8 +45,8 @@ RECORD_FAILURES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A Guardian of the pinned roster, and what it recorded. ``reasons`` None: nobody published what hashes to it,
-    unless one of the last two fields says why they are not shown."""
+    """A Guardian of the pinned roster, and what it recorded. ``reasons`` None: there is no Verdict,
+    or ``withheld`` or ``lacking`` says why."""
 
     member: RosterMember
     verdict: VerdictRow | None
@@ -57,8 +57,8 @@ class Judge:
     """How it came to the present Verdict, the newest first."""
     withheld: Withheld | None = None
     """Why the reasons are not shown, where the operator withholds them."""
-    is_unanswered: bool = False
-    """Whether the API does not answer for the reasons at the moment: nobody can say that there are none."""
+    lacking: Lacking | None = None
+    """Why there are no reasons otherwise: only of some nobody can say that there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +228,7 @@ def _judge(
     if isinstance(written, Withheld):
         return Judge(member, verdict, None, is_about_this=False, replacements=own, withheld=written)
     if isinstance(written, Lacking):
-        is_unanswered = written is Lacking.NOT_NOW
-        return Judge(member, verdict, None, is_about_this=False, replacements=own, is_unanswered=is_unanswered)
+        return Judge(member, verdict, None, is_about_this=False, replacements=own, lacking=written)
     return Judge(member, verdict, written.reasons, _is_about(written, member, verdict, detail), own)
 
 
