@@ -483,6 +483,12 @@ def test_settlement__that_was_mined_and_failed__is_sent_anew_once_it_would_not(
     with world.engine("service_indexer").begin() as connection:
         connection.execute(text("UPDATE settler.settlements SET sent_at = now() - interval '1 hour'"))
     world.finalize()
+    attempts = update(settlements).values(attempts=MAX_ATTEMPTS)
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(attempts)
+    assert settler.settle_due() == 0, "each that fails in a block is paid for"
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(attempts.values(attempts=MAX_ATTEMPTS - 1))
     assert (settler.settle_due(), rows(world), events()["failed"]) == (1, [bounty_id], before + 1)
     assert outcome(world, bounty_id) == (2, 2)
 

@@ -60,7 +60,8 @@ _LACKS_ETHER: Final = ("insufficient funds", "insufficientfunds", "upfront cost"
 """As geth, reth and Erigon say it, Nethermind, and Besu."""
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 10
-"""One each ``STUCK_AFTER``, then one each ``RESTED_AFTER``: an outage uses the first ones up, and fees may rise."""
+"""One each ``STUCK_AFTER``; then one each ``RESTED_AFTER`` of what is in no block: an outage uses the first ones up,
+and fees may rise."""
 RESTED_AFTER: Final = timedelta(hours=1)
 SETTLEMENTS: Final = counter_by(
     "event",
@@ -178,7 +179,8 @@ class Settler:
             raw, event = row.raw_transaction, "sent_again"
             if is_mined:
                 has_failed = 2 * sum(failed) > len(failed)
-                if not (has_failed and row.may_change and self._would_succeed(bounty_id, by_most=True)):
+                is_paid_again = row.may_change and row.attempts < MAX_ATTEMPTS  # what fails in a block costs gas
+                if not (has_failed and is_paid_again and self._would_succeed(bounty_id, by_most=True)):
                     return False  # the index will show it final, or it would fail again
                 SETTLEMENTS.labels("failed").inc()
                 raw = self._attempted(connection, row, self._next_nonce(connection, at), self._current_fees())
