@@ -15,6 +15,7 @@ from service_api import jobs
 from service_api.app import make_app
 from service_api.jobs import PERIODIC
 from service_api.storage.port import ObjectInfo
+from service_api.storage.verify import Verification
 from service_api.usecases import ciphertexts, orphans
 from service_api.usecases.defects import list_defects
 from service_api.usecases.inspecting import inspect_kept
@@ -116,6 +117,22 @@ def test_verification__while_the_process_hashes_as_much_as_it_may__goes_to_the_q
         assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
     assert sealed.prepare().status_code == 201, "the job waits, maybe for an hour, past the deadline"
     forget_jobs(service)
+
+
+@pytest.mark.attack
+def test_verification__that_a_request_could_not_end__is_left_to_the_queue(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each retry would read as much of a slow storage in vain, and keep others from being verified."""
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
+    sealed.upload()
+    with monkeypatch.context() as slow:
+        slow.setattr(ciphertexts, "verify", lambda *_, **__: Verification.UNFINISHED)
+        assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
+    assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
+    monkeypatch.setattr(jobs, "_dependencies", lambda: nullcontext(service.dependencies))
+    assert jobs.verify_artifact(queued(service)) == "matches"
+    assert sealed.prepare().status_code == 201
 
 
 @pytest.mark.attack

@@ -41,7 +41,7 @@ JOB_SECONDS: Final = 3_600
 _WRONG_SECONDS: Final = 3_600
 """How long readers are told of other bytes without hashing them again: until an inspection has looked."""
 _USUAL_SPEED: Final = 50_000_000
-"""Bytes in a second: to estimate when to try again, and what a request can hash."""
+"""Bytes in a second: only to estimate when to try again."""
 
 log = get_logger(__name__)
 
@@ -233,19 +233,27 @@ def _verify_now(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReferenc
         return Verification.UNFINISHED
     try:
         ends = time.monotonic() + VERIFY_BOUND_SECONDS
-        return verify(deps, info, wanted, lambda: time.monotonic() < ends, may_delete_recorded=by_solver)
+        result = verify(deps, info, wanted, lambda: time.monotonic() < ends, may_delete_recorded=by_solver)
     finally:
         deps.verify_places.release()
+    if result is Verification.UNFINISHED:
+        with suppress(RedisError):  # else the next request reads as much in vain
+            deps.redis.set(_tried_key(info), 1, ex=JOB_SECONDS)
+    return result
 
 
 def _queue_is_at_it(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> bool:
-    """A job that waits behind another is not at it: what a request can hash is not held up by it."""
+    """A job that waits behind another is not at it: what a request can hash is not held up by it. One that could not
+    is enough."""
     try:
-        job = find_pending(deps.redis, _job_id(info, wanted))
+        job, was_tried = find_pending(deps.redis, _job_id(info, wanted)), bool(deps.redis.exists(_tried_key(info)))
     except RedisError:
         return False
-    is_small = wanted.byte_length < VERIFY_BOUND_SECONDS * _USUAL_SPEED
-    return job is not None and not (is_small and job.get_status(refresh=False) is JobStatus.QUEUED)
+    return job is not None and (was_tried or job.get_status(refresh=False) is not JobStatus.QUEUED)
+
+
+def _tried_key(info: ObjectInfo) -> str:
+    return f"tried:{info.locator}:{info.generation}"
 
 
 def _continue_in_queue(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference, *, by_solver: bool) -> None:
