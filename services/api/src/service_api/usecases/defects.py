@@ -18,7 +18,6 @@ from sqlalchemy.dialects.postgresql import insert
 log = get_logger(__name__)
 NO_BOUNTY: Final = BountyId(0)
 NOTICE_LIFETIME: Final = timedelta(days=30)
-LOOK_EVERY: Final = timedelta(days=1)
 _LOCK: Final = 0x5EC0_DEFE
 
 
@@ -136,24 +135,21 @@ def _lost(connection: Connection, subjects: Collection[str]) -> set[tuple[int, s
 
 @dataclass(frozen=True, slots=True)
 class LostWork:
-    """Sealed work that is known to be lost. ``found_at``: when the last inspection found that; ``is_due``: a day has
-    passed since its bytes were found wrong."""
+    """Sealed work that is known to be lost. ``found_at``: when the last inspection found that."""
 
     bounty_id: BountyId
     solver: Address
     commitment: Bytes32
     found_at: datetime
-    is_due: bool
 
 
 def list_lost(engine: Engine, most: int) -> list[LostWork]:
     """Some of it, other each time: no look at work that stays lost keeps the rest from being looked at."""
     d = t.defects.c
-    is_due = func.bool_or((d.inspection == Walk.BYTES) & (d.seen_at < func.now() - LOOK_EVERY))
-    found = select(d.bounty_id, d.lost_by, d.subject, func.max(d.found_at), is_due).where(d.lost_by.is_not(None))
+    found = select(d.bounty_id, d.lost_by, d.subject, func.max(d.found_at)).where(d.lost_by.is_not(None))
     some = found.group_by(d.bounty_id, d.lost_by, d.subject).order_by(func.random()).limit(most)
     with reading(engine) as connection:
-        return [LostWork(BountyId(row[0]), Address(row[1]), *row[2:]) for row in connection.execute(some)]
+        return [LostWork(BountyId(row[0]), Address(row[1]), row[2], row[3]) for row in connection.execute(some)]
 
 
 def delete_old_notices(engine: Engine) -> None:

@@ -468,11 +468,9 @@ def _look_at_one_lost(deps: Dependencies, lost: LostWork) -> None:
     envelope = None if row is None else kept_envelope(row)
     if envelope is None:
         return  # replaced by its Solver, or altered: that is for the walks
-    work, wanted = _Submitted("", lost.bounty_id, lost.solver, lost.commitment, envelope), envelope.ciphertext
-    is_hashed, wrong = _look_at_put_back(deps, wanted, lost.found_at)
+    work = _Submitted("", lost.bounty_id, lost.solver, lost.commitment, envelope)
+    is_hashed, wrong = _look_at_put_back(deps, envelope.ciphertext, lost.found_at)
     note_again(deps.engine, work.found(wrong), is_hashed=is_hashed)
-    if lost.is_due and wrong is None and not is_hashed:  # it was there before it was lost, and may never have been away
-        note_known(deps.engine, Walk.BYTES, [work.found(_wrong_bytes(deps, wanted))])
 
 
 def _look_at_work_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
@@ -488,10 +486,9 @@ def _look_at_work_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
     work = _Submitted("", known.bounty_id, row.solver, row.submission_commitment, envelope)
     if envelope is None:
         return [work.found(_ALTERED if known.inspection is Walk.OBJECTS else None)]
-    wanted = envelope.ciphertext
     if known.inspection is Walk.BYTES:
-        return [work.found(_wrong_bytes(deps, wanted))]
-    _, wrong = _look_at_put_back(deps, wanted, known.found_at)
+        return [work.found(_wrong_bytes(deps, work, envelope.ciphertext))]
+    _, wrong = _look_at_put_back(deps, envelope.ciphertext, known.found_at)
     return [work.found(wrong)]
 
 
@@ -523,14 +520,17 @@ def _is_put_back_hashed(deps: Dependencies, wanted: CiphertextReference, lost_at
 def _look_at_bytes(deps: Dependencies, position: str) -> Iterator[Looked]:
     for each in _active(deps.engine, position):
         wanted = None if each.envelope is None else each.envelope.ciphertext
-        yield each.found(None if wanted is None else _wrong_bytes(deps, wanted))
+        yield each.found(None if wanted is None else _wrong_bytes(deps, each, wanted))
 
 
-def _wrong_bytes(deps: Dependencies, wanted: CiphertextReference) -> _Wrong | None:
+def _wrong_bytes(deps: Dependencies, work: _Submitted, wanted: CiphertextReference) -> _Wrong | None:
+    """What hashing finds. That there is nothing to hash is the other inspection's finding: it is over once the object
+    is there, as after an hour of a wrong setting, and needs nothing of what a day may hash."""
     try:
         info = find_object(deps, wanted.storage_locator)
         if info is None:
-            return _MISSING
+            note_known(deps.engine, Walk.OBJECTS, [work.found(_MISSING)])
+            return None
         _take(deps, wanted.byte_length)
         found = verify_object(deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length)
     except ServiceError as error:
