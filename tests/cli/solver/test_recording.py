@@ -17,7 +17,7 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.kill import run_killed
 from tests.cli.ledger import Ledger
-from tests.cli.servers import RpcProxy
+from tests.cli.servers import Lost, RpcProxy
 from tests.cli.terminal import Ran, Terminal
 
 SIGNATURES = b"".join(b"0x" + bytes([digit]) * 200 + b"\n" for digit in b"123456")
@@ -198,6 +198,28 @@ def test_submit__a_replacement_of_uploaded_work__keeps_its_bytes_until_the_newer
     solver.run("solver:submit", bounty, work)
     assert on_chain(ledger, bounty) != former.name
     assert list(solver.home.rglob("ciphertext.age")) == [sealed]
+
+
+def test_submit__a_replacement_after_which_a_further_endpoint_falls_silent__is_told_as_recorded(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    former, sent, second = on_chain(ledger, bounty), rpc.sent(), RpcProxy(ledger.node.url)
+    change(solver)
+
+    def silent_once_sent(_method: str, _params: object) -> None:
+        if rpc.sent() > sent:
+            raise Lost
+
+    second.before = silent_once_sent
+    ran = solver.run("solver:submit", bounty, work, SERVICE_RPC_URLS=second.url)
+    assert ran.names[-1] == "submit.submission_recorded"
+    assert ran.last["submission_commitment"] == on_chain(ledger, bounty) != former
+    second.honest()
+    assert len(list(solver.home.rglob("ciphertext.age"))) == 2
+    solver.run("solver:submit", bounty, work, SERVICE_RPC_URLS=second.url)
+    assert len(list(solver.home.rglob("ciphertext.age"))) == 1
+    second.close()
 
 
 def test_submit__after_the_deadline_of_an_unfinished_replacement__tells_what_is_recorded(

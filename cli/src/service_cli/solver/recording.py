@@ -5,8 +5,11 @@ did it, by whichever wallet. A replacement counts from its own, later block: cha
 recorded, which is reported; what this machine knows nothing of is replaced only with ``--replace``.
 """
 
+from contextlib import suppress
+
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.domain.hub_events import SubmissionRecorded
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Bytes32, to_bytes
 
 from service_cli.api_session import ApiSession
@@ -122,9 +125,17 @@ def record(
         receipt = given
     else:
         return None
-    if journal.get(SPARE) and active(work) == commitment:
-        drop_spare(journal)
-    return _print_recorded(work, envelope, receipt)
+    done = _print_recorded(work, envelope, receipt)
+    drop_replaced(work, journal)
+    return done
+
+
+def drop_replaced(work: Work, journal: Journal) -> None:
+    """Remove the spare copies of what every endpoint shows replaced. No command fails for it: what cannot be done now
+    is left to a later run."""
+    with suppress(ServiceError):
+        if journal.get(SPARE):
+            drop_spare(journal, active(work))
 
 
 def _for_program(work: Work, envelope: Envelope, call: HubCall, journal: Journal) -> PreparedAct[SubmittedWork]:

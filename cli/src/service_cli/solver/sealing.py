@@ -194,11 +194,15 @@ def _with(former: tuple[Bytes32, ...] | None, newest: Bytes32) -> tuple[Bytes32,
     return (*(one for one in former or () if one != newest), newest)
 
 
-def drop_spare(journal: Journal) -> None:
-    """Remove what the service holds of former Submissions, once a newer one is recorded."""
-    for commitment in journal.get(SPARE) or ():
+def drop_spare(journal: Journal, recorded: Bytes32) -> None:
+    """Remove the spare copies that are older than the recorded Submission; none where that was not made here."""
+    kept, made, spare = journal.get(SEALED), journal.get(MADE) or (), journal.get(SPARE) or ()
+    if kept is not None:
+        made = _with(made, kept.commitment())
+    older = set(made[: made.index(recorded)]) if recorded in made else set()
+    for commitment in older.intersection(spare):
         shutil.rmtree(set_aside(journal, commitment), ignore_errors=True)
-    journal.forget(SPARE)
+    journal.note(SPARE, tuple(one for one in spare if one not in older))
 
 
 def is_held(journal: Journal, envelope: Envelope) -> bool:
