@@ -198,6 +198,20 @@ def test_submit__whose_call_others_send__is_found_by_its_event(stage: Stage, *, 
     assert (once_more.calls, person.client.result(once_more)) == ((), done)
 
 
+def test_submit__of_changed_work_that_others_recorded__drops_the_copy_of_the_former(stage: Stage) -> None:
+    case, person = seal(stage), Person(stage)
+    stage.ledger.node.fund(person.account)
+    bounty, work = BountyId(int(case.words[1])), case.home.home / "work"
+    for text in ("print(1)\n", "print(2)\n"):
+        (work / "main.py").write_text(text)
+        act = person.client.prepare_submit(bounty, work, person.account, sign=person.sign)
+        kept = list((stage.folder / person.account).rglob("ciphertext.age"))
+        person.send(act)
+        person.client.wait_for(act)
+    assert len(kept) == 2
+    assert len(list((stage.folder / person.account).rglob("ciphertext.age"))) == 1
+
+
 def test_submit__by_an_account_that_may_not__is_refused_before_anything_is_sealed(stage: Stage) -> None:
     case, person = seal(stage), Person(stage)
     guardian = parse_address(stage.ledger.people.guardians[0].address)

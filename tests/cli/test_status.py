@@ -6,6 +6,8 @@ from collections.abc import Callable
 from bounty_protocol.types import Address, BountyId
 from eth_account import Account
 from service_cli.client import Client
+from service_cli.events import StatusTotal
+from service_cli.shell.event import Event
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import ESCROW, Ledger
@@ -82,9 +84,10 @@ def test_status__of_a_guardian_with_more_bounties_than_are_looked_at__has_those_
     showing(api, newer, older)
     api.to_judge = {"items": [api.item(older)], "next_cursor": None}
     account = Address(ledger.people.guardians[0].address)
-    found = Client(guardian.environment).status([account], most_bounties=1)
+    events: list[Event] = []
+    found = Client(guardian.environment, on_event=events.append).status([account], most_bounties=1)
     assert [(task.bounty_id, task.task) for task in found.tasks] == [(older, "judge")]
-    assert found.cut == (account,)
+    assert (found.cut, events[-1]) == ((account,), StatusTotal(accounts=1, tasks=1, unknown=1))
     assert Client(guardian.environment).status([account], most_bounties=2).cut == ()
 
 
@@ -130,7 +133,7 @@ def test_status__while_deliveries_are_not_known__says_so_and_shows_the_rest(
     ran = guardian.run("status")
     assert ("Delivery is down." in ran.words, len(asked)) == (True, 1)
     assert (won.bounty, "deliver", None) not in tasks_of(ran)
-    assert ran.last["event"] == "status.done"
+    assert (ran.last["event"], ran.last["unknown"]) == ("status.done", 1)
 
 
 def test_status__of_an_address_without_a_key__is_shown_and_nothing_is_signed(
@@ -172,6 +175,25 @@ def test_status__of_a_bounty_that_the_endpoint_does_not_have__passes_it_over_and
     ran = poster.run("status")
     assert tasks_of(ran) == [(str(refundable), "claim", None)]
     assert ran.words.count("what waits in bounty 999999 is not known") == 1
+
+
+def test_status__where_nothing_is_known_to_wait__says_so_and_counts_what_is_not_known(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, bounty: str
+) -> None:
+    item: Callable[..., dict[str, object]] = api.item
+    api.listed = {"items": [{**item(int(bounty)), "bounty_id": "999999"}], "next_cursor": None}
+    ran = poster.run("status")
+    assert (ran.last["tasks"], ran.last["unknown"]) == (0, 1)
+    assert "nothing that is known waits for you" in ran.words
+    assert "nothing waits for you" not in ran.words
+    text = poster.run("status", "--text").stdout
+    assert "Nothing waits for you" not in text
+    assert "more may wait" in text
+    showing(api)
+    ran = poster.run("status")
+    assert (ran.last["tasks"], ran.last["unknown"]) == (0, 0)
+    assert "nothing waits for you" in ran.words
+    assert "Nothing waits for you." in poster.run("status", "--text").stdout
 
 
 def running_of(ran: Ran) -> list[tuple[object, ...]]:

@@ -395,7 +395,7 @@ TOUR: tuple[Typed, ...] = (
                 },
                 about(_FINAL + 300),
             ),
-            Printed("status.done", {"accounts": 1, "tasks": 1}, about(_FINAL + 300)),
+            Printed("status.done", {"accounts": 1, "tasks": 1, "unknown": 0}, about(_FINAL + 300)),
         ),
     ),
     Typed(

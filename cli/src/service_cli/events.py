@@ -110,23 +110,27 @@ class RunningBounty(Event):
 
 @dataclass(frozen=True, slots=True)
 class StatusTotal(Event):
-    """How many accounts were looked at, and how many tasks wait."""
+    """How many accounts were looked at, how many tasks wait, and how much could not be looked at: where `unknown` is
+    not 0, more may wait. An account with more bounties than are looked at is counted there, too."""
 
     EVENT: ClassVar[str] = "status.done"
     accounts: Count
     tasks: Count
+    unknown: Count
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         accounts, tasks = self.accounts, self.tasks
         if not accounts:
             yield "No key is configured and no --address is given, so there is no account to look at."
             yield Field("Next", "service-cli config shows what is set", whole=True)
-        elif not tasks:
-            yield "Nothing waits for you."
-        else:
+        elif tasks:
             yield (
                 "1 thing waits for you." if tasks == 1 else f"{tasks} things wait for you, the soonest deadline first."
             )
+        else:
+            yield "Nothing that is known waits for you." if self.unknown else "Nothing waits for you."
+        if self.unknown:
+            yield "Not everything could be looked at: more may wait."
 
 
 @dataclass(frozen=True, slots=True)

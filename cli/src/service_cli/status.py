@@ -131,16 +131,16 @@ def show_status(
         emit(each, lambda: About(now=now))
         ends = "" if each.at is None else f", until {moment(each.at, now)}"
         remark(f"running: bounty {each.bounty_id} ({each.role}): {each.step}{ends}")
-    emit(StatusTotal(len(accounts), len(tasks)))
-    if not accounts:
-        remark("no key is configured and no --address given; service-cli config shows what is")
-    elif not tasks:
-        remark("nothing waits for you")
     if bounties.not_there:
         which = ", ".join(map(str, bounties.not_there[:20]))
         unknown.add(f"what waits in bounty {which}", "the RPC endpoint does not have it, and may be a block behind.")
     for account in bounties.cut:
         warn(f"{account} has more bounties than are looked at ({most_bounties} a role): more may wait for it")
+    total = emit(StatusTotal(len(accounts), len(tasks), len(unknown.found) + len(bounties.cut)))
+    if not accounts:
+        remark("no key is configured and no --address given; service-cli config shows what is")
+    elif not tasks:
+        remark("nothing that is known waits for you" if total.unknown else "nothing waits for you")
     return AccountsAtWork(tuple(held), waiting, tuple(running), tuple(bounties.cut), tuple(unknown.found))
 
 

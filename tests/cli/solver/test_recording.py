@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.kill import run_killed
 from tests.cli.ledger import Ledger
-from tests.cli.servers import RpcProxy
+from tests.cli.servers import Lost, RpcProxy
 from tests.cli.terminal import Ran, Terminal
 
 SIGNATURES = b"".join(b"0x" + bytes([digit]) * 200 + b"\n" for digit in b"123456")
@@ -100,6 +101,10 @@ def test_submit__of_changed_work__replaces_what_this_machine_recorded_and_says_s
     assert "that one no longer counts" in replaced.words
     assert replaced.last["submission_commitment"] == on_chain(ledger, bounty) != former
     assert "this replaces" not in solver.run("solver:submit", bounty, work).words
+
+
+def full(*_: object) -> None:
+    raise archive_read.writing_failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
 
 
 def change(solver: Terminal, text: str = "print(2)\n") -> None:
@@ -200,6 +205,72 @@ def test_submit__a_replacement_of_uploaded_work__keeps_its_bytes_until_the_newer
     assert list(solver.home.rglob("ciphertext.age")) == [sealed]
 
 
+def test_submit__changed_again_after_a_wallet_recorded_the_change__keeps_no_copy_that_is_older(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    change(solver)
+    send(ledger, by_wallet(ledger, solver, bounty, work))
+    recorded = on_chain(ledger, bounty)
+    change(solver, "print(3)\n")
+    by_wallet(ledger, solver, bounty, work)  # shown and not sent yet
+    newest, *others = sorted(solver.home.rglob("ciphertext.age"), key=lambda path: len(path.parts))
+    assert others == [newest.parent / recorded / "ciphertext.age"]
+
+
+def test_submit__of_other_files_after_the_deadline__keeps_no_copy_of_what_was_replaced(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    number, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    solver.run("solver:submit", str(number), work)
+    change(solver)
+    send(ledger, by_wallet(ledger, solver, str(number), work))
+    ledger.advance_to(ledger.time() + 2_000)
+    change(solver, "print(3)\n")
+    assert solver.run("solver:submit", str(number), work, code=1).last["code"] == "bounty_not_accepting"
+    assert len(list(solver.home.rglob("ciphertext.age"))) == 1
+
+
+def test_submit__changed_work_for_which_the_disk_has_no_room__names_the_copies_that_may_go(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    (sealed,) = solver.home.rglob("ciphertext.age")
+    change(solver)
+    with monkeypatch.context() as patch:
+        patch.setattr(sealing, "_sealed", full)
+        failed = solver.run("solver:submit", bounty, work, code=1).last
+    assert failed["event"] == "submit.failed"
+    assert "the disk is full" in str(failed["message"])
+    former = sealed.parent / on_chain(ledger, bounty)
+    assert str(former) in str(failed["next_action"])
+    shutil.rmtree(former)
+    assert solver.run("solver:submit", bounty, work).last["submission_commitment"] != former.name
+
+
+def test_submit__a_replacement_after_which_a_further_endpoint_falls_silent__is_told_as_recorded(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    former, sent, second = on_chain(ledger, bounty), rpc.sent(), RpcProxy(ledger.node.url)
+    change(solver)
+
+    def silent_once_sent(_method: str, _params: object) -> None:
+        if rpc.sent() > sent:
+            raise Lost
+
+    second.before = silent_once_sent
+    ran = solver.run("solver:submit", bounty, work, SERVICE_RPC_URLS=second.url)
+    assert ran.names[-1] == "submit.submission_recorded"
+    assert ran.last["submission_commitment"] == on_chain(ledger, bounty) != former
+    second.honest()
+    assert len(list(solver.home.rglob("ciphertext.age"))) == 2
+    solver.run("solver:submit", bounty, work, SERVICE_RPC_URLS=second.url)
+    assert len(list(solver.home.rglob("ciphertext.age"))) == 1
+    second.close()
+
+
 def test_submit__after_the_deadline_of_an_unfinished_replacement__tells_what_is_recorded(
     ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
 ) -> None:
@@ -218,9 +289,6 @@ def test_submit__after_the_deadline_of_an_unfinished_replacement__tells_what_is_
 def test_submit__after_the_deadline_of_a_sealing_that_ended__names_the_only_bytes_of_what_is_recorded(
     ledger: Ledger, solver: Terminal, work: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise archive_read.writing_failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-
     number, _page = ledger.fund(seconds=1_000)
     kept = solver.run("solver:submit", "--without-api", str(number), work).event("submit.sealed_kept")
     former = on_chain(ledger, str(number))

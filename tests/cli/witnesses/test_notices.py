@@ -1,7 +1,9 @@
 """Notices about the Hub at the client: one that the chain bears out stops funding, and nothing that an API makes up."""
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -264,7 +266,7 @@ def test_notice__that_counts_for_one_run_alone__takes_no_other_ones_place(
 
 @pytest.mark.attack("notices about the Hub that a client keeps: 64; one that does not count makes room")
 def test_notices__more_than_are_kept__count_without_being_kept(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     safe = SafeOwner(ledger)
     first = safe.signed(0)
@@ -280,6 +282,9 @@ def test_notices__more_than_are_kept__count_without_being_kept(
     rpc.after = safe.taking(first, last, *made_up)
     assert "this run alone heeds a further one" in poster.run("notice").words
     rpc.after = safe.taking(first, last)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", read_only)
+        assert "this run alone heeds a further one" in poster.run("notice").words
     assert "alone" not in poster.run("notice").words
     assert len(list(kept.parent.glob("0x*.json"))) == 2
     assert kept.exists()
@@ -392,6 +397,22 @@ def test_notice__that_is_kept_and_over__is_removed(ledger: Ledger, poster: Termi
     assert not kept[0].exists()
     kept[0].write_text("{")
     assert "cannot be read" in poster.run("notice").words
+
+
+def test_notice__that_is_over_in_a_folder_that_cannot_be_written__is_passed_over(
+    ledger: Ledger, poster: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notice = signed(ledger, owner(ledger))
+    poster.run("notice", "-", stdin=json.dumps(to_json(notice)).encode())
+    (kept,) = poster.home.rglob("notices/0x*.json")
+    kept.write_text(json.dumps(to_json(replace(notice, expires_at=UnixSeconds(ledger.time() - 1)))))
+    monkeypatch.setattr(Path, "unlink", read_only)
+    assert poster.run("notice").last == {"event": "notice.checked", "in_effect": False}
+    assert kept.exists()
+
+
+def read_only(*_: object, **_options: object) -> None:
+    raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
 
 @pytest.mark.attack

@@ -5,13 +5,16 @@ did it, by whichever wallet. A replacement counts from its own, later block: cha
 recorded, which is reported; what this machine knows nothing of is replaced only with ``--replace``.
 """
 
+from contextlib import suppress
+
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.domain.hub_events import SubmissionRecorded
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Bytes32, to_bytes
 
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent
-from service_cli.chain.journal import Journal
+from service_cli.chain.journal import Journal, journal_in
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
 from service_cli.chain.prepared import PreparedAct, ProgramSigner, prepare
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
@@ -122,17 +125,29 @@ def record(
         receipt = given
     else:
         return None
-    if journal.get(SPARE) and active(work) == commitment:
-        drop_spare(journal)
-    return _print_recorded(work, envelope, receipt)
+    done = _print_recorded(work, envelope, receipt)
+    drop_replaced(work, journal)
+    return done
+
+
+def drop_replaced(work: Work, journal: Journal) -> None:
+    """Remove the spare copies of what every endpoint shows replaced. No command fails for it: what cannot be done now
+    is left to a later run."""
+    with suppress(ServiceError):
+        if journal.get(SPARE):
+            drop_spare(journal, active(work))
 
 
 def _for_program(work: Work, envelope: Envelope, call: HubCall, journal: Journal) -> PreparedAct[SubmittedWork]:
     """The call, remembered as one that may be sent."""
-    proof = _recorded(work, envelope.commitment())
-    act = prepare(
-        work.chain, work.solver, [call], proof, lambda _, receipt: _print_recorded(work, envelope, receipt)
-    )  # fmt: skip
+
+    def read(_: ChainClient, receipt: Receipt) -> SubmittedWork:
+        done = _print_recorded(work, envelope, receipt)
+        with suppress(ServiceError), journal_in(journal.folder) as later:
+            drop_replaced(work, later)
+        return done
+
+    act = prepare(work.chain, work.solver, [call], _recorded(work, envelope.commitment()), read)
     if journal.get(SHOWN) == call.data:
         say("it was prepared before: if it was sent, wait; sent twice, it moves the Submission to a later place")
     journal.note(SHOWN, call.data)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.crypto.failures import OutputFailed
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
 from bounty_protocol.domain.roster import Roster
@@ -26,6 +27,7 @@ from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.disk import sync_file
+from service_cli.errors import CommandFailed
 from service_cli.shell.output import Progress, say
 from service_cli.shell.text import moment
 from service_cli.solver.selection import Selection, summary
@@ -161,14 +163,11 @@ def seal(work: Work, terms: SealingTerms, selection: Selection, content: str, jo
     guardians = len(terms.roster.value.members)
     say(f"sealing {selection.directory} for {guardians} Guardians until {until}: {summary(selection)}")
     looks = fingerprint(selection, FileTimes.MODIFIED)  # before, as ``content`` is
-    envelope = _sealed(work, terms, selection, file)
-    try:  # before a journal that survives says that they are there
-        sync_file(file)
-        _keep_envelope(envelope, journal.folder / ENVELOPE)
-    except OSError as error:
-        from bounty_protocol.crypto.archive_read import writing_failed
-
-        raise writing_failed(error) from error
+    try:
+        envelope = _sealed(work, terms, selection, file)
+        _put_on_disk(envelope, journal.folder)  # before a journal that survives says that they are there
+    except OutputFailed as error:
+        raise _no_room(error, journal) from error
     journal.note(SEALED, envelope)
     journal.note(LOOKS, looks)
     journal.note(CONTENT, content)
@@ -194,11 +193,15 @@ def _with(former: tuple[Bytes32, ...] | None, newest: Bytes32) -> tuple[Bytes32,
     return (*(one for one in former or () if one != newest), newest)
 
 
-def drop_spare(journal: Journal) -> None:
-    """Remove what the service holds of former Submissions, once a newer one is recorded."""
-    for commitment in journal.get(SPARE) or ():
+def drop_spare(journal: Journal, recorded: Bytes32) -> None:
+    """Remove the spare copies that are older than the recorded Submission; none where that was not made here."""
+    kept, made, spare = journal.get(SEALED), journal.get(MADE) or (), journal.get(SPARE) or ()
+    if kept is not None:
+        made = _with(made, kept.commitment())
+    older = set(made[: made.index(recorded)]) if recorded in made else set()
+    for commitment in older.intersection(spare):
         shutil.rmtree(set_aside(journal, commitment), ignore_errors=True)
-    journal.forget(SPARE)
+    journal.note(SPARE, tuple(one for one in spare if one not in older))
 
 
 def is_held(journal: Journal, envelope: Envelope) -> bool:
@@ -218,11 +221,27 @@ def _move(folder: Path, target: Path) -> None:
             (folder / name).replace(target / name)
 
 
-def _keep_envelope(envelope: Envelope, path: Path) -> None:
-    """Beside the ciphertext, so that the folder can be passed on as it is."""
-    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        file.write(envelope.canonical_bytes())
-    sync_file(path)
+def _put_on_disk(envelope: Envelope, folder: Path) -> None:
+    """The ciphertext that is in the folder, and the envelope beside it, so that it can be passed on as it is."""
+    try:
+        sync_file(folder / CIPHERTEXT)
+        with open(folder / ENVELOPE, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(envelope.canonical_bytes())
+        sync_file(folder / ENVELOPE)
+    except OSError as error:
+        from bounty_protocol.crypto.archive_read import writing_failed
+
+        raise writing_failed(error) from error
+
+
+def _no_room(error: OutputFailed, journal: Journal) -> CommandFailed:
+    """Names what may go: copies of what the service holds."""
+    next_action = f"Make room in {journal.folder} or check its rights, then run the command again."
+    folders = [folder for one in journal.get(SPARE) or () if (folder := set_aside(journal, one)).exists()]
+    if folders:
+        named = ", ".join(map(str, folders))
+        next_action += f" Copies of former Submissions that the service holds may be removed: {named}."
+    return CommandFailed(error.code, f"This machine {error.message}.", next_action=next_action)
 
 
 def _sealed(work: Work, terms: SealingTerms, selection: Selection, file: Path) -> Envelope:

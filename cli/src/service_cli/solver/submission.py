@@ -41,7 +41,7 @@ from service_cli.shell.consent import require_consent
 from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.text import About, moment, wei
 from service_cli.solver.events import ForcedSubmission, KeptSubmission, SubmissionPreview, SubmittedWork
-from service_cli.solver.recording import active, may_be_recorded, record, require_place
+from service_cli.solver.recording import active, drop_replaced, may_be_recorded, record, require_place
 from service_cli.solver.sealing import (
     CIPHERTEXT,
     CONTENT,
@@ -112,6 +112,7 @@ def submit(
     selection = select(directory, use_gitignore=options.use_gitignore)
     suspicious = find_secrets(work, selection)
     with work.journal() as journal:
+        drop_replaced(work, journal)  # recorded since the last run, as by a wallet
         content = content_of(journal, selection)
         earlier = sealed_before(journal, content)
         if earlier is None or not may_be_recorded(work, earlier, journal):  # its transaction was paid, or is sent
@@ -249,6 +250,7 @@ def _finish_late(
     """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
     are missing. Other files are refused: they came too late."""
     with work.journal() as journal:
+        drop_replaced(work, journal)
         envelope = journal.get(SEALED)
         recorded = active(work)
         since = f"since {moment(work.bounty.submission_deadline, work.chain.latest().time)}"

@@ -12,6 +12,7 @@ import json
 import os
 import time
 from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -164,7 +165,7 @@ def _now(chain: ChainClient) -> UnixSeconds:
 
 
 def _kept(chain: ChainClient) -> Iterator[HubNotice]:
-    """The notices on this machine; those that are over are removed."""
+    """The notices on this machine; those that are over are removed, as far as the folder can be written."""
     now = _now(chain)
     for path in sorted(_folder(chain).glob("0x*.json")):
         try:
@@ -173,10 +174,11 @@ def _kept(chain: ChainClient) -> Iterator[HubNotice]:
         except (OSError, ValueError):
             warn(f"warning: the notice about the Hub that is kept in {path} cannot be read, and is passed over")
             continue
-        if notice.expires_at <= now:
-            path.unlink(missing_ok=True)
-        else:
+        if notice.expires_at > now:
             yield notice
+            continue
+        with suppress(OSError):
+            path.unlink()
 
 
 def _remember(folder: Path, name: str, notice: HubNotice, *, counting: Container[str]) -> None:
@@ -210,10 +212,13 @@ def _has_room(folder: Path, counting: Container[str]) -> bool:
     kept = list(folder.glob("0x*.json"))
     if len(kept) < MOST_KEPT:
         return True
-    void = [path for path in kept if path.name not in counting]
-    for path in void:
-        path.unlink(missing_ok=True)
-    return bool(void)
+    removed = False
+    for path in kept:
+        if path.name not in counting:
+            with suppress(OSError):
+                path.unlink()
+                removed = True
+    return removed
 
 
 def _name(notice: HubNotice) -> str:
