@@ -34,10 +34,10 @@ const IN_MEMORY =
   "This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page " +
   "open until your Submission is recorded.";
 
-/** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
 /** So many blocks before the one that had it, another one may have it after a reorg. */
 const REORG_BLOCKS = 100n;
 
+/** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
 interface Sealed {
   readonly envelope: string;
   readonly commitment: Hex;
@@ -89,44 +89,46 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   }
   const { parseEnvelope } = await import("./work.js");
   const envelope = parseEnvelope(sealed.envelope);
-  const isSent = sealed.prepared && (await wasSent(context, stepName(bounty, sealed.commitment)));
-  if (!isSent && (await activeOf(context, bounty.id, account)) !== sealed.commitment) {
-    // Also where an earlier visit had it checked, and sent nothing: the service may have lost it since.
-    await uploadAndPrepare(context, stage, envelope, sealed, async (step) => {
-      await journal.put(name, { ...(sealed as Sealed), ...step });
-    });
-  }
   const { commitment } = sealed;
-  const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
+  let work = sealed;
+  const note = async (progress: Partial<Sealed>) => {
+    work = { ...work, ...progress };
+    await journal.put(name, work);
+  };
   const kind = actName(bounty);
   const step = stepName(bounty, commitment);
   const recording = (submissionCommitment: Hex): ExpectedEvent => ({
     eventName: "SubmissionRecorded",
     args: { bountyId: bounty.id, solver: account, submissionCommitment },
   });
-  const isReplacing = former !== NO_SUBMISSION && former !== commitment;
-  if (former !== commitment) await confirmLast(context, stage, step, kind, recording);
-  const found =
-    former === commitment
-      ? undefined
-      : await perform(context, stage, {
-          name: step,
-          title: "Record the Submission on the chain",
-          act: "submit",
-          functionName: "submit",
-          call: hubCall(hubAddress, "submit", [bounty.id, commitment, bounty.guardianRosterHash]),
-          facts: [
-            ["What it does", `records this work as your Submission to bounty ${bounty.id}; no money moves`],
-            ["Commitment of the work", commitment],
-            ["Can be opened by", `the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
-            ["From", moment(bounty.revealAt)],
-            ...(isReplacing ? ([["What it replaces", `your Submission ${former}`]] as const) : []),
-          ],
-          twice: "it counts from the later block, after work that others record in between",
-          expected: recording(commitment),
-          isKept: true,
-          holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
-        });
+  const isThere = (await activeOf(context, bounty.id, account)) === commitment;
+  if (!isThere) await confirmLast(context, stage, step, kind, recording);
+  const found = isThere
+    ? undefined
+    : await perform(context, stage, {
+        name: step,
+        title: "Record the Submission on the chain",
+        act: "submit",
+        functionName: "submit",
+        call: hubCall(hubAddress, "submit", [bounty.id, commitment, bounty.guardianRosterHash]),
+        facts: [
+          ["What it does", `records this work as your Submission to bounty ${bounty.id}; no money moves`],
+          ["Commitment of the work", commitment],
+          ["Can be opened by", `the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
+          ["From", moment(bounty.revealAt)],
+        ],
+        // Also where it was checked and sent before: the service may have lost it since, and nobody could open it.
+        ready: async () => {
+          await uploadAndPrepare(context, stage, envelope, work, note);
+          const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
+          const isReplacing = former !== NO_SUBMISSION && former !== commitment;
+          return isReplacing ? [["What it replaces", `your Submission ${former}`]] : [];
+        },
+        twice: "it counts from the later block, after work that others record in between",
+        expected: recording(commitment),
+        isKept: true,
+        holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
+      });
   const copy = await copyOf(context, sealed, bounty);
   const noted = { ...sealed, uploaded: true, prepared: true, recorded: true, recordedIn: found?.blockNumber };
   const unnoted = told(await tidied(() => journal.put(name, noted)));
@@ -188,12 +190,6 @@ async function isInLog({ node, account }: Context, bounty: Bounty, kept: Sealed)
   return (await node.find({ eventName: "SubmissionRecorded", args }, since > 0n ? since : 0n)) !== undefined;
 }
 
-/** Whether a wallet was given it: what is on its way is followed, and was checked before. */
-async function wasSent({ journal }: Context, step: string): Promise<boolean> {
-  const attempt = await journal.get<{ readonly hash?: Hex; readonly batch?: string }>(step);
-  return attempt?.hash !== undefined || attempt?.batch !== undefined;
-}
-
 /** Removes sealed work for this bounty but what is in the file `kept`; none while a tab offers to save some, which a later visit removes. */
 export async function removeSealed(context: Context, bounty: Bounty, kept: string): Promise<void> {
   const remove = () => removeOthers(sealedNames(context, bounty), kept);
@@ -232,7 +228,7 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
     "Work that was sealed before",
     [
       ["Commitment", kept.commitment],
-      ["How far it came", reached(kept)],
+      ["How far it came", progressOf(kept)],
     ],
     goOn,
     "Seal other files",
@@ -240,7 +236,7 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
   return pressed === goOn ? kept : undefined;
 }
 
-function reached({ uploaded, prepared, recorded }: Sealed): string {
+function progressOf({ uploaded, prepared, recorded }: Sealed): string {
   if (recorded === true) return "recorded, and not what the chain shows now";
   return prepared ? "uploaded and checked" : uploaded ? "uploaded" : "sealed in this browser";
 }

@@ -423,6 +423,21 @@ for (const isHeld of [true, false]) {
   });
 }
 
+for (const [what, found, presses, expected] of [
+  ["is on its way, is not done again", EVENT, [], 0],
+  ["came to nothing, is done again", undefined, ["Send with the wallet"], 1],
+]) {
+  test(`what has to stand before a step is sent that ${what}`, async (t) => {
+    const node = { find: async (count) => found ?? (count < 3 ? undefined : EVENT) };
+    const given = { kept: { id: "1", fromBlock: 10n, askedAt: 1 }, presses, node, wallet: { send: async () => SENT } };
+    const { seen, stage, context } = scene(t, given);
+    let done = 0;
+    const ready = async () => [["What it brings", String((done += 1))]];
+    assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, ready }))).hash, EVENT.hash);
+    assert.deepEqual([done, seen.confirmed.map(([, facts]) => facts.get("What it brings"))], [expected, expected ? ["1"] : []]);
+  });
+}
+
 test("a transaction that failed since somebody did the same before is what was done", async (t) => {
   const node = { find: async (count) => (count === 1 ? undefined : EVENT), receipt: async () => ({ succeeded: false, blockNumber: 11n, logs: [] }) };
   const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
