@@ -262,6 +262,24 @@ def test_step__whose_transaction_is_cancelled_replaced_dropped_and_sped_up__is_d
     closed(page)
 
 
+def test_verdict__that_was_changed_elsewhere_while_the_form_was_open__is_asked_about(
+    cast: Cast, browser: Browser, bounties: Bounties
+) -> None:
+    act = wallet_acts.judge(bounties)
+    bounty, _ = bounties.judged()
+    page = opened(cast, browser, act.who, act.path)
+    page.do("act", buttons=act.buttons[:2], fields=act.fields, ends=("Publish your reasons",), patience=60_000)
+    page.asked()
+    cast.reject(bounty, act.who, "Nothing holds.")
+    page.press(SIGN)
+    page.wait("Your Verdict was changed elsewhere meanwhile")
+    assert "finds no valid Submission" in page.text("#acting")
+    page.press("Go on with this one")
+    assert "is replaced by this one" in page.wait(SHOWN)
+    assert [each["method"] for each in page.asked()] == ["eth_signTypedData_v4"]
+    closed(page)
+
+
 def send(page: Page) -> tuple[dict[str, str], str]:
     """Have the wallet send what is shown, until the page has kept its nonce; what it was asked, and the hash."""
     page.press(SEND)

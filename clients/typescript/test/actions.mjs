@@ -947,6 +947,22 @@ for (const [what, kept, given, asks] of [
   });
 }
 
+const [NO_VERDICT, AWARDS, FINDS_NONE] = [[0, ADDRESS, NONE], [1, ADDRESS, SENT], [2, ADDRESS, NONE]];
+for (const [what, before, now, asked, fact] of [
+  ["no other one", NO_VERDICT, NO_VERDICT, undefined, undefined],
+  ["the one that was there before", AWARDS, [1, ADDRESS.toLowerCase(), SENT], undefined, /awards Submission 0xaaaa/],
+  ["one that was recorded meanwhile", NO_VERDICT, AWARDS, /awards Submission 0xaaaa/, /awards Submission 0xaaaa/],
+  ["another one than before", AWARDS, FINDS_NONE, /finds no valid Submission/, /finds no valid Submission/],
+  ["none any more", AWARDS, NO_VERDICT, /none of yours/, undefined],
+]) {
+  test(`a Verdict that takes the place of ${what} is ${asked === undefined ? "told so" : "asked about"}`, async (t) => {
+    const { seen, stage } = scene(t, { presses: ["Go on with this one"] });
+    const [told] = await actions.replacing(stage, before, now);
+    assert.match(String(told?.[1]), fact ?? /^undefined$/);
+    assert.match(String(seen.confirmed[0]?.[1].get("What the Hub holds by now")), asked ?? /^undefined$/);
+  });
+}
+
 const unused = (readContract) => ({ node: { readContract } });
 const OTHER = `fund 0x${"ab".repeat(32)}`;
 for (const [what, kept, given, asks] of [
