@@ -25,7 +25,7 @@ import { finished, told } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { confirmLast, perform } from "./transactions.js";
+import { confirmLast, perform, tolerated } from "./transactions.js";
 import { activeOf, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
 
 export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
@@ -36,6 +36,8 @@ const IN_MEMORY =
 
 /** So many blocks before the one that had it, another one may have it after a reorg. */
 const REORG_BLOCKS = 100n;
+/** Of so many blocks a node is asked at once whether one has it: few enough for every node. */
+const LOOKED_THROUGH = 500n;
 
 /** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
 interface Sealed {
@@ -130,7 +132,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
         holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
       });
   const copy = await copyOf(context, sealed, bounty);
-  const noted = { ...sealed, uploaded: true, prepared: true, recorded: true, recordedIn: found?.blockNumber };
+  const noted = { ...sealed, uploaded: true, prepared: true, recorded: true, recordedIn: found?.blockNumber ?? sealed.recordedIn };
   const unnoted = told(await tidied(() => journal.put(name, noted)));
   const what = `Your Submission ${commitment} is recorded`;
   const next =
@@ -179,15 +181,25 @@ async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promis
   const question = { ...hub, functionName: "getSubmission", args: [bounty.id, account] } as const;
   const final = await node.readContract(question, "finalized");
   if (final === kept.commitment) return true;
-  return final === (await activeOf(context, bounty.id, account)) && (await isInLog(context, bounty, kept));
+  return final === (await activeOf(context, bounty.id, account)) && (await isInLog(context, bounty, kept)) === true;
 }
 
-/** Whether the chain still shows that it was recorded, also where another one has taken its place since. */
-async function isInLog({ node, account }: Context, bounty: Bounty, kept: Sealed): Promise<boolean> {
-  if (kept.recordedIn === undefined) return false;
+/**
+ * Whether the chain still shows that it was recorded, also where another one has taken its place since. Only the blocks around
+ * the one that was seen to have it are asked for, or after the wallet was asked; undefined where the node does not say.
+ */
+async function isInLog({ node, account, journal }: Context, bounty: Bounty, kept: Sealed): Promise<boolean | undefined> {
+  const asked = await journal.get<{ readonly fromBlock: bigint }>(stepName(bounty, kept.commitment));
+  const from = kept.recordedIn === undefined ? asked?.fromBlock : kept.recordedIn - REORG_BLOCKS;
+  if (from === undefined) return undefined;
+  const first = from > 0n ? from : 0n;
   const args = { bountyId: bounty.id, solver: account, submissionCommitment: kept.commitment };
-  const since = kept.recordedIn - REORG_BLOCKS;
-  return (await node.find({ eventName: "SubmissionRecorded", args }, since > 0n ? since : 0n)) !== undefined;
+  const look = async () => {
+    const head = await node.getBlockNumber();
+    const last = first + LOOKED_THROUGH - 1n;
+    return (await node.findIn({ eventName: "SubmissionRecorded", args }, first, last < head ? last : head)) !== undefined;
+  };
+  return tolerated(look());
 }
 
 /** Removes sealed work for this bounty but what is in the file `kept`; none while a tab offers to save some, which a later visit removes. */
@@ -217,8 +229,10 @@ function keptName({ id }: Bounty): string {
 export async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
   const kept = await context.journal.get<Sealed>(name);
   if (kept === undefined || !(await isFor(context, kept, bounty))) return undefined;
+  let shown: Hex = NO_SUBMISSION;
   if (kept.recorded === true) {
-    if ((await activeOf(context, bounty.id, context.account)) === kept.commitment) return undefined;
+    shown = await activeOf(context, bounty.id, context.account);
+    if (shown === kept.commitment) return undefined;
     if (await isInLog(context, bounty, kept)) return undefined; // another device has put a newer one in its place
   }
   if (!kept.prepared && (await storedAt(kept.file)) === undefined) return undefined;
@@ -229,6 +243,7 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
     [
       ["Commitment", kept.commitment],
       ["How far it came", progressOf(kept)],
+      ...(shown === NO_SUBMISSION ? [] : ([["What the chain shows now", `your Submission ${shown}`]] as const)),
     ],
     goOn,
     "Seal other files",

@@ -806,41 +806,45 @@ for (const [what, alone, isThere] of [
 }
 
 const NEWER = `0x${"77".repeat(32)}`;
-for (const [what, final, now, expected, isInLog] of [
+const within = (block) => async (_, first, last) => (first <= block && block <= last ? {} : undefined);
+for (const [what, final, now, expected, findIn, recordedIn] of [
   ["until its block is final", NONE, 1n, "kept"],
   ["no longer once a final block has it", SENT, 1n, "forgotten"],
   ["no longer once nothing can be recorded", NONE, 2n, "forgotten"],
   ["where the chain lost it, and has the one before", NEWER, 1n, "kept"],
-  ["no longer once a final block has what replaced it", NEWER, 1n, "forgotten", true],
+  ["no longer once a final block has what replaced it", NEWER, 1n, "forgotten", within(312n), 300n],
+  ["no longer once that is so, where only the wallet's attempt is noted", NEWER, 1n, "forgotten", within(15n)],
+  ["where the node does not say that it was recorded", NEWER, 1n, "kept", () => reverts(), 300n],
 ]) {
   test(`recorded work is kept ${what}`, async (t) => {
-    const find = async () => (isInLog ? {} : undefined);
-    const { seen, context } = scene(t, { node: { readContract: async () => final, find } });
+    const { seen, context } = scene(t, { node: { readContract: async () => final, findIn: findIn ?? within(-1n) } });
     const file = `sealed-31337-${HERE}-7-${ADDRESS}-a`;
     actions.holdInMemory(file, new Blob(["a"]));
-    seen.store.set("sealed 7", { commitment: SENT, file, recorded: true, recordedIn: 12n });
+    seen.store.set("sealed 7", { commitment: SENT, file, recorded: true, recordedIn });
     seen.store.set(`submit 7 ${SENT}`, { id: "1", fromBlock: 10n });
     actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
     const isThere = (await actions.storedAt(file)) !== undefined;
     assert.deepEqual([seen.store.size, isThere], expected === "kept" ? [2, true] : [0, false]);
+    assert.deepEqual(seen.finds, []); // the log since then may be weeks long
   });
 }
 
-for (const [what, active, asks, isInLog] of [
+const IS_SHOWN = "What the chain shows now";
+for (const [what, active, asks, findIn, fact] of [
   ["which the chain shows, is not offered again", SENT, 0],
-  ["which another device has replaced, is not offered again", NEWER, 0, true],
+  ["which another device has replaced, is not offered again", NEWER, 0, within(12n)],
   ["which the chain has lost, is gone on with", NONE, 1],
+  ["of which the node does not say that it was recorded, is asked about", NEWER, 1, () => reverts(), `your Submission ${NEWER}`],
 ]) {
   test(`recorded work, ${what}`, async (t) => {
-    const find = async () => (isInLog ? {} : undefined);
-    const node = { readContract: async () => active, find };
+    const node = { readContract: async () => active, findIn: findIn ?? within(-1n) };
     const { seen, stage, context } = scene(t, { node, presses: ["Go on with it"] });
     const done = { uploaded: true, prepared: true, recorded: true, recordedIn: 12n };
     const kept = { commitment: SENT, file: "a", ...done, envelope: "" };
     seen.store.set("sealed 7", kept);
     assert.deepEqual(await actions.keptOf(context, stage, "sealed 7", { id: 7n }), asks === 0 ? undefined : kept);
-    assert.equal(seen.confirmed.length, asks);
+    assert.deepEqual([seen.confirmed.length, seen.confirmed[0]?.[1].get(IS_SHOWN), seen.finds], [asks, fact, []]);
   });
 }
 
