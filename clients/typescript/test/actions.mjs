@@ -9,7 +9,7 @@ import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "j
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "keyless", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -34,6 +34,7 @@ const SECRETS = [
   [file("id_ed25519"), "id_ed25519"],
   [file("UTC--2020"), "UTC--2020"],
   [file("notes", "# created\n\nAGE-SECRET-KEY-1QQ"), "notes"],
+  [file("new.txt", "AGE-SECRET-KEY-PQ-1QQ"), "new.txt"],
   [file("key.txt", "-----BEGIN OPENSSH PRIVATE KEY-----\n"), "key.txt"],
 ];
 for (const [secret, shown] of SECRETS) {
@@ -131,7 +132,7 @@ test("a page that holds a private key is not sent to be checked while it is writ
   t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
   const [sent, found] = [[], []];
   const POST = async (_, { body }) => ({ data: { issues: [] }, response: new Response(sent.push(body)) });
-  let page = "# created\nage-secret-key-1QQ";
+  let page = `---\n# created\nage-secret-key-1${"q".repeat(16)}`;
   const live = new actions.LiveCheck({ api: { POST } }, () => page, (result) => found.push(result));
   const passed = async () => {
     live.touch();
@@ -140,10 +141,44 @@ test("a page that holds a private key is not sent to be checked while it is writ
   };
   await passed();
   assert.deepEqual([sent, found.map(({ code }) => code)], [[], ["secret_in_document"]]);
-  page = "# written";
+  page = "f".repeat(64); // another file than a page
   await passed();
-  assert.deepEqual([sent, found.slice(1)], [["# written"], [[]]]);
+  assert.deepEqual([sent, found[1].code], [[], "not_a_page"]);
+  page = "---\n# written";
+  await passed();
+  assert.deepEqual([sent, found.slice(2)], [["---\n# written"], [[]]]);
 });
+
+const HEX = "0x" + "ab12".repeat(16);
+const WORDS = Array(12).fill("abandon").join(" ");
+for (const page of [
+  "-----BEGIN OPENSSH PRIVATE KEY-----",
+  `see AGE-SECRET-KEY-PQ-1${"Q".repeat(16)}`,
+  `The deployer key: ${HEX}`,
+  `The deployer\nkey is ${HEX}`,
+  `- Private key of the account ${HEX}`,
+  `seed phrase: ${WORDS}`,
+  `Recovery phrase:\n${WORDS}`,
+]) {
+  test(`${page.slice(0, 24)}… is not sent as a page`, () => {
+    assert.throws(() => actions.requireNoSecret(`---\n---\n${page}\n`), { code: "secret_in_document" });
+  });
+}
+for (const page of [
+  "age prints AGE-SECRET-KEY-1… and AGE-SECRET-KEY-1QQ",
+  `The public key ${HEX} of the list`,
+  `Its commitment is ${HEX}`,
+  `| private key hash | ${HEX} |`,
+  `- the signing key\n- ${HEX}`,
+  `# The key\n${HEX}`,
+  `[signing key]: https://explorer.example/tx/${HEX}`,
+  `clékey ${HEX}`,
+]) {
+  test(`${page.slice(0, 24)}…, which the rules take, may be on a page`, () => {
+    actions.requireNoSecret(`---\n---\n${page}\n`);
+    actions.requireNoKey("The reasons hold", `-----BEGIN PRIVATE KEY----- is how the key ${HEX} begins`);
+  });
+}
 
 test("a Safe's file has the call as its bytes alone", () => {
   const call = { to: `0x${"ab".repeat(20)}`, data: "0x1234" };
