@@ -26,7 +26,7 @@ import type { Fact, Offer, Stage } from "./stage.js";
 import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { confirmLast, perform, tolerated } from "./transactions.js";
-import { activeOf, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
+import { activeOf, hasPassed, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
 
 export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const MOST_LISTED = 200;
@@ -157,14 +157,16 @@ async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise
   return [element("p", {}, link, `, ${bytes(archive.size)}${why}`)];
 }
 
-/** Removes what earlier visits sealed and recorded, once that is final, or left before they noted it; not what another
- * tab is sealing or offers to save. */
+/**
+ * Removes what earlier visits sealed, once it is recorded for good or nothing can be recorded any more, and what they left
+ * before they noted it; not what another tab is sealing or offers to save.
+ */
 async function tidy(context: Context, bounty: Bounty): Promise<void> {
   const { journal } = context;
   await journal
     .alone(actName(bounty), async () => {
       const kept = await journal.get<Sealed>(keptName(bounty));
-      if (kept?.recorded === true && (await isSettled(context, bounty, kept).catch(() => false))) {
+      if (kept !== undefined && (await isSettled(context, bounty, kept).catch(() => false))) {
         await journal.remove(keptName(bounty));
         await journal.remove(stepName(bounty, kept.commitment));
         return removeSealed(context, bounty, "");
@@ -174,9 +176,10 @@ async function tidy(context: Context, bounty: Bounty): Promise<void> {
     .catch(() => undefined);
 }
 
-/** Whether a final block has it or what took its place later, or no block can take it any more. */
+/** Whether a final block has it or what took its place later, or no block can take it any more, recorded or not. */
 async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promise<boolean> {
-  if (bounty.now >= bounty.submissionDeadline) return true;
+  if (bounty.now >= bounty.submissionDeadline) return hasPassed(context, bounty.submissionDeadline);
+  if (kept.recorded !== true) return false;
   const { node, hub, account } = context;
   const question = { ...hub, functionName: "getSubmission", args: [bounty.id, account] } as const;
   const final = await node.readContract(question, "finalized");

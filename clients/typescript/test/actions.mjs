@@ -842,20 +842,25 @@ for (const [what, alone, isThere] of [
 
 const NEWER = `0x${"77".repeat(32)}`;
 const within = (block) => async (_, first, last) => (first <= block && block <= last ? {} : undefined);
-for (const [what, final, now, expected, findIn, recordedIn] of [
+for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of [
   ["until its block is final", NONE, 1n, "kept"],
   ["no longer once a final block has it", SENT, 1n, "forgotten"],
-  ["no longer once nothing can be recorded", NONE, 2n, "forgotten"],
+  ["until it is final that nothing can be recorded", NONE, 2n, "kept"],
+  ["no longer once nothing can be recorded", NONE, 3n, "forgotten"],
   ["where the chain lost it, and has the one before", NEWER, 1n, "kept"],
   ["no longer once a final block has what replaced it", NEWER, 1n, "forgotten", within(312n), 300n],
   ["no longer once that is so, where only the wallet's attempt is noted", NEWER, 1n, "forgotten", within(15n)],
   ["where the node does not say that it was recorded", NEWER, 1n, "kept", () => reverts(), 300n],
+  ["while it may be recorded yet", SENT, 1n, "kept", undefined, undefined, false],
+  ["no longer, which never was, once nothing can be recorded", NONE, 3n, "forgotten", undefined, undefined, false],
 ]) {
-  test(`recorded work is kept ${what}`, async (t) => {
-    const { seen, context } = scene(t, { node: { readContract: async () => final, findIn: findIn ?? within(-1n) } });
+  test(`${recorded ? "recorded" : "sealed"} work is kept ${what}`, async (t) => {
+    const node = { readContract: async () => final, findIn: findIn ?? within(-1n), getFinalizedBlock: async () => ({ timestamp: now - 1n }) };
+    const { seen, context } = scene(t, { node });
+    context.settings = { deployment, hasMovedTime: true };
     const file = `sealed-31337-${HERE}-7-${ADDRESS}-a`;
     actions.holdInMemory(file, new Blob(["a"]));
-    seen.store.set("sealed 7", { commitment: SENT, file, recorded: true, recordedIn });
+    seen.store.set("sealed 7", { commitment: SENT, file, recorded, recordedIn });
     seen.store.set(`submit 7 ${SENT}`, { id: "1", fromBlock: 10n });
     actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
