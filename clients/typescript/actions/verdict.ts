@@ -9,15 +9,15 @@ import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { heedStandstill } from "./halts.js";
-import { tidied } from "./journal.js";
 import { requireNoKey } from "./keyless.js";
 import type { ExpectedEvent } from "./node.js";
-import { finished, told } from "./results.js";
+import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { listingOf, unlistedNote } from "./submissions.js";
 import type { Listing } from "./submissions.js";
 import { counted, moment } from "./text.js";
 import { confirmLast, perform } from "./transactions.js";
+import { hasPassed } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 
 const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
@@ -37,6 +37,7 @@ interface Decision {
 /** Offered to a Guardian of the pinned roster while the bounty can be judged. */
 export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
   const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians } = bounty;
+  if (guardians.includes(context.account) && now >= judgingDeadline) void forgetDraft(context, bounty);
   const isJudgeable = isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline;
   if (!isJudgeable || !guardians.includes(context.account)) return [];
   return [
@@ -123,9 +124,8 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
     expected: recording(commitment),
     holds: async () => isSame(await held(), [outcome, solver, submission]),
   });
-  const unnoted = await tidied(() => context.journal.forgetWritten(draftName(bounty)));
   const next = `The bounty ends once ${bounty.quorum} Guardians agree. Next, claim your share on this page.`;
-  finished(settings, stage, "Your Verdict is recorded, by transaction", found, next, ...told(unnoted));
+  finished(settings, stage, "Your Verdict is recorded, by transaction", found, next);
 }
 
 function isSame([kind, solver, submission]: Held, other: Held): boolean {
@@ -154,7 +154,15 @@ export async function replacing(stage: Stage, before: Held, now: Held): Promise<
   return now[0] === 0 ? [] : [["Your earlier Verdict", `${what}, is replaced by this one`]];
 }
 
-/** The form; what is written in it is kept until the Verdict is recorded. */
+/** Forgets what was written once no Verdict can be recorded any more; until then a reorg may take the one that is there. */
+async function forgetDraft(context: Context, bounty: Bounty): Promise<void> {
+  const forget = async () => {
+    if (await hasPassed(context, bounty.judgingDeadline)) await context.journal.forgetWritten(draftName(bounty));
+  };
+  await forget().catch(() => undefined); // a later visit does
+}
+
+/** The form; what is written in it is kept, also for another Verdict that takes this one's place. */
 async function decided(
   { journal }: Context,
   stage: Stage,
