@@ -118,9 +118,12 @@ def test_page__half_written__is_there_after_a_reload_and_names_what_is_missing(c
 def test_page__that_holds_a_private_key__sends_nothing_of_it(cast: Cast, browser: Browser) -> None:
     """It was sent while it was written, and then called unsent."""
     page = opened(cast, browser, fresh=True)
-    page.fill("Text", "# public key: age1\nAGE-SECRET-KEY-1QQ")
+    page.fill("Text", "# public key: age1\nAGE-SECRET-KEY-1" + "Q" * 58)
     page.wait("The page holds a private key, which everybody could read. Take it out; nothing was sent.")
     page.press("Show a preview")
     assert "nothing was sent." in page.text("#acting .editor")
+    page.fill("Page", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk")
+    page.wait("A page begins with a line of ---.")
+    assert not [each for each in page.requests() if "/check" in each]
     assert page.findings() == []
     page.close()

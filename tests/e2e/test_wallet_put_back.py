@@ -10,7 +10,7 @@ from bounty_protocol.domain.envelope import Envelope, parse_envelope
 from demo.bounty import Cast, Funded
 
 from tests.e2e.wallet_acts import GO_ON, SEND, SIGN, path_of
-from tests.e2e.wallet_pages import closed, opened, wallet_of
+from tests.e2e.wallet_pages import closed, no_blocks, opened, send_in_its_place, wallet_of
 from tests.web.driver import Browser, Page
 
 DIRECTORY = "Directory with the kept copy"
@@ -140,6 +140,31 @@ def test_work__that_the_storage_loses_before_it_is_recorded__is_uploaded_again(
         page.wait(request)
         page.press(SIGN)
     page.wait("Record the Submission on the chain")
+    assert uploaded.exists()
+    page.press(SEND)
+    page.wait("is recorded, by transaction")
+    closed(page)
+
+
+def test_work__that_the_storage_loses_while_it_is_sent__is_uploaded_before_it_is_sent_anew(
+    cast: Cast, browser: Browser, bounty: Funded, tmp_path: Path
+) -> None:
+    """What was cancelled in the wallet was sent again without a word to the service."""
+    (tmp_path / "answer.txt").write_text("Lost while it waited.\n", encoding="utf-8")
+    objects = cast.stack.gcs.credentials_file.parent / "objects/facts"
+    before = set(objects.iterdir())
+    page = prepared_on_the_page(cast, browser, bounty, "solver-3", tmp_path)
+    (uploaded,) = set(objects.iterdir()) - before
+    with no_blocks(cast):
+        page.press(SEND)
+        page.wait("Sent as")
+        page.wait_read("eth_getTransactionCount")
+        uploaded.unlink()
+        send_in_its_place(cast, wallet_of(cast, "solver-3"), cast.address("solver-3"), "0x")
+    for request in ("Have the upload checked", "Get an address for the upload"):
+        page.wait(request)
+        page.press(SIGN)
+    page.wait("Another transaction of this account took the place of the one that was sent")
     assert uploaded.exists()
     page.press(SEND)
     page.wait("is recorded, by transaction")

@@ -15,7 +15,7 @@ from local_stack.contract import Wallet
 
 from tests.campaign import some
 from tests.e2e import wallet_acts
-from tests.e2e.wallet_acts import SEND, Act, Bounties
+from tests.e2e.wallet_acts import SEND, SIGN, Act, Bounties
 from tests.e2e.wallet_pages import closed, no_blocks, opened, send_in_its_place, wallet_of
 from tests.web.driver import Browser, Page, TestWallet
 
@@ -215,6 +215,8 @@ STEPS: Final = {
     "refund": (of_a_person(wallet_acts.refund), "Paid: "),
 }
 """Every step that one transaction does but the sign of life: how it is come to, and the text that shows it done."""
+CHECKED: Final = {"submit": "Have the upload checked"}
+"""Steps before which a request is signed whenever they are sent, also anew: the service may have lost work since."""
 
 
 @pytest.mark.parametrize("name", some("steps of a transaction", list(STEPS), 1))
@@ -229,19 +231,27 @@ def test_step__whose_transaction_is_cancelled_replaced_dropped_and_sped_up__is_d
     assert reached["ended"] == SHOWN, reached
     token, own = cast.stack.hub.token, Account.from_key(wallet.key).address
     page.asked()
+
+    def offered(why: str) -> None:
+        if name in CHECKED:
+            page.wait(CHECKED[name])
+            page.press(SIGN)
+        page.wait(why)
+        page.asked()
+
     with no_blocks(cast):
         send(page)
         send_in_its_place(cast, wallet, own, "0x")
-    page.wait(TAKEN)
+    offered(TAKEN)
     with no_blocks(cast):
         send(page)
         send_in_its_place(cast, wallet, token.address, token.encode("transfer", own, 0).hex())
-    page.wait(TAKEN)
+    offered(TAKEN)
     with no_blocks(cast):
         _, sent = send(page)
         cast.stack.anvil.rpc.call("anvil_dropTransaction", sent)
         page.press(AGAIN)
-        page.wait(NOT_THERE)
+        offered(NOT_THERE)
     before = cast.stack.anvil.w3.eth.get_transaction_count(own)
     with no_blocks(cast):
         asked, _ = send(page)
@@ -249,6 +259,24 @@ def test_step__whose_transaction_is_cancelled_replaced_dropped_and_sped_up__is_d
     page.wait(done)
     assert page.asked() == []
     assert cast.stack.anvil.w3.eth.get_transaction_count(own) == before + 1
+    closed(page)
+
+
+def test_verdict__that_was_changed_elsewhere_while_the_form_was_open__is_asked_about(
+    cast: Cast, browser: Browser, bounties: Bounties
+) -> None:
+    act = wallet_acts.judge(bounties)
+    bounty, _ = bounties.judged()
+    page = opened(cast, browser, act.who, act.path)
+    page.do("act", buttons=act.buttons[:2], fields=act.fields, ends=("Publish your reasons",), patience=60_000)
+    page.asked()
+    cast.reject(bounty, act.who, "Nothing holds.")
+    page.press(SIGN)
+    page.wait("Your Verdict was changed elsewhere meanwhile")
+    assert "finds no valid Submission" in page.text("#acting")
+    page.press("Go on with this one")
+    assert "is replaced by this one" in page.wait(SHOWN)
+    assert [each["method"] for each in page.asked()] == ["eth_signTypedData_v4"]
     closed(page)
 
 

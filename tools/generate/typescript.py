@@ -27,6 +27,7 @@ from bounty_protocol.domain.hub_notice import (
 )
 from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 from bounty_protocol.errors import PROBLEMS
+from bounty_protocol.readiness.key_forms import AGE_KEY, KEY_FORMS
 from bounty_protocol.wire.submissions import MAX_CONTENTS
 from local_stack.toolbox import ensure_npm_package
 from service_cli.chain.receipts import RECENT_BLOCKS
@@ -126,15 +127,23 @@ def _names() -> str:
 
 
 def _secrets() -> str:
-    """A star of a name is any letters; KEY_LINE is an expression in both languages."""
+    """A star of a name is any letters; the expressions are both languages'."""
     forms = ", ".join(f"/^{re.escape(name).replace(re.escape('*'), '.*')}$/s" for name in SECRET_NAMES)
+    keys = "".join(
+        f"  [{json.dumps(what)}, /{form}/gi{'' if before is None else f', /(?:{before})$/i'}],\n"
+        for what, form, before in KEY_FORMS
+    )
     return (
         f"{_MADE}/** Names of files and directories, in lower case, that should not be passed on. */\n"
         f"export const SECRET_NAMES: readonly RegExp[] = [{forms}];\n"
         f"/** How the first line of a private key begins that is neither empty nor a comment. */\n"
         f"export const KEY_LINE = /^(?:{KEY_LINE})/;\n"
         f"/** In which that line is looked for. */\n"
-        f"export const BEGIN_BYTES = {BEGIN_BYTES};\n"
+        f"export const BEGIN_BYTES = {BEGIN_BYTES};\n\n"
+        f"/** A private key of age, wherever it is in a text. */\n"
+        f"export const AGE_KEY = /{AGE_KEY}/i;\n"
+        f"/** What may never be on a page: what it is called, its form, and after what it is none. */\n"
+        f"export const KEY_FORMS: readonly (readonly [string, RegExp, RegExp?])[] = [\n{keys}];\n"
     )
 
 

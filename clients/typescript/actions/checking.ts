@@ -4,7 +4,7 @@ import { answerOf, isIssue, ServiceError } from "../src/acting.js";
 import type { Issue } from "../src/acting.js";
 import { typed } from "./answers.js";
 import type { Context } from "./context.js";
-import { requireNoKey } from "./keyless.js";
+import { requireNoSecret } from "./keyless.js";
 
 /** A pause in typing after which a page is checked. */
 const PAUSE_MILLISECONDS = 1_200;
@@ -12,10 +12,19 @@ const PAUSE_MILLISECONDS = 1_200;
 const LEAST_SECONDS = 4;
 const MOST_SECONDS = 40;
 const AFTER_FAILURE_SECONDS = 60;
+/** Why a page is not sent. */
+const UNSENT = new Set(["not_a_page", "secret_in_document"]);
 
-/** The rules' issues with a page; nothing of it is kept there. Raises what the service refuses, and sends no private key. */
+/**
+ * The rules' issues with a page; nothing of it is kept there. Raises what the service refuses, and sends neither a key
+ * nor what is no page.
+ */
 export async function findingsOf({ api }: Context, page: string): Promise<readonly Issue[]> {
-  requireNoKey("The page holds", page);
+  if (!page.startsWith("---\n")) {
+    const nextAction = "What was chosen or written begins otherwise, as another file does; nothing was sent.";
+    throw new ServiceError("not_a_page", "A page begins with a line of ---.", { nextAction });
+  }
+  requireNoSecret(page);
   const headers = { "Content-Type": "text/markdown" };
   const found: unknown = await typed(
     "PageFindings",
@@ -74,9 +83,9 @@ export class LiveCheck {
       const issues = await findingsOf(this.#context, page);
       if (this.#page() === page) this.#found(issues);
     } catch (error) {
-      const isSecret = error instanceof ServiceError && error.code === "secret_in_document";
-      if (!isSecret) seconds = AFTER_FAILURE_SECONDS;
-      this.#found(isSecret ? error : undefined);
+      const isUnsent = error instanceof ServiceError && UNSENT.has(error.code);
+      if (!isUnsent) seconds = AFTER_FAILURE_SECONDS;
+      this.#found(isUnsent ? error : undefined);
     } finally {
       this.#isAsking = false;
       if (this.#notBefore !== Infinity) this.#notBefore = begun + seconds * 1_000;

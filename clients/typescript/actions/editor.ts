@@ -9,7 +9,7 @@ import { LiveCheck } from "./checking.js";
 import type { Context } from "./context.js";
 import { button, element, labelled } from "./dom.js";
 import type { Field } from "./journal.js";
-import { requireNoKey } from "./keyless.js";
+import { requireNoSecret } from "./keyless.js";
 import { deadlineOf, entriesOf, escrowOf, linesBeforeText, missing, pageForChecks, pageOf, placed, windowOf } from "./page.js";
 import type { Filled } from "./page.js";
 import { problem } from "./stage.js";
@@ -137,7 +137,7 @@ class Editor {
     this.#mark([]);
     try {
       const page = this.#isFinished ? unixLines(this.#text.value) : await this.#made();
-      requireNoKey("The page holds", page);
+      requireNoSecret(page);
       pageTerms(page);
       if (new TextEncoder().encode(page).length > MAX_BYTES) {
         throw new ServiceError("payload_too_large", "The page is larger than 256 KiB.", { nextAction: "Shorten it." });
@@ -376,7 +376,7 @@ class Editor {
     const list = (title: string, text: string) => [`# ${title}`, "", ...entriesOf(text).map((each) => `- ${each}`), ""];
     const text = [...list("Acceptance criteria", criteria), ...list("Deliverables", deliverables), body].join("\n");
     try {
-      requireNoKey("The page holds", text);
+      requireNoSecret(text);
       const failed = element("p", { role: "status" }, "The preview cannot be had at the moment. Try again in a minute.");
       this.#preview.replaceChildren((await previewOf(text)) ?? failed);
     } catch (error) {

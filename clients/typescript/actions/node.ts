@@ -222,9 +222,9 @@ export class Node {
     return all;
   }
 
-  /** The newest such event in one block. */
-  async findIn(expected: ExpectedEvent, block: bigint): Promise<FoundEvent | undefined> {
-    return this.among(await this.#logs(expected, block, block), expected);
+  /** The newest such event in a block, or from it to another that is so near that a node is asked but once. */
+  async findIn(expected: ExpectedEvent, first: bigint, last = first): Promise<FoundEvent | undefined> {
+    return this.among(await this.#logs(expected, first, last), expected);
   }
 
   async *#events(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent> {

@@ -25,8 +25,8 @@ import { finished, told } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { confirmLast, perform } from "./transactions.js";
-import { activeOf, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
+import { confirmLast, perform, tolerated } from "./transactions.js";
+import { activeOf, hasPassed, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
 
 export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const MOST_LISTED = 200;
@@ -34,10 +34,12 @@ const IN_MEMORY =
   "This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page " +
   "open until your Submission is recorded.";
 
-/** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
 /** So many blocks before the one that had it, another one may have it after a reorg. */
 const REORG_BLOCKS = 100n;
+/** Of so many blocks a node is asked at once whether one has it: few enough for every node. */
+const LOOKED_THROUGH = 500n;
 
+/** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
 interface Sealed {
   readonly envelope: string;
   readonly commitment: Hex;
@@ -89,46 +91,48 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   }
   const { parseEnvelope } = await import("./work.js");
   const envelope = parseEnvelope(sealed.envelope);
-  const isSent = sealed.prepared && (await wasSent(context, stepName(bounty, sealed.commitment)));
-  if (!isSent && (await activeOf(context, bounty.id, account)) !== sealed.commitment) {
-    // Also where an earlier visit had it checked, and sent nothing: the service may have lost it since.
-    await uploadAndPrepare(context, stage, envelope, sealed, async (step) => {
-      await journal.put(name, { ...(sealed as Sealed), ...step });
-    });
-  }
   const { commitment } = sealed;
-  const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
+  let work = sealed;
+  const note = async (progress: Partial<Sealed>) => {
+    work = { ...work, ...progress };
+    await journal.put(name, work);
+  };
   const kind = actName(bounty);
   const step = stepName(bounty, commitment);
   const recording = (submissionCommitment: Hex): ExpectedEvent => ({
     eventName: "SubmissionRecorded",
     args: { bountyId: bounty.id, solver: account, submissionCommitment },
   });
-  const isReplacing = former !== NO_SUBMISSION && former !== commitment;
-  if (former !== commitment) await confirmLast(context, stage, step, kind, recording);
-  const found =
-    former === commitment
-      ? undefined
-      : await perform(context, stage, {
-          name: step,
-          title: "Record the Submission on the chain",
-          act: "submit",
-          functionName: "submit",
-          call: hubCall(hubAddress, "submit", [bounty.id, commitment, bounty.guardianRosterHash]),
-          facts: [
-            ["What it does", `records this work as your Submission to bounty ${bounty.id}; no money moves`],
-            ["Commitment of the work", commitment],
-            ["Can be opened by", `the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
-            ["From", moment(bounty.revealAt)],
-            ...(isReplacing ? ([["What it replaces", `your Submission ${former}`]] as const) : []),
-          ],
-          twice: "it counts from the later block, after work that others record in between",
-          expected: recording(commitment),
-          isKept: true,
-          holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
-        });
+  const isThere = (await activeOf(context, bounty.id, account)) === commitment;
+  if (!isThere) await confirmLast(context, stage, step, kind, recording);
+  const found = isThere
+    ? undefined
+    : await perform(context, stage, {
+        name: step,
+        title: "Record the Submission on the chain",
+        act: "submit",
+        functionName: "submit",
+        call: hubCall(hubAddress, "submit", [bounty.id, commitment, bounty.guardianRosterHash]),
+        facts: [
+          ["What it does", `records this work as your Submission to bounty ${bounty.id}; no money moves`],
+          ["Commitment of the work", commitment],
+          ["Can be opened by", `the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
+          ["From", moment(bounty.revealAt)],
+        ],
+        // Also where it was checked and sent before: the service may have lost it since, and nobody could open it.
+        ready: async () => {
+          await uploadAndPrepare(context, stage, envelope, work, note);
+          const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
+          const isReplacing = former !== NO_SUBMISSION && former !== commitment;
+          return isReplacing ? [["What it replaces", `your Submission ${former}`]] : [];
+        },
+        twice: "it counts from the later block, after work that others record in between",
+        expected: recording(commitment),
+        isKept: true,
+        holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
+      });
   const copy = await copyOf(context, sealed, bounty);
-  const noted = { ...sealed, uploaded: true, prepared: true, recorded: true, recordedIn: found?.blockNumber };
+  const noted = { ...sealed, uploaded: true, prepared: true, recorded: true, recordedIn: found?.blockNumber ?? sealed.recordedIn };
   const unnoted = told(await tidied(() => journal.put(name, noted)));
   const what = `Your Submission ${commitment} is recorded`;
   const next =
@@ -153,14 +157,16 @@ async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise
   return [element("p", {}, link, `, ${bytes(archive.size)}${why}`)];
 }
 
-/** Removes what earlier visits sealed and recorded, once that is final, or left before they noted it; not what another
- * tab is sealing or offers to save. */
+/**
+ * Removes what earlier visits sealed, once it is recorded for good or nothing can be recorded any more, and what they left
+ * before they noted it; not what another tab is sealing or offers to save.
+ */
 async function tidy(context: Context, bounty: Bounty): Promise<void> {
   const { journal } = context;
   await journal
     .alone(actName(bounty), async () => {
       const kept = await journal.get<Sealed>(keptName(bounty));
-      if (kept?.recorded === true && (await isSettled(context, bounty, kept).catch(() => false))) {
+      if (kept !== undefined && (await isSettled(context, bounty, kept).catch(() => false))) {
         await journal.remove(keptName(bounty));
         await journal.remove(stepName(bounty, kept.commitment));
         return removeSealed(context, bounty, "");
@@ -170,28 +176,33 @@ async function tidy(context: Context, bounty: Bounty): Promise<void> {
     .catch(() => undefined);
 }
 
-/** Whether a final block has it or what took its place later, or no block can take it any more. */
+/** Whether a final block has it or what took its place later, or no block can take it any more, recorded or not. */
 async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promise<boolean> {
-  if (bounty.now >= bounty.submissionDeadline) return true;
+  if (bounty.now >= bounty.submissionDeadline) return hasPassed(context, bounty.submissionDeadline);
+  if (kept.recorded !== true) return false;
   const { node, hub, account } = context;
   const question = { ...hub, functionName: "getSubmission", args: [bounty.id, account] } as const;
   const final = await node.readContract(question, "finalized");
   if (final === kept.commitment) return true;
-  return final === (await activeOf(context, bounty.id, account)) && (await isInLog(context, bounty, kept));
+  return final === (await activeOf(context, bounty.id, account)) && (await isInLog(context, bounty, kept)) === true;
 }
 
-/** Whether the chain still shows that it was recorded, also where another one has taken its place since. */
-async function isInLog({ node, account }: Context, bounty: Bounty, kept: Sealed): Promise<boolean> {
-  if (kept.recordedIn === undefined) return false;
+/**
+ * Whether the chain still shows that it was recorded, also where another one has taken its place since. Only the blocks around
+ * the one that was seen to have it are asked for, or after the wallet was asked; undefined where the node does not say.
+ */
+async function isInLog({ node, account, journal }: Context, bounty: Bounty, kept: Sealed): Promise<boolean | undefined> {
+  const asked = await journal.get<{ readonly fromBlock: bigint }>(stepName(bounty, kept.commitment));
+  const from = kept.recordedIn === undefined ? asked?.fromBlock : kept.recordedIn - REORG_BLOCKS;
+  if (from === undefined) return undefined;
+  const first = from > 0n ? from : 0n;
   const args = { bountyId: bounty.id, solver: account, submissionCommitment: kept.commitment };
-  const since = kept.recordedIn - REORG_BLOCKS;
-  return (await node.find({ eventName: "SubmissionRecorded", args }, since > 0n ? since : 0n)) !== undefined;
-}
-
-/** Whether a wallet was given it: what is on its way is followed, and was checked before. */
-async function wasSent({ journal }: Context, step: string): Promise<boolean> {
-  const attempt = await journal.get<{ readonly hash?: Hex; readonly batch?: string }>(step);
-  return attempt?.hash !== undefined || attempt?.batch !== undefined;
+  const look = async () => {
+    const head = await node.getBlockNumber();
+    const last = first + LOOKED_THROUGH - 1n;
+    return (await node.findIn({ eventName: "SubmissionRecorded", args }, first, last < head ? last : head)) !== undefined;
+  };
+  return tolerated(look());
 }
 
 /** Removes sealed work for this bounty but what is in the file `kept`; none while a tab offers to save some, which a later visit removes. */
@@ -221,8 +232,10 @@ function keptName({ id }: Bounty): string {
 export async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
   const kept = await context.journal.get<Sealed>(name);
   if (kept === undefined || !(await isFor(context, kept, bounty))) return undefined;
+  let shown: Hex = NO_SUBMISSION;
   if (kept.recorded === true) {
-    if ((await activeOf(context, bounty.id, context.account)) === kept.commitment) return undefined;
+    shown = await activeOf(context, bounty.id, context.account);
+    if (shown === kept.commitment) return undefined;
     if (await isInLog(context, bounty, kept)) return undefined; // another device has put a newer one in its place
   }
   if (!kept.prepared && (await storedAt(kept.file)) === undefined) return undefined;
@@ -232,7 +245,8 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
     "Work that was sealed before",
     [
       ["Commitment", kept.commitment],
-      ["How far it came", reached(kept)],
+      ["How far it came", progressOf(kept)],
+      ...(shown === NO_SUBMISSION ? [] : ([["What the chain shows now", `your Submission ${shown}`]] as const)),
     ],
     goOn,
     "Seal other files",
@@ -240,7 +254,7 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
   return pressed === goOn ? kept : undefined;
 }
 
-function reached({ uploaded, prepared, recorded }: Sealed): string {
+function progressOf({ uploaded, prepared, recorded }: Sealed): string {
   if (recorded === true) return "recorded, and not what the chain shows now";
   return prepared ? "uploaded and checked" : uploaded ? "uploaded" : "sealed in this browser";
 }

@@ -40,6 +40,8 @@ export interface Step {
   readonly holds?: () => Promise<boolean>;
   /** Whether it stays written down once it is done, until what follows from it is, too: then its caller removes it. */
   readonly isKept?: boolean;
+  /** Does what has to stand whenever it is sent, also anew, and gives the facts that this brings. */
+  readonly ready?: () => Promise<readonly Fact[]>;
 }
 
 /** The event of a step that is done, and who paid the network's fee, where a sponsor might have. */
@@ -248,13 +250,14 @@ async function sent(
   again: string | undefined,
 ): Promise<FoundEvent | string> {
   const { node, wallet, journal, account, isPrepared } = context;
+  const readied = (await step.ready?.()) ?? [];
   stage.say("The transaction is tried on the wallet's node, without sending it.");
   if (step.before === undefined) await node.simulate(account, step.call);
   else await node.simulateTogether(account, callsOf(step));
   const earlier = again === undefined ? undefined : await journal.get<Attempt>(step.name);
   const offered = await sponsorOf(context, step.act);
   const ordinary = isPrepared ? [SAVE] : (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
-  const facts = [...factsOf(context, step, again), ...(await feeFacts(context, step, offered))];
+  const facts = [...factsOf(context, step, readied, again), ...(await feeFacts(context, step, offered))];
   stage.say("");
   const buttons = offered === undefined ? ordinary : [SPONSORED, ...ordinary];
   const pressed = await stage.confirm(step.title, facts, ...buttons);
@@ -501,10 +504,11 @@ export async function tolerated<Value>(question: Promise<Value>): Promise<Value 
   }
 }
 
-function factsOf({ settings, account }: Context, step: Step, again: string | undefined): Fact[] {
+function factsOf({ settings, account }: Context, step: Step, readied: readonly Fact[], again: string | undefined): Fact[] {
   const isOfHub = step.call.to.toLowerCase() === settings.deployment.hubAddress.toLowerCase();
   const facts: Fact[] = [
     ...step.facts,
+    ...readied,
     ["Function of the contract", step.functionName],
     ["Contract", `the ${isOfHub ? "Hub" : "token"} ${step.call.to} on chain ${settings.deployment.chainId}`],
     ["Sent by", account],

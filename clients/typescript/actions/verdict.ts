@@ -9,21 +9,24 @@ import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { heedStandstill } from "./halts.js";
-import { tidied } from "./journal.js";
 import { requireNoKey } from "./keyless.js";
 import type { ExpectedEvent } from "./node.js";
-import { finished, told } from "./results.js";
+import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { listingOf, unlistedNote } from "./submissions.js";
 import type { Listing } from "./submissions.js";
 import { counted, moment } from "./text.js";
 import { confirmLast, perform } from "./transactions.js";
+import { hasPassed } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 
 const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
 const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
 const MAX_BYTES = 256 * 1024;
 const ELSEWHERE = "opened elsewhere";
+
+/** What the Hub holds of a Guardian on a bounty: the kind, of which 0 is none, the Solver and the Submission. */
+type Held = readonly [kind: number, solver: Address, submission: Hex];
 
 /** What a Guardian decides, and why. */
 interface Decision {
@@ -34,6 +37,7 @@ interface Decision {
 /** Offered to a Guardian of the pinned roster while the bounty can be judged. */
 export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
   const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians } = bounty;
+  if (guardians.includes(context.account) && now >= judgingDeadline) void forgetDraft(context, bounty);
   const isJudgeable = isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline;
   if (!isJudgeable || !guardians.includes(context.account)) return [];
   return [
@@ -51,9 +55,9 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
   stage.say("The Submissions are looked up.");
   const listing = await listingOf(context, stage, bounty);
   await heedStandstill(context, stage, bounty.judgingDeadline, "A Verdict");
-  const held = () => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
-  const [earlier] = await held();
-  stage.say(earlier === 0 ? "" : "You have recorded a Verdict already; another one takes its place.");
+  const held = (): Promise<Held> => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
+  let earlier = await held();
+  stage.say(earlier[0] === 0 ? "" : "You have recorded a Verdict already; another one takes its place.");
   const { named, reasons } = await decided(context, stage, bounty, listing);
   await requireOpened(context, stage, bounty, named, listing);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
@@ -111,20 +115,54 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
       ["What it does", `records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
       what,
       ["Commitment of your reasons", commitment],
-      ...(earlier === 0 ? [] : ([["Your earlier Verdict", "is replaced by this one"]] as const)),
     ],
-    expected: recording(commitment),
-    holds: async () => {
-      const [kind, heldSolver, heldSubmission] = await held();
-      return kind === outcome && heldSolver.toLowerCase() === solver.toLowerCase() && heldSubmission === submission;
+    ready: async () => {
+      const before = earlier;
+      earlier = await held(); // the form may have been open for long
+      return replacing(stage, before, earlier);
     },
+    expected: recording(commitment),
+    holds: async () => isSame(await held(), [outcome, solver, submission]),
   });
-  const unnoted = await tidied(() => context.journal.forgetWritten(draftName(bounty)));
   const next = `The bounty ends once ${bounty.quorum} Guardians agree. Next, claim your share on this page.`;
-  finished(settings, stage, "Your Verdict is recorded, by transaction", found, next, ...told(unnoted));
+  finished(settings, stage, "Your Verdict is recorded, by transaction", found, next);
 }
 
-/** The form; what is written in it is kept until the Verdict is recorded. */
+function isSame([kind, solver, submission]: Held, other: Held): boolean {
+  return kind === other[0] && solver.toLowerCase() === other[1].toLowerCase() && submission === other[2];
+}
+
+function said([kind, solver, submission]: Held): string {
+  return kind === AWARDED ? `awards Submission ${submission} of ${solver.toLowerCase()}` : "finds no valid Submission";
+}
+
+/**
+ * What a Verdict takes the place of. Where that is not what the Hub held `before`, it was recorded elsewhere while this one
+ * was written: the Guardian decides.
+ */
+export async function replacing(stage: Stage, before: Held, now: Held): Promise<Fact[]> {
+  const what = now[0] === 0 ? "none of yours" : `one that ${said(now)}`;
+  if (!isSame(now, before)) {
+    stage.say("");
+    const facts: Fact[] = [
+      ["What the Hub holds by now", what],
+      ["If you did not record it", "somebody else has the key of your account"],
+      ["If you go on", "yours takes its place"],
+    ];
+    await stage.confirm("Your Verdict was changed elsewhere meanwhile", facts, "Go on with this one");
+  }
+  return now[0] === 0 ? [] : [["Your earlier Verdict", `${what}, is replaced by this one`]];
+}
+
+/** Forgets what was written once no Verdict can be recorded any more; until then a reorg may take the one that is there. */
+async function forgetDraft(context: Context, bounty: Bounty): Promise<void> {
+  const forget = async () => {
+    if (await hasPassed(context, bounty.judgingDeadline)) await context.journal.forgetWritten(draftName(bounty));
+  };
+  await forget().catch(() => undefined); // a later visit does
+}
+
+/** The form; what is written in it is kept, also for another Verdict that takes this one's place. */
 async function decided(
   { journal }: Context,
   stage: Stage,

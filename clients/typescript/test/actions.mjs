@@ -9,7 +9,7 @@ import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "j
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "keyless", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -34,6 +34,7 @@ const SECRETS = [
   [file("id_ed25519"), "id_ed25519"],
   [file("UTC--2020"), "UTC--2020"],
   [file("notes", "# created\n\nAGE-SECRET-KEY-1QQ"), "notes"],
+  [file("new.txt", "AGE-SECRET-KEY-PQ-1QQ"), "new.txt"],
   [file("key.txt", "-----BEGIN OPENSSH PRIVATE KEY-----\n"), "key.txt"],
 ];
 for (const [secret, shown] of SECRETS) {
@@ -131,7 +132,7 @@ test("a page that holds a private key is not sent to be checked while it is writ
   t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
   const [sent, found] = [[], []];
   const POST = async (_, { body }) => ({ data: { issues: [] }, response: new Response(sent.push(body)) });
-  let page = "# created\nage-secret-key-1QQ";
+  let page = `---\n# created\nage-secret-key-1${"q".repeat(16)}`;
   const live = new actions.LiveCheck({ api: { POST } }, () => page, (result) => found.push(result));
   const passed = async () => {
     live.touch();
@@ -140,10 +141,44 @@ test("a page that holds a private key is not sent to be checked while it is writ
   };
   await passed();
   assert.deepEqual([sent, found.map(({ code }) => code)], [[], ["secret_in_document"]]);
-  page = "# written";
+  page = "f".repeat(64); // another file than a page
   await passed();
-  assert.deepEqual([sent, found.slice(1)], [["# written"], [[]]]);
+  assert.deepEqual([sent, found[1].code], [[], "not_a_page"]);
+  page = "---\n# written";
+  await passed();
+  assert.deepEqual([sent, found.slice(2)], [["---\n# written"], [[]]]);
 });
+
+const HEX = "0x" + "ab12".repeat(16);
+const WORDS = Array(12).fill("abandon").join(" ");
+for (const page of [
+  "-----BEGIN OPENSSH PRIVATE KEY-----",
+  `see AGE-SECRET-KEY-PQ-1${"Q".repeat(16)}`,
+  `The deployer key: ${HEX}`,
+  `The deployer\nkey is ${HEX}`,
+  `- Private key of the account ${HEX}`,
+  `seed phrase: ${WORDS}`,
+  `Recovery phrase:\n${WORDS}`,
+]) {
+  test(`${page.slice(0, 24)}… is not sent as a page`, () => {
+    assert.throws(() => actions.requireNoSecret(`---\n---\n${page}\n`), { code: "secret_in_document" });
+  });
+}
+for (const page of [
+  "age prints AGE-SECRET-KEY-1… and AGE-SECRET-KEY-1QQ",
+  `The public key ${HEX} of the list`,
+  `Its commitment is ${HEX}`,
+  `| private key hash | ${HEX} |`,
+  `- the signing key\n- ${HEX}`,
+  `# The key\n${HEX}`,
+  `[signing key]: https://explorer.example/tx/${HEX}`,
+  `clékey ${HEX}`,
+]) {
+  test(`${page.slice(0, 24)}…, which the rules take, may be on a page`, () => {
+    actions.requireNoSecret(`---\n---\n${page}\n`);
+    actions.requireNoKey("The reasons hold", `-----BEGIN PRIVATE KEY----- is how the key ${HEX} begins`);
+  });
+}
 
 test("a Safe's file has the call as its bytes alone", () => {
   const call = { to: `0x${"ab".repeat(20)}`, data: "0x1234" };
@@ -420,6 +455,21 @@ for (const isHeld of [true, false]) {
     const end = await ended(t, actions.perform(context, stage, { ...STEP, holds }));
     assert.deepEqual([end.hash ?? end.code, seen.store.size], [isHeld ? EVENT.hash : "cancelled", 0]);
     assert.match([...(seen.confirmed[0]?.[1].values() ?? [])].join(), isHeld ? /^$/ : /later act of this account has taken its place/);
+  });
+}
+
+for (const [what, found, presses, expected] of [
+  ["is on its way, is not done again", EVENT, [], 0],
+  ["came to nothing, is done again", undefined, ["Send with the wallet"], 1],
+]) {
+  test(`what has to stand before a step is sent that ${what}`, async (t) => {
+    const node = { find: async (count) => found ?? (count < 3 ? undefined : EVENT) };
+    const given = { kept: { id: "1", fromBlock: 10n, askedAt: 1 }, presses, node, wallet: { send: async () => SENT } };
+    const { seen, stage, context } = scene(t, given);
+    let done = 0;
+    const ready = async () => [["What it brings", String((done += 1))]];
+    assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, ready }))).hash, EVENT.hash);
+    assert.deepEqual([done, seen.confirmed.map(([, facts]) => facts.get("What it brings"))], [expected, expected ? ["1"] : []]);
   });
 }
 
@@ -791,41 +841,50 @@ for (const [what, alone, isThere] of [
 }
 
 const NEWER = `0x${"77".repeat(32)}`;
-for (const [what, final, now, expected, isInLog] of [
+const within = (block) => async (_, first, last) => (first <= block && block <= last ? {} : undefined);
+for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of [
   ["until its block is final", NONE, 1n, "kept"],
   ["no longer once a final block has it", SENT, 1n, "forgotten"],
-  ["no longer once nothing can be recorded", NONE, 2n, "forgotten"],
+  ["until it is final that nothing can be recorded", NONE, 2n, "kept"],
+  ["no longer once nothing can be recorded", NONE, 3n, "forgotten"],
   ["where the chain lost it, and has the one before", NEWER, 1n, "kept"],
-  ["no longer once a final block has what replaced it", NEWER, 1n, "forgotten", true],
+  ["no longer once a final block has what replaced it", NEWER, 1n, "forgotten", within(312n), 300n],
+  ["no longer once that is so, where only the wallet's attempt is noted", NEWER, 1n, "forgotten", within(15n)],
+  ["where the node does not say that it was recorded", NEWER, 1n, "kept", () => reverts(), 300n],
+  ["while it may be recorded yet", SENT, 1n, "kept", undefined, undefined, false],
+  ["no longer, which never was, once nothing can be recorded", NONE, 3n, "forgotten", undefined, undefined, false],
 ]) {
-  test(`recorded work is kept ${what}`, async (t) => {
-    const find = async () => (isInLog ? {} : undefined);
-    const { seen, context } = scene(t, { node: { readContract: async () => final, find } });
+  test(`${recorded ? "recorded" : "sealed"} work is kept ${what}`, async (t) => {
+    const node = { readContract: async () => final, findIn: findIn ?? within(-1n), getFinalizedBlock: async () => ({ timestamp: now - 1n }) };
+    const { seen, context } = scene(t, { node });
+    context.settings = { deployment, hasMovedTime: true };
     const file = `sealed-31337-${HERE}-7-${ADDRESS}-a`;
     actions.holdInMemory(file, new Blob(["a"]));
-    seen.store.set("sealed 7", { commitment: SENT, file, recorded: true, recordedIn: 12n });
+    seen.store.set("sealed 7", { commitment: SENT, file, recorded, recordedIn });
     seen.store.set(`submit 7 ${SENT}`, { id: "1", fromBlock: 10n });
     actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
     const isThere = (await actions.storedAt(file)) !== undefined;
     assert.deepEqual([seen.store.size, isThere], expected === "kept" ? [2, true] : [0, false]);
+    assert.deepEqual(seen.finds, []); // the log since then may be weeks long
   });
 }
 
-for (const [what, active, asks, isInLog] of [
+const IS_SHOWN = "What the chain shows now";
+for (const [what, active, asks, findIn, fact] of [
   ["which the chain shows, is not offered again", SENT, 0],
-  ["which another device has replaced, is not offered again", NEWER, 0, true],
+  ["which another device has replaced, is not offered again", NEWER, 0, within(12n)],
   ["which the chain has lost, is gone on with", NONE, 1],
+  ["of which the node does not say that it was recorded, is asked about", NEWER, 1, () => reverts(), `your Submission ${NEWER}`],
 ]) {
   test(`recorded work, ${what}`, async (t) => {
-    const find = async () => (isInLog ? {} : undefined);
-    const node = { readContract: async () => active, find };
+    const node = { readContract: async () => active, findIn: findIn ?? within(-1n) };
     const { seen, stage, context } = scene(t, { node, presses: ["Go on with it"] });
     const done = { uploaded: true, prepared: true, recorded: true, recordedIn: 12n };
     const kept = { commitment: SENT, file: "a", ...done, envelope: "" };
     seen.store.set("sealed 7", kept);
     assert.deepEqual(await actions.keptOf(context, stage, "sealed 7", { id: 7n }), asks === 0 ? undefined : kept);
-    assert.equal(seen.confirmed.length, asks);
+    assert.deepEqual([seen.confirmed.length, seen.confirmed[0]?.[1].get(IS_SHOWN), seen.finds], [asks, fact, []]);
   });
 }
 
@@ -929,6 +988,34 @@ for (const [what, kept, given, asks] of [
       await go(own).catch(() => {}); // asked about what was begun since
       assert.equal(seen.confirmed.length, asks + again);
     }
+  });
+}
+
+const [NO_VERDICT, AWARDS, FINDS_NONE] = [[0, ADDRESS, NONE], [1, ADDRESS, SENT], [2, ADDRESS, NONE]];
+for (const [what, before, now, asked, fact] of [
+  ["no other one", NO_VERDICT, NO_VERDICT, undefined, undefined],
+  ["the one that was there before", AWARDS, [1, ADDRESS.toLowerCase(), SENT], undefined, /awards Submission 0xaaaa/],
+  ["one that was recorded meanwhile", NO_VERDICT, AWARDS, /awards Submission 0xaaaa/, /awards Submission 0xaaaa/],
+  ["another one than before", AWARDS, FINDS_NONE, /finds no valid Submission/, /finds no valid Submission/],
+  ["none any more", AWARDS, NO_VERDICT, /none of yours/, undefined],
+]) {
+  test(`a Verdict that takes the place of ${what} is ${asked === undefined ? "told so" : "asked about"}`, async (t) => {
+    const { seen, stage } = scene(t, { presses: ["Go on with this one"] });
+    const [told] = await actions.replacing(stage, before, now);
+    assert.match(String(told?.[1]), fact ?? /^undefined$/);
+    assert.match(String(seen.confirmed[0]?.[1].get("What the Hub holds by now")), asked ?? /^undefined$/);
+  });
+}
+
+for (const [what, timestamp, left] of [["may be recorded anew", 1n, ["verdict-draft 7"]], ["is over for good", 2n, []]]) {
+  test(`the reasons of a Verdict that ${what} are ${left.length ? "kept" : "forgotten"}`, async (t) => {
+    const { seen, context } = scene(t, { node: { getFinalizedBlock: async () => ({ timestamp }) } });
+    Object.assign(context, { settings: { deployment, hasMovedTime: true } });
+    context.journal.forgetWritten = context.journal.remove;
+    seen.store.set("verdict-draft 7", "# Reasons");
+    actions.verdictOffers(context, { id: 7n, isOpen: false, now: 3n, judgingDeadline: 2n, guardians: [ADDRESS] });
+    for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
+    assert.deepEqual([...seen.store.keys()], left);
   });
 }
 

@@ -207,6 +207,7 @@ LOOKS = {
     "sub/id_ed25519": "x\n",
     "guardian-keys.json": "[]\n",
     "notes.txt": "-----BEGIN OPENSSH PRIVATE KEY-----\nx\n",
+    "new.txt": "AGE-SECRET-KEY-PQ-1X\n",
     "age.txt": "# created: today\n# public key: age1\nAGE-SECRET-KEY-1X\n",
 }
 PLAIN = {
@@ -376,6 +377,6 @@ def test_verdict__with_the_guardian_s_key__is_refused_before_anything_is_publish
 def test_document__with_anybody_s_age_identity__is_refused_and_a_commitment_taken() -> None:
     nothing = Environment({}, {})
     check_document(nothing, f"0x{KEY}, age1 and AGE-SECRET-KEY-1...".encode(), "It")
-    for text in (RING, RING.lower(), f"x{RING}y"):
+    for text in (RING, RING.lower(), f"x{RING}y", RING.replace("KEY-1", "KEY-PQ-1")):
         with pytest.raises(CommandRefused, match="It holds a private key"):
             check_document(nothing, text.encode(), "It")

@@ -225,6 +225,7 @@ def test_usage__a_command_nearly_typed__is_suggested(shell: Terminal, typed: str
         ["guardian:verdict", "1", "awarded", "0x" + KEY, "body.md"],
         ["guardian:deliver-key", "0x" + KEY, ADDRESS, "x"],
         ["guardian:open", "1", ADDRESS, "AGE-SECRET-KEY-1" + "Q" * 58],
+        ["guardian:open", "1", ADDRESS, "AGE-SECRET-KEY-PQ-1" + "Q" * 58],
         ["poster:publish-fund", "--secret-key", "x"],
     ],
     ids=lambda words: " ".join(words).replace(KEY, "KEY"),

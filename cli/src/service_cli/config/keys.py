@@ -16,6 +16,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.readiness.key_forms import AGE_KEY
+
 from service_cli.config.environment import Environment
 from service_cli.config.likely_secrets import like_a_secret
 from service_cli.config.small_files import Unusable, read_small
@@ -26,8 +28,8 @@ _VARIABLE: Final = re.compile(r"SERVICE_[A-Z0-9_]*PRIVATE_KEYS?(?:_JSON)?(?:_FIL
 _SEALED: Final = re.compile(r"SERVICE_[A-Z0-9_]*_KEYSTORE(?:_PASSPHRASE_FILE)?")
 """A file that nobody else is to have, and whose content is no key."""
 _HEX: Final = re.compile(r"(?<![0-9a-f])(?:0x)?([0-9a-f]{64})(?![0-9a-f])")
-_AGE: Final = re.compile(r"age-secret-key-1[0-9a-z]{16,}")
-_AGE_PREFIX: Final = b"age-secret-key-1"
+_AGE: Final = re.compile(f"{AGE_KEY.lower()}[0-9a-z]*")
+_AGE_PREFIX: Final = b"age-secret-key-"
 _CHUNK: Final = 256 * 1024
 _OVERLAP: Final = 127
 """The overlap of two chunks: no key is written with more than 128 characters."""

@@ -6,12 +6,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.readiness.key_forms import AGE_BEGIN, PEM_BEGIN
+
 SECRET_NAMES: Final = (
     ".env", ".env.*", ".git", ".netrc", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa*", "id_dsa*", "id_ecdsa*",
     "id_ed25519*", "*guardian*key*.json", "utc--*",
 )  # fmt: skip
 """Names of files and directories in lower case; a star is any letters."""
-KEY_LINE: Final = "-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|AGE-SECRET-KEY-1"
+KEY_LINE: Final = f"{PEM_BEGIN}|{AGE_BEGIN}"
 """How the first line of a private key begins, a regular expression that Python and JavaScript read alike."""
 BEGIN_BYTES: Final = 1_024
 """In which that line is looked for."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from bounty_protocol.readiness.key_forms import AGE_BEGIN
 from bounty_protocol.types import BountyId, parse_address, parse_bounty_id, parse_bytes32
 
 from service_cli.errors import CommandRefused
@@ -205,7 +206,7 @@ def require_new(directory: "Path") -> None:
 
 
 _HEX: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")
-_AGE: Final = re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]+", re.IGNORECASE)
+_AGE: Final = re.compile(f"{AGE_BEGIN}[0-9A-Z]+", re.IGNORECASE)
 _NAMED: Final = re.compile(
     r"--?[a-z-]*(?:private|secret|mnemonic|seed|passphrase)[a-z-]*(?:=.*)?", re.IGNORECASE | re.DOTALL
 )

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bounty_protocol.errors import Issue
+from bounty_protocol.readiness.key_forms import KEY_FORMS
 from bounty_protocol.readiness.patterns import Pattern, found_in
 from bounty_protocol.readiness.reading import Passage, Reading
 from bounty_protocol.readiness.rule import Example, Rule
 
 _FORMATS: Final = (
-    ("a private key", Pattern(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY( BLOCK)?-----")),
-    ("an age identity", Pattern(r"AGE-SECRET-KEY-1[0-9A-Z]{20}")),
+    *((form.what, Pattern(form.expression, not_after=form.not_after)) for form in KEY_FORMS),
     ("an AWS access key", Pattern(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", exact_case=True)),
     ("a GitHub token", Pattern(r"\b(?:gh[pousr]_[0-9A-Za-z]{30}|github_pat_[0-9A-Za-z_]{40})", exact_case=True)),
     ("a GitLab token", Pattern(r"\bglpat-[0-9A-Za-z_-]{20}", exact_case=True)),
@@ -31,28 +31,6 @@ _FORMATS: Final = (
     (
         "a signed token",
         Pattern(r"\beyJ[0-9A-Za-z_-]{10,800}\.eyJ[0-9A-Za-z_-]{10,800}\.[0-9A-Za-z_-]{10}", exact_case=True),
-    ),
-    (
-        "a private key of an account",
-        Pattern(
-            r"(?:private|secret|signing|deployer)[ _-]?key[^\n]{0,60}?\b(?:0x)?[0-9a-f]{64}\b"
-            r"|\b(?:wallet|privatekeytoaccount|from_key|signingkey)\(\s{0,20}[\"']?(?:0x)?[0-9a-f]{64}\b"
-            r"|\b(?:0x)?[0-9a-f]{64}\b[^\n]{0,20}\bprivate key"
-        ),
-    ),
-    (
-        "a private key of an account",
-        Pattern(
-            r"\bkey\b[\s:=\"'`]{0,20}(?:is\b[\s:\"'`]{0,20})?(?:0x)?[0-9a-f]{64}\b",
-            not_after="public[ _-]",
-        ),
-    ),
-    (
-        "a recovery phrase",
-        Pattern(
-            r"\b(?:seed|mnemonic|recovery|secret)(?: phrase| words)?\b(?: is|:| is:| =|=)\s{0,20}[\"'`]?"
-            r"(?:[a-z]{3,8}[\s,]{1,20}){11}[a-z]{3,8}\b"
-        ),
     ),
 )
 _ASSIGNED: Final = Pattern(
