@@ -1,7 +1,6 @@
 /** Texts that everybody is to read, which hold no private key. */
 
-import { ServiceError } from "../src/acting.js";
-import { AGE_KEY, KEY_FORMS } from "../src/generated/secrets.js";
+import { AGE_KEY, KEY_FORMS, ServiceError } from "../src/acting.js";
 
 /** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */
 export function requireNoKey(what: string, text: string): void {

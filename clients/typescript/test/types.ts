@@ -137,6 +137,8 @@ expectTypeOf(client.hasCode<"age_tampered">).guards.toHaveProperty("code").toExt
 client.hasCode(new Error(), "age_tampred");
 expectTypeOf<types.Issue>().toEqualTypeOf<{ readonly path: string; readonly message: string }>();
 expectTypeOf(client.REFUSED_TIMES).toEqualTypeOf<ReadonlySet<string>>();
+expectTypeOf(client.AGE_KEY).toEqualTypeOf<RegExp>();
+expectTypeOf(client.KEY_FORMS).toEqualTypeOf<readonly (readonly [string, RegExp, RegExp?])[]>();
 expectTypeOf(client.REFUSALS).toEqualTypeOf<Readonly<Record<string, readonly [string, string]>>>();
 
 // The Hub

@@ -12,7 +12,7 @@ AGE_KEY: Final = AGE_BEGIN + "[0-9A-Z]{16}"
 PEM_BEGIN: Final = "-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 
 
-class KeyForm(NamedTuple):
+class SecretForm(NamedTuple):
     """What a match is called. It is none right after what matches ``not_after``."""
 
     what: str
@@ -21,20 +21,20 @@ class KeyForm(NamedTuple):
 
 
 KEY_FORMS: Final = (
-    KeyForm("a private key", PEM_BEGIN),
-    KeyForm("an age identity", AGE_KEY),
-    KeyForm(
+    SecretForm("a private key", PEM_BEGIN),
+    SecretForm("an age identity", AGE_KEY),
+    SecretForm(
         "a private key of an account",
         r"(?:private|secret|signing|deployer)[ _-]?key[^\n]{0,60}?\b(?:0x)?[0-9a-f]{64}\b"
         r"|\b(?:wallet|privatekeytoaccount|from_key|signingkey)\(\s{0,20}[\"']?(?:0x)?[0-9a-f]{64}\b"
         r"|\b(?:0x)?[0-9a-f]{64}\b[^\n]{0,20}\bprivate key",
     ),
-    KeyForm(
+    SecretForm(
         "a private key of an account",
         r"\bkey\b[\s:=\"'`]{0,20}(?:is\b[\s:\"'`]{0,20})?(?:0x)?[0-9a-f]{64}\b",
         "public[ _-]",
     ),
-    KeyForm(
+    SecretForm(
         "a recovery phrase",
         r"\b(?:seed|mnemonic|recovery|secret)(?: phrase| words)?\b(?: is|:| is:| =|=)\s{0,20}[\"'`]?"
         r"(?:[a-z]{3,8}[\s,]{1,20}){11}[a-z]{3,8}\b",
