@@ -7,6 +7,7 @@
 import type { Hex } from "viem";
 import { ServiceError } from "../src/acting.js";
 import { batchName } from "./batches.js";
+import type { BatchStatus } from "./batches.js";
 import type { Context } from "./context.js";
 import { feeText, withoutEther } from "./costs.js";
 import { button, element } from "./dom.js";
@@ -354,32 +355,32 @@ async function polled(
   const { node, journal } = context;
   const { fromBlock } = attempt;
   let hash = attempt.hash?.length === HASH_LETTERS ? attempt.hash : undefined; // what else a Safe's wallet names it by
-  const doubted = hash === undefined ? undefined : doubtsAbout(context, step, attempt, hash);
-  const isNamedOtherwise = hash === undefined && attempt.hash !== undefined;
+  let doubted: ReturnType<typeof doubtsAbout> | undefined;
+  let isLost = false;
+  let told: BatchStatus | undefined;
+  let offered: string | undefined;
   const search = searching(context, step, fromBlock);
   let isGivenUp = false;
-  const giveUp = () => (isGivenUp = true);
   let isOneByOne = false;
   for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
-    let isUntold = false;
-    let isUnknown = false;
     if (attempt.batch !== undefined && hash === undefined) {
-      const told = await context.wallet.batchStatus(attempt.batch);
-      isUntold = told === undefined || (told.state === "done" && told.hash === undefined);
+      told = (await context.wallet.batchStatus(attempt.batch)) ?? told; // a moment's silence takes nothing back
       if (told?.state === "done") hash = told.hash;
       if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
-      isUnknown = told?.state === "unknown";
-      if (isUnknown && poll === DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
     }
-    if (poll === PATIENCE && (isUntold || isNamedOtherwise)) offerAgain(stage, giveUp, UNTOLD);
-    else if (poll === PATIENCE && attempt.batch !== undefined) {
-      const { twice } = step;
-      const late = `${LATE}${twice === undefined ? ", and counts once" : `; done twice, ${twice}`}. `;
-      if (step.before === undefined) offerAgain(stage, giveUp, late);
-      else if (!isUnknown) offerAgain(stage, () => (isOneByOne = giveUp()), UNDONE, ONE_BY_ONE);
+    const way = wayOn(step, attempt, poll, hash, told, isLost);
+    if (way !== offered) {
+      offered = way;
+      const pressed = () => {
+        isGivenUp = true;
+        isOneByOne = way === UNDONE;
+      };
+      if (way === undefined) stage.show();
+      else offerAgain(stage, pressed, way, way === UNDONE ? ONE_BY_ONE : AGAIN);
     }
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
     const isLater = receipt !== undefined && receipt.blockNumber >= fromBlock;
+    if (receipt !== undefined && attempt.batch !== undefined) isLost = !isLater; // an earlier one's: it shows nothing of this
     let found = isLater ? node.among(receipt.logs, step.expected) : undefined;
     if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(search());
     if (found !== undefined) return found;
@@ -392,7 +393,8 @@ async function polled(
         throw cameToNothing(hash, receipt.succeeded);
       }
     }
-    if (doubted !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
+    if (hash !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
+      doubted ??= doubtsAbout(context, step, attempt, hash);
       const doubt = await tolerated(doubted());
       if (doubt === "replaced") {
         await context.wallet.requireChain();
@@ -400,12 +402,33 @@ async function polled(
         const looked = await tolerated(node.find(step.expected, fromBlock).then((event) => event ?? REPLACED));
         if (looked !== undefined) return looked;
       }
-      if (doubt === "unknown" && poll > DOUBT_AFTER) offerAgain(stage, giveUp, LOST);
+      if (doubt !== undefined) isLost = doubt === "unknown";
     }
     await pause(POLL_MILLISECONDS);
   }
   if (isOneByOne) throw new ServiceError("batch_outstanding", UNDONE);
   return UNKNOWN;
+}
+
+/**
+ * The way on that stands beside a wait of so many polls, by its text: with one transaction only once the node does not know
+ * it, since what it knows may still happen.
+ */
+function wayOn(
+  { before, twice }: Step,
+  { batch, hash: named }: Attempt,
+  poll: number,
+  hash: Hex | undefined,
+  told: BatchStatus | undefined,
+  isLost: boolean,
+): string | undefined {
+  if (hash !== undefined ? !isLost : named === undefined && batch === undefined) return undefined;
+  const isLostSingle = hash !== undefined && batch === undefined;
+  if (isLostSingle || (hash === undefined && told?.state === "unknown")) return poll >= DOUBT_AFTER ? LOST : undefined;
+  if (poll < PATIENCE) return undefined;
+  if (hash === undefined && (told === undefined || told.state === "done")) return UNTOLD;
+  if (before !== undefined) return UNDONE;
+  return `${LATE}${twice === undefined ? ", and counts once" : `; done twice, ${twice}`}. `;
 }
 
 /** What is said of a transaction that is in a block and did not do its step: it failed, or did something else. */
@@ -456,7 +479,7 @@ function doubtsAbout(
   step: Step,
   attempt: Attempt,
   hash: Hex,
-): () => Promise<"replaced" | "unknown" | undefined> {
+): () => Promise<"replaced" | "unknown" | "known"> {
   const { node, account } = context;
   let { nonce } = attempt;
   let wasUsed = false;
@@ -469,7 +492,7 @@ function doubtsAbout(
     const isUsed = nonce !== undefined && (await node.minedOf(account)) > nonce;
     if (isUsed && wasUsed) return "replaced";
     wasUsed = isUsed;
-    return known === null ? "unknown" : undefined;
+    return known === null ? "unknown" : "known";
   };
 }
 

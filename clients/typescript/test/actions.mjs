@@ -525,14 +525,39 @@ test("calls that a wallet has done without saying how can be sent again after a 
   assert.equal(seen.confirmed.length, 1);
 });
 
-for (const told of [{ state: "pending" }, { state: "done", hash: SENT }]) {
-  test(`calls that a wallet has as ${told.state}, and the chain does not, are not waited for without end`, async (t) => {
+const PENDING = { state: "pending" };
+const GONE = { state: "unknown" };
+const IN_BLOCK = { state: "done", hash: SENT };
+for (const [what, told, transaction, expected, blockNumber] of [
+  ["as pending, is given up", () => PENDING, null, "batch_outstanding"],
+  ["as pending, and is silent for a moment, is given up", (poll) => (poll % 60 === 0 ? undefined : PENDING), null, "batch_outstanding"],
+  ["as done, by a transaction that the node does not know, is given up", () => IN_BLOCK, null, "batch_outstanding"],
+  ["as done, by a transaction that the node knows, is not given up", () => IN_BLOCK, {}, undefined],
+  ["as done, by a transaction of before it was asked, is given up", () => IN_BLOCK, {}, "batch_outstanding", 9n],
+  ["as pending, and no longer after a while, is asked for again", (poll) => (poll < 20 ? PENDING : GONE), null, "cancelled"],
+]) {
+  test(`what a wallet has ${what}`, async (t) => {
     const kept = { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true };
-    const { seen, stage, context } = scene(t, { kept, wallet: { batchStatus: async () => told } });
+    let poll = -1; // one before the wait
+    const wallet = { batchStatus: async () => told((poll += 1)) };
+    const receipt = async () => (blockNumber === undefined ? undefined : { succeeded: true, blockNumber, logs: [] });
+    const node = { transaction: async () => transaction, minedOf: async () => 0n, receipt };
+    const { seen, stage, context } = scene(t, { kept, wallet, node });
     const end = await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }));
-    assert.deepEqual([end?.code, seen.confirmed.length, seen.store.get("step")], ["batch_outstanding", 0, kept]);
+    const asked = expected === "cancelled" ? 1 : 0;
+    assert.deepEqual([end?.code, seen.confirmed.length, seen.store.get("step")], [expected, asked, kept]);
   });
 }
+
+test("a way on is no longer offered once the node knows the transaction", async (t) => {
+  let looks = 0;
+  const transaction = async () => ((looks += 1) < 5 ? null : {});
+  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { transaction, minedOf: async () => 0n } });
+  const shown = [];
+  stage.show = (...nodes) => shown.push(nodes.flatMap(textsOf).length > 0);
+  assert.equal(await ended(t, actions.perform(context, stage, STEP)), undefined);
+  assert.deepEqual(shown, [true, false]);
+});
 
 const wrongChain = () => Promise.reject(new actions.ServiceError("wrong_chain", ""));
 for (const [what, wallet, find] of [
