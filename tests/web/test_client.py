@@ -12,7 +12,7 @@ from bounty_protocol.foreign_json import MOST_VALUES, read_object
 from bounty_protocol.timely import AnswerTooLong, HttpAnswer, TimelyHttp
 from prometheus_client import REGISTRY
 from service_web.api import client as module
-from service_web.api.client import ApiAbsent, ApiOverloaded, ApiReader, ApiRefused, ApiUnavailable, Question, too_busy
+from service_web.api.client import ApiAbsent, ApiOverloaded, ApiReader, ApiRefused, ApiUnavailable, Question, reader
 
 from tests.raw_server import raw_server
 from tests.web.conftest import VARIABLES, OwnClock, Pages
@@ -25,7 +25,7 @@ UP_WITHOUT_API = ("/how-it-works", "/glossary", "/how-it-works/wide-light.svg", 
 @pytest.fixture(autouse=True)
 def another_request() -> None:
     """What the API was too busy for before is over."""
-    too_busy.set(None)
+    reader.set(None)
 
 
 class Scripted:
@@ -315,12 +315,34 @@ def test_reader_for_whom_the_api_is_too_busy_is_shown_the_last_good_answer_and_n
     Refusing(pages, 503, "service_overloaded", ONE["X-Forwarded-For"])
     for path in _PATHS:
         older, shown = (pages.get(path, **each).get_data(as_text=True) for each in (ONE, OTHER))
-        assert ("does not answer" in older, "does not answer" in shown) == (path != "/feed.atom", False)
+        assert ("Too busy" in older, "Too busy" in shown) == (path != "/feed.atom", False)
+        assert "A fast parser" in shown
     pages.ledger.add()
     refused = pages.get("/bounties/2", **ONE)
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "17")
     assert "Too busy at the moment" in refused.get_data(as_text=True)
     assert failed() == before  # the API counts it
+
+
+@pytest.mark.attack
+def test_titles__that_the_api_was_too_busy_to_give_one_reader__are_given_to_others() -> None:
+    pages = behind_a_proxy()
+    pages.ledger.add()
+    pages.clock.step = 0.001
+    asked = pages.api.exchange
+
+    def exchange(method: str, url: str, **options: Any) -> HttpAnswer:
+        if "/api/bounties/" in url and options["headers"].get("X-Forwarded-For") == ONE["X-Forwarded-For"]:
+            return answer(503, b'{"error": {"code": "service_overloaded"}}')
+        return asked(method, url, **options)
+
+    pages.api.exchange = exchange  # type: ignore[method-assign]
+    refused, shown = (pages.get("/feed.atom", **each) for each in (ONE, OTHER))
+    assert ("A fast parser" in refused.get_data(as_text=True), "A fast parser" in shown.get_data(as_text=True)) == (
+        False,
+        True,
+    )
+    assert (refused.headers["Cache-Control"], shown.headers["Cache-Control"]) == ("private, no-store", "no-cache")
 
 
 def test_page_of_an_api_that_is_too_busy_for_a_part_of_it_has_all_the_others() -> None:

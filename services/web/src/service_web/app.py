@@ -15,7 +15,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as PlainResponse
 
 from service_web import formatting
-from service_web.api.client import ApiAbsent, ApiOverloaded, ApiRefused, ApiUnavailable, forwarded_for, too_busy
+from service_web.api.client import ApiAbsent, ApiOverloaded, ApiRefused, ApiUnavailable, Reader, reader
 from service_web.compression import Compressed
 from service_web.dependencies import EXTENSION, Dependencies
 from service_web.policy import Policy
@@ -43,8 +43,7 @@ def make_app(dependencies: Dependencies) -> Flask:
     hops = dependencies.config.web.forwarded_hops
 
     def forward() -> None:
-        too_busy.set(None)
-        forwarded_for.set(", ".join(stated_hops(request.environ.get("HTTP_X_FORWARDED_FOR", ""), hops)))
+        reader.set(Reader(", ".join(stated_hops(request.environ.get("HTTP_X_FORWARDED_FOR", ""), hops))))
 
     app.before_request(forward)
     install_versions(app, dependencies.clock)

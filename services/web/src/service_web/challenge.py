@@ -26,7 +26,7 @@ from markupsafe import Markup
 from service_common.recent import Recent
 
 from service_web.api.answers import Api
-from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
+from service_web.api.client import ApiAbsent, ApiOverloaded, ApiRefused, ApiUnavailable
 from service_web.api.rows import BountyRow
 from service_web.lookalikes import may_mislead
 from service_web.markdown import as_text, render, render_line
@@ -175,6 +175,8 @@ class Challenges:
         def ask() -> Title:
             try:
                 detail = self._api.bounty(bounty_id).value
+            except ApiOverloaded:
+                raise
             except (ApiAbsent, ApiRefused, ApiUnavailable):
                 return NO_TITLE
             if detail.withheld is not None:
@@ -182,7 +184,10 @@ class Challenges:
             made = self.of(detail) if detail.facts.spec_commitment == commitment else None
             return NO_TITLE if made is None else made.title
 
-        return self._looked.get((bounty_id, commitment), ask)
+        try:
+            return self._looked.get((bounty_id, commitment), ask)
+        except ApiOverloaded:  # for one reader: nothing is remembered of it
+            return NO_TITLE
 
     def _keep(self, made: Challenge) -> None:
         with self._lock:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from flask import Response
 from service_common.web.versions import NotForAll, Version, versioned
 
-from service_web.api.client import too_busy
+from service_web.api.client import is_refused
 
 
 def versioned_page(make: Callable[[], Version]) -> Response:
@@ -13,7 +13,7 @@ def versioned_page(make: Callable[[], Version]) -> Response:
 
     def make_for_all() -> Version:
         version = make()
-        if too_busy.get() is not None:  # parts of it may be older, or be lacking
+        if is_refused():
             raise NotForAll(version)
         return version
 

@@ -12,7 +12,7 @@ from bounty_protocol.wire.withheld import Withheld, WithheldKind, WithheldText
 from service_common.recent import Recent
 
 from service_web.api.answers import Api
-from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
+from service_web.api.client import ApiAbsent, ApiOverloaded, ApiRefused, ApiUnavailable
 
 WITHHELD_SECONDS: Final = 1.0
 MOST_PAGES: Final = 40
@@ -45,12 +45,17 @@ class WithheldTexts:
         return known.verdicts.get(commitment) or known.accounts.get(guardian)
 
     def _known(self) -> _Known:
-        return self._recent.get(None, self._read)
+        try:
+            return self._recent.get(None, self._read)
+        except ApiOverloaded:  # for one reader: the next one has it read
+            return self._last
 
     def _read(self) -> _Known:
         """The list; the last one while the API does not answer, or one of its pods is of an earlier release."""
         try:
             found = _known_of(self._all())
+        except ApiOverloaded:
+            raise
         except (ApiAbsent, ApiRefused, ApiUnavailable):
             return self._last
         self._last = found

@@ -9,7 +9,7 @@ it can change, ``FINALIZED`` once what it shows is whole and final on a finalize
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
@@ -106,11 +106,11 @@ def install_versions(app: Flask, clock: Clock) -> None:
 
 
 class NotForAll(Exception):
-    """What one reader gets, and nobody else."""
+    """What one reader gets, and nobody else: no cache keeps it, either."""
 
     def __init__(self, version: Version) -> None:
         super().__init__()
-        self.version = version
+        self.version = replace(version, cache_control="private, no-store")
 
 
 def versioned(make: Callable[[], Version]) -> Response:

@@ -52,9 +52,6 @@ MAX_KEPT_BYTES: Final = 16 * 1024 * 1024
 
 log = get_logger(__name__)
 
-forwarded_for: ContextVar[str] = ContextVar("forwarded_for", default="")
-"""On whose behalf the API is asked, as the deployment's own proxies state it; empty where nobody's."""
-
 
 class ApiUnavailable(Exception):
     """The API did not answer in time, or nothing that can be read."""
@@ -72,8 +69,25 @@ class ApiMalformed(ApiUnavailable):
     """The API answers something else than what was asked for."""
 
 
-too_busy: ContextVar[ApiOverloaded | None] = ContextVar("too_busy", default=None)
-"""That the API was, for the reader of this request: it is asked nothing more on behalf of that reader."""
+@dataclass(slots=True)
+class Reader:
+    """On whose behalf the API is asked in a request, by all threads that work on it: ``forwarded_for`` as the
+    deployment's own proxies state it, empty where nobody's. Once it ``is_refused``, the API is asked nothing more, and
+    parts of what is shown may be older or lacking; ``retry_after`` are the seconds that the API stated."""
+
+    forwarded_for: str = ""
+    is_refused: bool = False
+    retry_after: int | None = None
+
+
+reader: ContextVar[Reader | None] = ContextVar("reader", default=None)
+"""That of this request."""
+
+
+def is_refused() -> bool:
+    """Whether the API was too busy for the reader of this request."""
+    asking = reader.get()
+    return asking is not None and asking.is_refused
 
 
 class ApiAbsent(Exception):
@@ -173,15 +187,16 @@ class ApiReader:
         return replace(known, is_stale=True)
 
     def _send(self, question: Question, parse: Callable[[bytes], T], known: KeptAnswer[T] | None) -> KeptAnswer[T]:
-        if (refusal := too_busy.get()) is not None:
-            raise refusal
+        asking = reader.get() or Reader()
+        if asking.is_refused:
+            raise ApiOverloaded(asking.retry_after)
         if self._failed.young(None) or self._failed.young(question):
             raise ApiUnavailable
         if not self._places.acquire(timeout=CONNECT_SECONDS):
             raise ApiUnavailable
         good_at, good_since = self._clock.now(), self._clock.monotonic()
         try:
-            answer = self._exchange(question, None if known is None else known.etag)
+            answer = self._exchange(question, asking, None if known is None else known.etag)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self._failed.get(question, lambda: True)
             if self._answered_at < good_since:  # else the API answers, and only this question is too much for it
@@ -201,7 +216,7 @@ class ApiReader:
         if answer.status == 304 and known is not None:
             ANSWERS.labels(ApiAnswer.UNCHANGED).inc()
             return replace(known, good_at=good_at, good_since=good_since, is_stale=False)
-        _raise_for(answer)
+        _raise_for(answer, asking)
         try:
             with self._large if len(answer.body) > LARGE_BYTES else nullcontext():
                 value = parse(answer.body)
@@ -212,13 +227,13 @@ class ApiReader:
         ANSWERS.labels(ApiAnswer.NEW).inc()
         return KeptAnswer(value, answer.headers.get("ETag"), len(answer.body), good_at, good_since)
 
-    def _exchange(self, question: Question, etag: str | None) -> HttpAnswer:
+    def _exchange(self, question: Question, asking: Reader, etag: str | None) -> HttpAnswer:
         """The answer; a slow or endless answer is given up."""
         method = "GET" if question.body is None else "POST"
         headers = {"X-Correlation-Id": correlation_id.get() or "web-pages", "Accept-Encoding": "identity"}
         headers |= {"Content-Type": "application/json"} if question.body is not None else {}
         headers |= {"If-None-Match": etag} if etag is not None else {}
-        headers |= {"X-Forwarded-For": caller} if (caller := forwarded_for.get()) else {}
+        headers |= {"X-Forwarded-For": asking.forwarded_for} if asking.forwarded_for else {}
         with traces.client(f"api {method}", {"http.request.method": method}) as span:
             headers |= traces.carrier()
             exchange = partial(
@@ -256,7 +271,7 @@ class ApiReader:
             self._good_bytes -= former.size
 
 
-def _raise_for(answer: HttpAnswer) -> None:
+def _raise_for(answer: HttpAnswer, asking: Reader) -> None:
     status = answer.status
     if status == 200:
         return
@@ -271,9 +286,8 @@ def _raise_for(answer: HttpAnswer) -> None:
     if status == 400:
         raise ApiRefused
     if status == 503 and _is_overloaded(answer.body):
-        refusal = ApiOverloaded(answer.retry_after)
-        too_busy.set(refusal)
-        raise refusal
+        asking.is_refused, asking.retry_after = True, answer.retry_after
+        raise ApiOverloaded(answer.retry_after)
     log.warning("the API refuses", status=status)
     raise ApiUnavailable
 

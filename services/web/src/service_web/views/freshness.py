@@ -12,7 +12,7 @@ from bounty_protocol.domain.lifecycle import BountyStatus
 from bounty_protocol.types import BlockNumber, UnixSeconds
 from bounty_protocol.wire.deployment import ChainHead, Deployment
 
-from service_web.api.client import KeptAnswer
+from service_web.api.client import KeptAnswer, is_refused
 from service_web.api.rows import IndexHead
 from service_web.formatting import counted, moment, span
 from service_web.texts import gettext, marked
@@ -72,7 +72,8 @@ def notices(
     if freshness.unconfirmed:
         since = moment(min(freshness.unconfirmed))
         text = gettext("What you see was true at %(time)s and may have changed since. Reload in a minute.", time=since)
-        found.append(Notice(gettext("The API does not answer at the moment"), text))
+        why = gettext("Too busy at the moment") if is_refused() else gettext("The API does not answer at the moment")
+        found.append(Notice(why, text))
     if head is not None and head.hasIndexingErrors:
         found.append(
             Notice(
