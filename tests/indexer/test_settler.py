@@ -23,6 +23,7 @@ from service_indexer import settler as settler_module
 from service_indexer.due import has_work, read_due
 from service_indexer.scheduler import SETTLE_SECONDS
 from service_indexer.settler import (
+    FAILED_AFTER,
     MAX_ATTEMPTS,
     RESTED_AFTER,
     SETTLE_GAS,
@@ -488,7 +489,7 @@ def test_settlement__that_was_mined_and_failed__is_sent_anew_once_it_would_not(
         connection.execute(attempts)
     assert settler.settle_due() == 0, "each that fails in a block is paid for"
     with world.engine("service_indexer").begin() as connection:
-        connection.execute(attempts.values(attempts=MAX_ATTEMPTS - 1))
+        connection.execute(update(settlements).values(sent_at=settlements.c.sent_at - FAILED_AFTER))
     assert (settler.settle_due(), rows(world), events()["failed"]) == (1, [bounty_id], before + 1)
     assert outcome(world, bounty_id) == (2, 2)
 

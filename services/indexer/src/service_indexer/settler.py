@@ -60,9 +60,10 @@ _LACKS_ETHER: Final = ("insufficient funds", "insufficientfunds", "upfront cost"
 """As geth, reth and Erigon say it, Nethermind, and Besu."""
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 10
-"""One each ``STUCK_AFTER``; then one each ``RESTED_AFTER`` of what is in no block: an outage uses the first ones up,
-and fees may rise."""
+"""One each ``STUCK_AFTER``, then one each ``RESTED_AFTER``: an outage uses the first ones up, and fees may rise."""
 RESTED_AFTER: Final = timedelta(hours=1)
+FAILED_AFTER: Final = timedelta(days=1)
+"""In its place where the last one is in a block and failed, which is paid for."""
 SETTLEMENTS: Final = counter_by(
     "event",
     ("sent", "sent_again", "replaced", "confirmed", "refused", "not_accepted", "overtaken", "failed"),
@@ -169,8 +170,10 @@ class Settler:
         overtaken."""
         with writing(self.engine) as connection:
             c, age = settlements.c, func.now() - settlements.c.sent_at
-            may_change_now = (age > RESTED_AFTER) | ((age > STUCK_AFTER) & (c.attempts < MAX_ATTEMPTS))
-            kept = select(settlements, may_change_now.label("may_change")).where(c.bounty_id == bounty_id)
+            is_young = (age > STUCK_AFTER) & (c.attempts < MAX_ATTEMPTS)
+            may_change, may_pay = is_young | (age > RESTED_AFTER), is_young | (age > FAILED_AFTER)
+            columns = may_change.label("may_change"), may_pay.label("may_pay")
+            kept = select(settlements, *columns).where(c.bounty_id == bounty_id)
             row = connection.execute(kept).one()
             receipts = [each for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash]))]
             mined = [isinstance(each, dict) for each in receipts]
@@ -179,8 +182,7 @@ class Settler:
             raw, event = row.raw_transaction, "sent_again"
             if is_mined:
                 has_failed = 2 * sum(failed) > len(failed)
-                is_paid_again = row.may_change and row.attempts < MAX_ATTEMPTS  # what fails in a block costs gas
-                if not (has_failed and is_paid_again and self._would_succeed(bounty_id, by_most=True)):
+                if not (has_failed and row.may_pay and self._would_succeed(bounty_id, by_most=True)):
                     return False  # the index will show it final, or it would fail again
                 SETTLEMENTS.labels("failed").inc()
                 raw = self._attempted(connection, row, self._next_nonce(connection, at), self._current_fees())
