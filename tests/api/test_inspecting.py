@@ -427,13 +427,18 @@ def test_bucket__lost_whole__is_all_there_again_from_a_copy_as_the_inspections_s
 
 @pytest.mark.attack
 def test_work__found_lost_by_hashing_and_then_deleted__is_not_restored_by_that(
-    service: Service, tmp_path: Path
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deps, sealed = service.dependencies, recorded(service, tmp_path)
     replace_object(sealed)
     info = info_of(sealed)
     set_known(sealed, generation=info.generation, checksum=info.checksum)
     walk(deps, Walk.BYTES)
+    assert notices(sealed) == ["lost"]
+    with monkeypatch.context() as away:
+        away.setattr(inspecting, "find_object", lambda *_: None)
+        walk(deps, Walk.BYTES)
+    walk(deps, Walk.OBJECTS)  # which sees that it is there again, and no more
     assert notices(sealed) == ["lost"]
     lose(sealed)
     for name in (Walk.BYTES, Walk.OBJECTS, Walk.BYTES):

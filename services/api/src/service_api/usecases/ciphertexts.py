@@ -38,6 +38,7 @@ from service_api.usecases.pending import is_active, is_recorded
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""
 JOB_SECONDS: Final = 3_600
+OTHER_BYTES: Final = "the ciphertext is other bytes than the envelope states"
 _WRONG_SECONDS: Final = 3_600
 """How long readers are told of other bytes without hashing them again: until an inspection has looked."""
 _USUAL_SPEED: Final = 50_000_000
@@ -130,12 +131,11 @@ def _note_lost(deps: Dependencies, locator: str) -> bool:
     named = select(*columns).where(e.storage_locator == locator, is_recorded())
     with reading(deps.engine) as connection:
         works = connection.execute(named).all()
-    what = "the ciphertext is other bytes than the envelope states"
     note_known(
         deps.engine,
         Walk.BYTES,
         [
-            Looked("", row.submission_commitment, BountyId(row.bounty_id), what, row.solver, is_lost=True)
+            Looked("", row.submission_commitment, BountyId(row.bounty_id), OTHER_BYTES, row.solver, is_lost=True)
             for row in works
             if row.active
         ],

@@ -92,6 +92,14 @@ def note_known(engine: Engine, name: Walk, found: Sequence[Looked]) -> None:
         _write(connection, name, found)
 
 
+def was_found(engine: Engine, name: Walk, looked: Looked) -> bool:
+    """Whether just this is known already."""
+    d = t.defects.c
+    same = (d.inspection == name) & (d.subject == looked.subject) & (d.what == looked.what)
+    with reading(engine) as connection:
+        return connection.execute(select(d.subject).where(same)).first() is not None
+
+
 def forget(engine: Engine, known: KnownDefect) -> None:
     """Delete a finding of what is not looked at any more, as the end of a walk does. It is no restored work."""
     d = t.defects.c

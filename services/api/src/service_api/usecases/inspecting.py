@@ -58,7 +58,7 @@ from sqlalchemy.dialects.postgresql import insert
 from service_api.bounty_pages import read_bounty_page
 from service_api.dependencies import Dependencies
 from service_api.storage.verify import Verification, verify_object
-from service_api.usecases.ciphertexts import find_object, keep_verified, known_good, verify
+from service_api.usecases.ciphertexts import OTHER_BYTES, find_object, keep_verified, known_good, verify
 from service_api.usecases.defects import (
     KnownDefect,
     Looked,
@@ -71,6 +71,7 @@ from service_api.usecases.defects import (
     note,
     note_again,
     note_known,
+    was_found,
 )
 from service_api.usecases.kept_envelopes import kept_envelope
 from service_api.usecases.pages import shown_of, summarize
@@ -408,6 +409,7 @@ class _Wrong:
 
 _ALTERED: Final = _Wrong("the stored envelope does not hash to its commitment", is_lost=False)
 _MISSING: Final = _Wrong("the storage has no ciphertext")
+_OTHER_BYTES: Final = _Wrong(OTHER_BYTES)
 _NOT_GIVEN: Final = _Wrong("the storage does not give the ciphertext, though it answers otherwise", is_lost=False)
 
 
@@ -524,19 +526,19 @@ def _look_at_bytes(deps: Dependencies, position: str) -> Iterator[Looked]:
 
 
 def _wrong_bytes(deps: Dependencies, work: _Submitted, wanted: CiphertextReference) -> _Wrong | None:
-    """What hashing finds. That there is nothing to hash is the other inspection's finding: it is over once the object
-    is there, as after an hour of a wrong setting, and needs nothing of what a day may hash."""
+    """What hashing finds, now or the last time. That there is nothing to hash is the other inspection's finding: it is
+    over once the object is there, as after an hour of a wrong setting, and needs nothing of what a day may hash."""
     try:
         info = find_object(deps, wanted.storage_locator)
         if info is None:
             note_known(deps.engine, Walk.OBJECTS, [work.found(_MISSING)])
-            return None
+            return _OTHER_BYTES if was_found(deps.engine, Walk.BYTES, work.found(_OTHER_BYTES)) else None
         _take(deps, wanted.byte_length)
         found = verify_object(deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length)
     except ServiceError as error:
         return _not_given(deps, error)
     if found is Verification.DIFFERS:
-        return _Wrong("the ciphertext is other bytes than the envelope states")
+        return _OTHER_BYTES
     keep_verified(deps.engine, info, wanted)
     return None
 
