@@ -235,12 +235,12 @@ def _put_on_disk(envelope: Envelope, folder: Path) -> None:
 
 
 def _no_room(error: OutputFailed, journal: Journal) -> CommandFailed:
-    """Names what may go: copies of what the service holds."""
+    """Names what need not be on this disk: copies of what the service holds."""
     next_action = f"Make room in {journal.folder} or check its rights, then run the command again."
     folders = [folder for one in journal.get(SPARE) or () if (folder := set_aside(journal, one)).exists()]
     if folders:
         named = ", ".join(map(str, folders))
-        next_action += f" Copies of former Submissions that the service holds may be removed: {named}."
+        next_action += f" Copies of Submissions that the service holds can be moved to another disk: {named}."
     return CommandFailed(error.code, f"This machine {error.message}.", next_action=next_action)
 
 

@@ -216,7 +216,7 @@ def _has_room(folder: Path, counting: Container[str]) -> bool:
     for path in kept:
         if path.name not in counting:
             with suppress(OSError):
-                path.unlink()
+                path.unlink(missing_ok=True)
                 removed = True
     return removed
 
