@@ -246,10 +246,12 @@ def _queue_is_at_it(deps: Dependencies, info: ObjectInfo, wanted: CiphertextRefe
     """A job that waits behind another is not at it: what a request can hash is not held up by it. One that could not
     is enough."""
     try:
-        job, was_tried = find_pending(deps.redis, _job_id(info, wanted)), bool(deps.redis.exists(_tried_key(info)))
+        job = find_pending(deps.redis, _job_id(info, wanted))
+        if job is None or job.get_status(refresh=False) is not JobStatus.QUEUED:
+            return job is not None
+        return bool(deps.redis.exists(_tried_key(info)))
     except RedisError:
         return False
-    return job is not None and (was_tried or job.get_status(refresh=False) is not JobStatus.QUEUED)
 
 
 def _tried_key(info: ObjectInfo) -> str:

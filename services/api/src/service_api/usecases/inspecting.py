@@ -489,7 +489,7 @@ def _look_at_work_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
     if envelope is None:
         return [work.found(_ALTERED if known.inspection is Walk.OBJECTS else None)]
     if known.inspection is Walk.BYTES:
-        return [work.found(_wrong_bytes(deps, work, envelope.ciphertext))]
+        return [work.found(_wrong_bytes(deps, work))]
     _, wrong = _look_at_put_back(deps, envelope.ciphertext, known.found_at)
     return [work.found(wrong)]
 
@@ -521,13 +521,16 @@ def _is_put_back_hashed(deps: Dependencies, wanted: CiphertextReference, lost_at
 
 def _look_at_bytes(deps: Dependencies, position: str) -> Iterator[Looked]:
     for each in _active(deps.engine, position):
-        wanted = None if each.envelope is None else each.envelope.ciphertext
-        yield each.found(None if wanted is None else _wrong_bytes(deps, each, wanted))
+        yield each.found(_wrong_bytes(deps, each))
 
 
-def _wrong_bytes(deps: Dependencies, work: _Submitted, wanted: CiphertextReference) -> _Wrong | None:
+def _wrong_bytes(deps: Dependencies, work: _Submitted) -> _Wrong | None:
     """What hashing finds, now or the last time. That there is nothing to hash is the other inspection's finding: it is
-    over once the object is there, as after an hour of a wrong setting, and needs nothing of what a day may hash."""
+    over once the object is there, as after an hour of a wrong setting, and needs nothing of what a day may hash. So is
+    an altered envelope, which names no bytes."""
+    if work.envelope is None:
+        return None
+    wanted = work.envelope.ciphertext
     try:
         info = find_object(deps, wanted.storage_locator)
         if info is None:
