@@ -122,15 +122,21 @@ def prepared_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str,
     return page
 
 
+def uploaded_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str, work: Path) -> tuple[Page, Path]:
+    """The same, and the file that the storage has of it since."""
+    objects = cast.stack.gcs.credentials_file.parent / "objects/facts"
+    before = set(objects.iterdir())
+    page = prepared_on_the_page(cast, browser, bounty, who, work)
+    (uploaded,) = set(objects.iterdir()) - before
+    return page, uploaded
+
+
 def test_work__that_the_storage_loses_before_it_is_recorded__is_uploaded_again(
     cast: Cast, browser: Browser, bounty: Funded, tmp_path: Path
 ) -> None:
     """It was recorded as it was, and nobody could have opened it."""
     (tmp_path / "answer.txt").write_text("Lost between two visits.\n", encoding="utf-8")
-    objects = cast.stack.gcs.credentials_file.parent / "objects/facts"
-    before = set(objects.iterdir())
-    page = prepared_on_the_page(cast, browser, bounty, "solver-3", tmp_path)
-    (uploaded,) = set(objects.iterdir()) - before
+    page, uploaded = uploaded_on_the_page(cast, browser, bounty, "solver-3", tmp_path)
     page.press("Not now")
     uploaded.unlink()
     page.press("Choose the work")
@@ -151,10 +157,7 @@ def test_work__that_the_storage_loses_while_it_is_sent__is_uploaded_before_it_is
 ) -> None:
     """What was cancelled in the wallet was sent again without a word to the service."""
     (tmp_path / "answer.txt").write_text("Lost while it waited.\n", encoding="utf-8")
-    objects = cast.stack.gcs.credentials_file.parent / "objects/facts"
-    before = set(objects.iterdir())
-    page = prepared_on_the_page(cast, browser, bounty, "solver-3", tmp_path)
-    (uploaded,) = set(objects.iterdir()) - before
+    page, uploaded = uploaded_on_the_page(cast, browser, bounty, "solver-3", tmp_path)
     with no_blocks(cast):
         page.press(SEND)
         page.wait("Sent as")
