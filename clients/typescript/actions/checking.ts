@@ -15,16 +15,16 @@ const AFTER_FAILURE_SECONDS = 60;
 /** Why a page is not sent. */
 const UNSENT = new Set(["not_a_page", "secret_in_document"]);
 
-/**
- * The rules' issues with a page; nothing of it is kept there. Raises what the service refuses, and sends neither a key
- * nor what is no page.
- */
+/** Refuses another file, which may be a key's. */
+export function requirePage(text: string): void {
+  if (text.startsWith("---\n")) return;
+  const nextAction = "What was chosen or written begins otherwise, as another file does; nothing was sent.";
+  throw new ServiceError("not_a_page", "A page begins with a line of ---.", { nextAction });
+}
+
+/** The rules' issues with a page; nothing of it is kept there. Raises what the service refuses, and sends no other file. */
 export async function findingsOf({ api }: Context, page: string): Promise<readonly Issue[]> {
-  if (!page.startsWith("---\n")) {
-    const nextAction = "What was chosen or written begins otherwise, as another file does; nothing was sent.";
-    throw new ServiceError("not_a_page", "A page begins with a line of ---.", { nextAction });
-  }
-  requireNoSecret(page);
+  requirePage(page);
   const headers = { "Content-Type": "text/markdown" };
   const found: unknown = await typed(
     "PageFindings",
@@ -80,6 +80,7 @@ export class LiveCheck {
     let seconds = Math.min(LEAST_SECONDS + this.#count, MOST_SECONDS);
     const begun = Date.now();
     try {
+      requireNoSecret(page);
       const issues = await findingsOf(this.#context, page);
       if (this.#page() === page) this.#found(issues);
     } catch (error) {

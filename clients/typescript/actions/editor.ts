@@ -5,11 +5,11 @@
 
 import { pageTerms, ServiceError } from "../src/acting.js";
 import type { Issue } from "../src/acting.js";
-import { LiveCheck } from "./checking.js";
+import { LiveCheck, requirePage } from "./checking.js";
 import type { Context } from "./context.js";
 import { button, element, labelled } from "./dom.js";
 import type { Field } from "./journal.js";
-import { requireNoSecret } from "./keyless.js";
+import { requireNoKey, requireNoSecret } from "./keyless.js";
 import { deadlineOf, entriesOf, escrowOf, linesBeforeText, missing, pageForChecks, pageOf, placed, windowOf } from "./page.js";
 import type { Filled } from "./page.js";
 import { problem } from "./stage.js";
@@ -137,7 +137,7 @@ class Editor {
     this.#mark([]);
     try {
       const page = this.#isFinished ? unixLines(this.#text.value) : await this.#made();
-      requireNoSecret(page);
+      requireNoKey("The page holds", page);
       pageTerms(page);
       if (new TextEncoder().encode(page).length > MAX_BYTES) {
         throw new ServiceError("payload_too_large", "The page is larger than 256 KiB.", { nextAction: "Shorten it." });
@@ -249,7 +249,7 @@ class Editor {
     const entry = "One on each line. Each decides on its own, and two people must come to the same answer.";
     const window = this.#part("window", "Judging window", "How long the Guardians have, once they can open the work.");
     this.#fields.window.insertAdjacentElement("afterend", this.#fields.windowUnit as HTMLElement);
-    const look = button("Show a preview", () => void this.#showPreview());
+    const look = button("Show a preview", () => void this.#showPreview(requireNoSecret));
     look.className = "quiet";
     return element(
       "div",
@@ -292,6 +292,13 @@ class Editor {
     const read = (from: File | undefined) => {
       if (from === undefined) return;
       void from.text().then((found) => {
+        try {
+          requirePage(unixLines(found)); // what is in the field is kept in the browser
+          requireNoKey("The file holds", found);
+        } catch (error) {
+          this.#show(error as ServiceError);
+          return;
+        }
         this.#text.value = found;
         this.#text.dispatchEvent(new Event("input"));
       });
@@ -371,16 +378,17 @@ class Editor {
   }
 
   /** The text as the bounty's page will show it, which the pages' own server makes of it. */
-  async #showPreview(): Promise<void> {
+  async #showPreview(check: (text: string) => void): Promise<void> {
     const { criteria, deliverables, body } = this.#filled;
     const list = (title: string, text: string) => [`# ${title}`, "", ...entriesOf(text).map((each) => `- ${each}`), ""];
     const text = [...list("Acceptance criteria", criteria), ...list("Deliverables", deliverables), body].join("\n");
     try {
-      requireNoSecret(text);
+      check(text);
       const failed = element("p", { role: "status" }, "The preview cannot be had at the moment. Try again in a minute.");
       this.#preview.replaceChildren((await previewOf(text)) ?? failed);
     } catch (error) {
-      this.#preview.replaceChildren(...problem(error));
+      const anyway = button("It is no secret: show it", () => void this.#showPreview(() => undefined));
+      this.#preview.replaceChildren(...problem(error), anyway);
     }
   }
 }

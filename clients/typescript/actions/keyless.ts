@@ -1,34 +1,55 @@
 /** Texts that everybody is to read, which hold no private key. */
 
 import { AGE_KEY, KEY_FORMS, ServiceError } from "../src/acting.js";
+import type { Stage } from "./stage.js";
+
+/** So many letters before what looks like a secret show where it is. */
+const CONTEXT_LETTERS = 40;
 
 /** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */
 export function requireNoKey(what: string, text: string): void {
-  if (AGE_KEY.test(text)) throw secretIn(what, "a private key");
-}
-
-/** The same of a page, and of what else the service's rules never let be published: it is sent nowhere. */
-export function requireNoSecret(page: string): void {
-  requireNoKey("The page holds", page);
-  for (const block of blocksOf(page)) {
-    for (const [what, form, before] of KEY_FORMS) {
-      const isFound = ({ index }: RegExpExecArray) => before === undefined || !before.test(block.slice(0, index));
-      if ([...block.matchAll(form)].some(isFound)) throw secretIn("The page holds what looks like", what);
-    }
-  }
-}
-
-function secretIn(what: string, secret: string): ServiceError {
-  const message = `${what} ${secret}, which everybody could read.`;
-  return new ServiceError("secret_in_document", message, { nextAction: "Take it out; nothing was sent." });
+  if (AGE_KEY.test(text)) throw secretIn(`${what} a private key, which everybody could read.`);
 }
 
 /**
- * A page in pieces none of which is larger than what the rules look at as one, so that nothing is refused that they would
- * take: headings, paragraphs, entries of lists and cells of tables; letters that are not English as the rules read them.
+ * The same of a text with what looks like any other secret: it goes nowhere until the person says that it is none. What
+ * the rules take apart is one text here, without quotes' backslashes: rather asked about than sent.
  */
-function blocksOf(page: string): string[] {
-  const apart = page.replace(/^ *#.*$/gm, "\n$&\n").replace(/^[ >]*(?:[-*+>[]|\d+[.)])/gm, "\n$&");
-  const blocks = apart.split(/\n[ \t]*\n|\|/).filter((block) => !/^\s*\[[^\]]*\]:/.test(block)); // where a link leads
-  return blocks.map((block) => block.replace(/[^\x00-\x7f]/gu, (letter) => (/[\p{L}\p{N}]/u.test(letter) ? "_" : letter)));
+export function requireNoSecret(text: string): void {
+  const found = likelySecret(text);
+  if (found !== undefined) throw secretIn(`The page holds what looks like ${found}.`);
+}
+
+/** Has the person decide about it, before a page is sent for the first time. */
+export async function confirmNoSecret(stage: Stage, page: string): Promise<void> {
+  const found = likelySecret(page);
+  if (found === undefined) return;
+  stage.say("");
+  await stage.confirm(
+    "The page may hold a secret",
+    [
+      ["It looks like", found],
+      ["If it is one", "go back and take it out: everybody could read it"],
+      ["If you go on", "the page is sent to the service, whose rules decide whether it may be published"],
+    ],
+    "It is no secret: go on",
+  );
+}
+
+/** What it looks like, with the words before it. */
+function likelySecret(text: string): string | undefined {
+  const plain = text.replace(/[\\*]/g, "");
+  for (const [what, form, before] of KEY_FORMS) {
+    for (const { 0: match, index } of plain.matchAll(form)) {
+      const words = plain.slice(0, index);
+      if (before?.test(words)) continue;
+      const name = /^[a-z _-]*/i.exec(match)?.[0] ?? "";
+      return `${what}, at “${(words.slice(-CONTEXT_LETTERS) + name).replace(/\s+/g, " ").trim()}”`;
+    }
+  }
+  return undefined;
+}
+
+function secretIn(message: string): ServiceError {
+  return new ServiceError("secret_in_document", message, { nextAction: "Take it out; nothing was sent." });
 }

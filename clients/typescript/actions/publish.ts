@@ -39,6 +39,7 @@ import { forgetPage, isAboutPage, writtenPage } from "./editor.js";
 import type { Outlook } from "./editor.js";
 import { outageAdvice } from "./halts.js";
 import { tidied } from "./journal.js";
+import { confirmNoSecret } from "./keyless.js";
 import type { ExpectedEvent } from "./node.js";
 import { requireNoNotice } from "./notices.js";
 import type { Call } from "./provider.js";
@@ -146,6 +147,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   await requireNoNotice(context, stage);
   if (!isUsable) {
     await requireFundable(context, terms, conditions);
+    await confirmNoSecret(stage, page);
     await requireNoFindings(context, stage, page);
     await requireNoOtherText(context, stage, commitment);
   }

@@ -14,17 +14,22 @@ const STATE = ".headline .tag";
 const POLL_MILLISECONDS = 2_000;
 /** The index follows the chain by some seconds; a reader who waits longer can reload the page. */
 const MOST_POLLS = 45;
+const OVERTAKEN =
+  "The wallet's node shows another one of this account in its place: a later one took it, and counts, or the node is " +
+  "behind. Reload the page in a minute to see which.";
 
 /** Ends an action with its transaction and the next step; the rest of the page then follows the chain. */
 export function finished(
   settings: Settings,
   stage: Stage,
   what: string,
-  { hash, paid }: Done,
+  { hash, paid, isOvertaken }: Done,
   next: string,
   ...more: readonly Node[]
 ): void {
-  stage.done(byTransaction(settings, what, hash), ...told(paid), element("p", {}, next), ...more, copying(hash));
+  const shown = byTransaction(settings, what, hash);
+  const doubt = told(isOvertaken === true ? OVERTAKEN : undefined);
+  stage.done(shown, ...doubt, ...told(paid), element("p", {}, next), ...more, copying(hash));
   void refreshParts(hash);
 }
 

@@ -45,9 +45,11 @@ export interface Step {
   readonly ready?: () => Promise<readonly Fact[]>;
 }
 
-/** The event of a step that is done, and who paid the network's fee, where a sponsor might have. */
+/** The event of a step that is done; `paid` says who paid the network's fee, where a sponsor might have. */
 export interface Done extends FoundEvent {
   readonly paid?: string | undefined;
+  /** Whether the Hub shows something else in its place by then: a later act's, or a part of the node is behind. */
+  readonly isOvertaken?: boolean | undefined;
 }
 
 /** What was offered to the wallet. Without a hash nobody knows whether the wallet has sent it. */
@@ -123,7 +125,11 @@ export function perform(context: Context, stage: Stage, step: Step): Promise<Don
     const kept = await context.journal.get<Attempt>(step.name);
     let ended = kept === undefined ? undefined : await followed(context, stage, step, kept);
     while (typeof ended !== "object") ended = await sent(context, stage, step, ended);
-    return { ...ended, paid: await paidBy(context, ended.hash).catch(() => undefined) };
+    const [paid, isLater] = await Promise.all([
+      paidBy(context, ended.hash).catch(() => undefined),
+      isOvertaken(step).catch(() => undefined), // by another device, while it was waited for
+    ]);
+    return { ...ended, paid, isOvertaken: isLater };
   });
 }
 
@@ -357,6 +363,7 @@ async function polled(
   let hash = attempt.hash?.length === HASH_LETTERS ? attempt.hash : undefined; // what else a Safe's wallet names it by
   let doubted: ReturnType<typeof doubtsAbout> | undefined;
   let isLost = false;
+  let emptyLooks = 0;
   let told: BatchStatus | undefined;
   let offered: string | undefined;
   const search = searching(context, step, fromBlock);
@@ -369,7 +376,7 @@ async function polled(
       if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
     }
     const way = wayOn(step, attempt, poll, hash, told, isLost);
-    if (way !== offered) {
+    if (way !== offered && !signal.aborted) {
       offered = way;
       const pressed = () => {
         isGivenUp = true;
@@ -398,9 +405,12 @@ async function polled(
       const doubt = await tolerated(doubted());
       if (doubt === "replaced") {
         await context.wallet.requireChain();
-        // Sped up, it has happened: that it has not is only known where the log could be read.
+        // Sped up, it has happened: that it has not is only known where the log could be read, several times, since
+        // the part of the node that has the log may be behind the one that has the nonce.
         const looked = await tolerated(node.find(step.expected, fromBlock).then((event) => event ?? REPLACED));
-        if (looked !== undefined) return looked;
+        if (looked === REPLACED) emptyLooks += 1;
+        else if (looked !== undefined) return looked;
+        if (emptyLooks === MOST_LOOKS) return REPLACED;
       }
       if (doubt !== undefined) isLost = doubt === "unknown";
     }
