@@ -435,9 +435,19 @@ def test_work__found_lost_by_hashing_and_then_deleted__is_not_restored_by_that(
     set_known(sealed, generation=info.generation, checksum=info.checksum)
     walk(deps, Walk.BYTES)
     assert notices(sealed) == ["lost"]
-    with monkeypatch.context() as away:
-        away.setattr(inspecting, "find_object", lambda *_: None)
-        walk(deps, Walk.BYTES)
+
+    def not_given(*_: object) -> None:
+        raise ServiceError("storage_unavailable", "not now")
+
+    for name, answer in (
+        ("find_object", not_given),
+        ("find_object", lambda *_: None),
+        ("kept_envelope", lambda *_: None),
+    ):
+        with monkeypatch.context() as away:
+            away.setattr(inspecting, name, answer)
+            walk(deps, Walk.BYTES)
+            look_again(deps)
     walk(deps, Walk.OBJECTS)  # which sees that it is there again, and no more
     assert notices(sealed) == ["lost"]
     lose(sealed)

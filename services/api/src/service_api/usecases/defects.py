@@ -92,12 +92,12 @@ def note_known(engine: Engine, name: Walk, found: Sequence[Looked]) -> None:
         _write(connection, name, found)
 
 
-def was_found(engine: Engine, name: Walk, looked: Looked) -> bool:
-    """Whether just this is known already."""
+def lost_as(engine: Engine, name: Walk, subject: str) -> str | None:
+    """What an inspection has found of work that it knows as lost."""
     d = t.defects.c
-    same = (d.inspection == name) & (d.subject == looked.subject) & (d.what == looked.what)
+    lost = (d.inspection == name) & (d.subject == subject) & d.lost_by.is_not(None)
     with reading(engine) as connection:
-        return connection.execute(select(d.subject).where(same)).first() is not None
+        return connection.execute(select(d.what).where(lost)).scalar()
 
 
 def forget(engine: Engine, known: KnownDefect) -> None:

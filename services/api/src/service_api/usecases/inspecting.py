@@ -68,10 +68,10 @@ from service_api.usecases.defects import (
     forget,
     list_known,
     list_lost,
+    lost_as,
     note,
     note_again,
     note_known,
-    was_found,
 )
 from service_api.usecases.kept_envelopes import kept_envelope
 from service_api.usecases.pages import shown_of, summarize
@@ -486,10 +486,10 @@ def _look_at_work_again(deps: Dependencies, known: KnownDefect) -> list[Looked]:
         return []
     envelope = kept_envelope(row)
     work = _Submitted("", known.bounty_id, row.solver, row.submission_commitment, envelope)
-    if envelope is None:
-        return [work.found(_ALTERED if known.inspection is Walk.OBJECTS else None)]
     if known.inspection is Walk.BYTES:
         return [work.found(_wrong_bytes(deps, work))]
+    if envelope is None:
+        return [work.found(_ALTERED)]
     _, wrong = _look_at_put_back(deps, envelope.ciphertext, known.found_at)
     return [work.found(wrong)]
 
@@ -527,15 +527,15 @@ def _look_at_bytes(deps: Dependencies, position: str) -> Iterator[Looked]:
 def _wrong_bytes(deps: Dependencies, work: _Submitted) -> _Wrong | None:
     """What hashing finds, now or the last time. That there is nothing to hash is the other inspection's finding: it is
     over once the object is there, as after an hour of a wrong setting, and needs nothing of what a day may hash. So is
-    an altered envelope, which names no bytes."""
+    an altered envelope, which names no bytes. Bytes that were wrong stay so until they are hashed again."""
     if work.envelope is None:
-        return None
+        return _as_known(deps, work)
     wanted = work.envelope.ciphertext
     try:
         info = find_object(deps, wanted.storage_locator)
         if info is None:
             note_known(deps.engine, Walk.OBJECTS, [work.found(_MISSING)])
-            return _OTHER_BYTES if was_found(deps.engine, Walk.BYTES, work.found(_OTHER_BYTES)) else None
+            return _as_known(deps, work)
         _take(deps, wanted.byte_length)
         found = verify_object(deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length)
     except ServiceError as error:
@@ -544,6 +544,12 @@ def _wrong_bytes(deps: Dependencies, work: _Submitted) -> _Wrong | None:
         return _OTHER_BYTES
     keep_verified(deps.engine, info, wanted)
     return None
+
+
+def _as_known(deps: Dependencies, work: _Submitted) -> _Wrong | None:
+    """Other bytes that were found before; a former release noted missing ones here, too."""
+    known = lost_as(deps.engine, Walk.BYTES, work.commitment)
+    return None if known in (None, _MISSING.text) else _OTHER_BYTES
 
 
 def _take(deps: Dependencies, byte_length: int) -> None:
