@@ -302,7 +302,10 @@ def test_submit__after_the_deadline_of_a_sealing_that_ended__names_the_only_byte
     assert former in str(late.last["message"])
     folder = Path(str(kept["directory"])) / former
     assert (folder / "ciphertext.age").exists()
-    assert f"in {folder}: run it with that folder and --put-back" in str(late.last["next_action"])
+    assert f"run it with --put-back and {folder}." in str(late.last["next_action"])
+    folder.rename(folder.with_name("elsewhere"))
+    late = solver.run("solver:submit", str(number), work, code=1)
+    assert "--put-back and the folder that" in str(late.last["next_action"])
 
 
 def test_submit__after_the_deadline_of_what_cannot_be_sealed__is_none_of_what_was(

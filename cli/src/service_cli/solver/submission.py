@@ -263,10 +263,10 @@ def _finish_late(
         if envelope is None or not is_newest or not _are_those_sealed(journal, directory, options):
             message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
             folder = journal.folder if is_newest else set_aside(journal, recorded)
-            next_action = "Nothing can be changed."
-            if folder.exists():
-                kept = f"The sealed bytes of what is recorded are in {folder}"
-                next_action += f" {kept}: run it with that folder and --put-back where the storage lacks them."
+            copy = str(folder) if folder.exists() else "the folder that its sealed bytes were moved to"
+            next_action = (
+                f"Nothing can be changed. Where the storage lacks what is recorded, run it with --put-back and {copy}."
+            )
             raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
         say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
         done = record(work, envelope, journal, replace=False)

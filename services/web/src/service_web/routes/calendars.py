@@ -52,7 +52,7 @@ def get_calendar(account: str) -> Response:
         calendar = _calendar(deps, address, bounties, judging)
         return text_version(calendar, CALENDAR, REVALIDATE)
 
-    return versioned_page(make)
+    return versioned_page(make, for_programs=True)
 
 
 def _calendar(

@@ -74,7 +74,7 @@ def get_feed(name: str) -> Response:
         _, question_mark, query = (search.feed(name) or "").partition("?")
         return Feed(title, search.address(), newest(entries), question_mark + query)
 
-    return versioned_page(lambda: _rendered(make(), name))
+    return versioned_page(lambda: _rendered(make(), name), for_programs=True)
 
 
 @routes.get("/bounties/<bounty_id>/<any('feed.atom', 'feed.json'):name>")
@@ -100,7 +100,7 @@ def get_bounty_feed(bounty_id: str, name: str) -> Response:
         title = chronicle.titles.get(number, NO_TITLE).title or gettext("Bounty %(number)s", number=number)
         return Feed(title, f"/bounties/{number}", newest(entries))
 
-    return versioned_page(lambda: _rendered(make(), name))
+    return versioned_page(lambda: _rendered(make(), name), for_programs=True)
 
 
 @routes.get("/people/<account>/<any('feed.atom', 'feed.json'):name>")
@@ -122,7 +122,7 @@ def get_person_feed(account: str, name: str) -> Response:
         entries += endings(chronicle, known.values())
         return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", newest(entries))
 
-    return versioned_page(lambda: _rendered(make(), name))
+    return versioned_page(lambda: _rendered(make(), name), for_programs=True)
 
 
 def judged(deps: Dependencies, chronicle: Chronicle, verdicts: tuple[VerdictRow, ...]) -> list[Entry]:

@@ -32,6 +32,7 @@ _OPEN_OUTCOME: Final = marked(
     "The outcome of this bounty can still change for about %(span)s: "
     "the chain has not finalized the block that recorded it."
 )
+_UNCONFIRMED: Final = marked("What you see was true at %(time)s and may have changed since. Reload in a minute.")
 _NOTICE_STATES: Final = {
     NoticeReason.HUB_FLAW: marked("the Hub has a flaw, or may have one"),
     NoticeReason.OWNER_KEYS: marked("keys of the Hub's owner are stolen"),
@@ -69,9 +70,16 @@ def notices(
     is_still = chain is not None and stands_still(chain, now)
     if chain is not None and is_still:
         found.append(_of_a_chain_that_stands_still(chain, now))
-    if freshness.unconfirmed:
-        since = moment(min(freshness.unconfirmed))
-        text = gettext("What you see was true at %(time)s and may have changed since. Reload in a minute.", time=since)
+    if freshness.unconfirmed or deployment is None or is_refused():
+        if deployment is None:
+            text = gettext("Parts of this page are lacking, among them warnings about the Hub. Reload in a minute.")
+        elif freshness.unconfirmed:
+            since = moment(min(freshness.unconfirmed))
+            text = gettext(
+                "What you see was true at %(time)s and may have changed since. Reload in a minute.", time=since
+            )
+        else:
+            text = gettext("Parts of this page may be lacking. Reload in a minute.")
         why = gettext("Too busy at the moment") if is_refused() else gettext("The API does not answer at the moment")
         found.append(Notice(why, text))
     if head is not None and head.hasIndexingErrors:

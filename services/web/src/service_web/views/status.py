@@ -16,7 +16,7 @@ from bounty_protocol.wire.deployment import (
 )
 from bounty_protocol.wire.values import IndexState
 
-from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
+from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable, is_refused
 from service_web.api.rows import IndexHead
 from service_web.dependencies import Dependencies
 from service_web.texts import marked
@@ -99,8 +99,8 @@ def health_of(
     """The worst of what the API states and what is seen here."""
     if status.state is IndexState.HALTED or (head is not None and head.hasIndexingErrors):
         return STOPPED
-    if fresh.unconfirmed:
-        return SILENT
+    if fresh.unconfirmed or is_refused():
+        return UNKNOWN if is_refused() else SILENT
     is_following = status.state is IndexState.FOLLOWING
     if status.state is None or (is_following and (head is None or status.position is None)):
         return UNKNOWN
