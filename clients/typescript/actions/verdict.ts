@@ -157,14 +157,14 @@ export async function replacing(stage: Stage, before: Held, now: Held): Promise<
 /** Forgets what was written once no Verdict can be recorded any more; until then a reorg may take the one that is there. */
 async function forgetDraft(context: Context, bounty: Bounty): Promise<void> {
   const forget = async () => {
-    if (await hasPassed(context, bounty.judgingDeadline)) await context.journal.forgetWritten(draftName(bounty));
+    if (await hasPassed(context, bounty.judgingDeadline)) await context.journal.forgetWritten(draftName(bounty, context.account));
   };
   await forget().catch(() => undefined); // a later visit does
 }
 
 /** The form; what is written in it is kept, also for another Verdict that takes this one's place. */
 async function decided(
-  { journal }: Context,
+  { journal, account }: Context,
   stage: Stage,
   bounty: Bounty,
   listing: Listing,
@@ -176,7 +176,7 @@ async function decided(
     select.append(element("option", {}, text));
   }
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
-  await journal.keepWritten(draftName(bounty), reasons);
+  await journal.keepWritten(draftName(bounty, account), reasons);
   const fields = [
     ...unlistedNote(listing),
     labelled("Verdict", select),
@@ -224,8 +224,9 @@ export function openedName(bountyId: bigint, { solver, commitment }: Recorded): 
   return `opened ${bountyId} ${solver} ${commitment}`;
 }
 
-function draftName({ id }: Bounty): string {
-  return `verdict-draft ${id}`;
+/** By account: another Guardian of this browser does not publish these reasons as its own. */
+function draftName({ id }: Bounty, account: Address): string {
+  return `verdict-draft ${id} ${account}`;
 }
 
 /** The written Verdict, as docs/formats.md has it; addresses and commitments are quoted, so that YAML keeps them. */

@@ -1032,15 +1032,16 @@ for (const [what, before, now, asked, fact] of [
   });
 }
 
-for (const [what, timestamp, left] of [["may be recorded anew", 1n, ["verdict-draft 7"]], ["is over for good", 2n, []]]) {
-  test(`the reasons of a Verdict that ${what} are ${left.length ? "kept" : "forgotten"}`, async (t) => {
+for (const [what, timestamp, left] of [["may be recorded anew", 1n, [`verdict-draft 7 ${ADDRESS}`]], ["is over for good", 2n, []]]) {
+  test(`the reasons of a Verdict that ${what} are ${left.length ? "kept" : "forgotten"}, and no other Guardian's`, async (t) => {
     const { seen, context } = scene(t, { node: { getFinalizedBlock: async () => ({ timestamp }) } });
     Object.assign(context, { settings: { deployment, hasMovedTime: true } });
     context.journal.forgetWritten = context.journal.remove;
-    seen.store.set("verdict-draft 7", "# Reasons");
+    const others = `verdict-draft 7 ${`0x${"bb".repeat(20)}`}`;
+    for (const name of [others, `verdict-draft 7 ${ADDRESS}`]) seen.store.set(name, "# Reasons");
     actions.verdictOffers(context, { id: 7n, isOpen: false, now: 3n, judgingDeadline: 2n, guardians: [ADDRESS] });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
-    assert.deepEqual([...seen.store.keys()], left);
+    assert.deepEqual([...seen.store.keys()], [others, ...left]);
   });
 }
 
