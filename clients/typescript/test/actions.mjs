@@ -1017,18 +1017,32 @@ for (const [what, kept, given, asks] of [
 }
 
 const [NO_VERDICT, AWARDS, FINDS_NONE] = [[0, ADDRESS, NONE], [1, ADDRESS, SENT], [2, ADDRESS, NONE]];
+const OWN = [1, ADDRESS, NEWER];
 for (const [what, before, now, asked, fact] of [
   ["no other one", NO_VERDICT, NO_VERDICT, undefined, undefined],
   ["the one that was there before", AWARDS, [1, ADDRESS.toLowerCase(), SENT], undefined, /awards Submission 0xaaaa/],
   ["one that was recorded meanwhile", NO_VERDICT, AWARDS, /awards Submission 0xaaaa/, /awards Submission 0xaaaa/],
   ["another one than before", AWARDS, FINDS_NONE, /finds no valid Submission/, /finds no valid Submission/],
-  ["none any more", AWARDS, NO_VERDICT, /none of yours/, undefined],
+  ["none any more, which a reorg may have taken", AWARDS, NO_VERDICT, undefined, /holds none by now/],
+  ["itself, which was recorded meanwhile", NO_VERDICT, OWN, undefined, /awards Submission 0x7777/],
 ]) {
   test(`a Verdict that takes the place of ${what} is ${asked === undefined ? "told so" : "asked about"}`, async (t) => {
     const { seen, stage } = scene(t, { presses: ["Go on with this one"] });
-    const [told] = await actions.replacing(stage, before, now);
+    const [told] = await actions.replacing(stage, before, now, OWN);
     assert.match(String(told?.[1]), fact ?? /^undefined$/);
     assert.match(String(seen.confirmed[0]?.[1].get("What the Hub holds by now")), asked ?? /^undefined$/);
+  });
+}
+
+for (const [what, held, expected] of [
+  ["a part of the node that is behind is asked again", [AWARDS, AWARDS, FINDS_NONE], FINDS_NONE],
+  ["what was recorded elsewhere is so at each look", [AWARDS, AWARDS, AWARDS, AWARDS], AWARDS],
+]) {
+  test(`of a Verdict that takes the place of another one, ${what}`, async (t) => {
+    scene(t, {});
+    const left = [...held];
+    const found = await ended(t, actions.heldByNow(async () => left.shift(), [FINDS_NONE, OWN]));
+    assert.deepEqual([found, left], [expected, []]);
   });
 }
 
