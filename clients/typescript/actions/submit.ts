@@ -36,7 +36,7 @@ const IN_MEMORY =
 
 /** So many blocks before the one that had it, another one may have it after a reorg. */
 const REORG_BLOCKS = 100n;
-/** Of so many blocks a node is asked at once whether one has it: few enough for every node. */
+/** Of so many blocks a node is asked whether one has it: few enough to be quick. */
 const LOOKED_THROUGH = 500n;
 
 /** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
@@ -189,7 +189,8 @@ async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promis
 
 /**
  * Whether the chain still shows that it was recorded, also where another one has taken its place since. Only the blocks around
- * the one that was seen to have it are asked for, or after the wallet was asked; undefined where the node does not say.
+ * the one that was seen to have it are asked for, or after the wallet was asked; undefined where the node does not say, or a
+ * later block may have it.
  */
 async function isInLog({ node, account, journal }: Context, bounty: Bounty, kept: Sealed): Promise<boolean | undefined> {
   const asked = await journal.get<{ readonly fromBlock: bigint }>(stepName(bounty, kept.commitment));
@@ -200,7 +201,9 @@ async function isInLog({ node, account, journal }: Context, bounty: Bounty, kept
   const look = async () => {
     const head = await node.getBlockNumber();
     const last = first + LOOKED_THROUGH - 1n;
-    return (await node.findIn({ eventName: "SubmissionRecorded", args }, first, last < head ? last : head)) !== undefined;
+    const found = await node.findIn({ eventName: "SubmissionRecorded", args }, first, last < head ? last : head);
+    if (found !== undefined) return true;
+    return last < head || head < (kept.recordedIn ?? first) ? undefined : false;
   };
   return tolerated(look());
 }
@@ -233,10 +236,12 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
   const kept = await context.journal.get<Sealed>(name);
   if (kept === undefined || !(await isFor(context, kept, bounty))) return undefined;
   let shown: Hex = NO_SUBMISSION;
+  let isLogged: boolean | undefined;
   if (kept.recorded === true) {
     shown = await activeOf(context, bounty.id, context.account);
     if (shown === kept.commitment) return undefined;
-    if (await isInLog(context, bounty, kept)) return undefined; // another device has put a newer one in its place
+    isLogged = await isInLog(context, bounty, kept);
+    if (isLogged) return undefined; // another device has put a newer one in its place
   }
   if (!kept.prepared && (await storedAt(kept.file)) === undefined) return undefined;
   stage.say("");
@@ -245,7 +250,7 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
     "Work that was sealed before",
     [
       ["Commitment", kept.commitment],
-      ["How far it came", progressOf(kept)],
+      ["How far it came", progressOf(kept, isLogged)],
       ...(shown === NO_SUBMISSION ? [] : ([["What the chain shows now", `your Submission ${shown}`]] as const)),
     ],
     goOn,
@@ -254,8 +259,10 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
   return pressed === goOn ? kept : undefined;
 }
 
-function progressOf({ uploaded, prepared, recorded }: Sealed): string {
-  if (recorded === true) return "recorded, and not what the chain shows now";
+function progressOf({ uploaded, prepared, recorded }: Sealed, isLogged: boolean | undefined): string {
+  if (recorded === true) {
+    return `recorded, and ${isLogged === false ? "lost by the chain since" : "the chain may have lost it, or have it replaced"}`;
+  }
   return prepared ? "uploaded and checked" : uploaded ? "uploaded" : "sealed in this browser";
 }
 

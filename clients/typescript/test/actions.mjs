@@ -896,20 +896,37 @@ for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of 
 }
 
 const IS_SHOWN = "What the chain shows now";
-for (const [what, active, asks, findIn, fact] of [
+for (const [what, active, asks, findIn, fact, head = 100n] of [
   ["which the chain shows, is not offered again", SENT, 0],
   ["which another device has replaced, is not offered again", NEWER, 0, within(12n)],
   ["which the chain has lost, is gone on with", NONE, 1],
+  ["which a later block may have than were looked through, is not called lost", NEWER, 1, undefined, `your Submission ${NEWER}`, 1_000n],
+  ["which a node that is behind does not have yet, is not called lost", NEWER, 1, undefined, `your Submission ${NEWER}`, 11n],
   ["of which the node does not say that it was recorded, is asked about", NEWER, 1, () => reverts(), `your Submission ${NEWER}`],
 ]) {
   test(`recorded work, ${what}`, async (t) => {
-    const node = { readContract: async () => active, findIn: findIn ?? within(-1n) };
+    const node = { readContract: async () => active, findIn: findIn ?? within(-1n), getBlockNumber: async () => head };
     const { seen, stage, context } = scene(t, { node, presses: ["Go on with it"] });
     const done = { uploaded: true, prepared: true, recorded: true, recordedIn: 12n };
     const kept = { commitment: SENT, file: "a", ...done, envelope: "" };
     seen.store.set("sealed 7", kept);
     assert.deepEqual(await actions.keptOf(context, stage, "sealed 7", { id: 7n }), asks === 0 ? undefined : kept);
     assert.deepEqual([seen.confirmed.length, seen.confirmed[0]?.[1].get(IS_SHOWN), seen.finds], [asks, fact, []]);
+    const progress = String(seen.confirmed[0]?.[1].get("How far it came"));
+    assert.match(progress, asks === 0 ? /^undefined$/ : fact === undefined ? /lost by the chain/ : /may have lost it/);
+  });
+}
+
+for (const [most, expected] of [[1_000n, [500n]], [200n, [500n, 312n, 156n, 156n, 156n, 32n]], [50n, "chain_unavailable"]]) {
+  test(`a node that takes ${most} blocks at once is asked about 500 in parts that it takes`, async () => {
+    const asked = [];
+    const read = async (_, [{ fromBlock, toBlock }]) => {
+      asked.push(BigInt(toBlock) - BigInt(fromBlock) + 1n);
+      if (asked.at(-1) > most) throw new Error("range");
+      return [];
+    };
+    const found = new actions.Node({ read }, ADDRESS).findIn({ eventName: "SubmissionRecorded", args: {} }, 1n, 500n);
+    assert.deepEqual(await found.then(() => asked, ({ code }) => code), expected);
   });
 }
 
