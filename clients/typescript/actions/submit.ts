@@ -143,6 +143,17 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   else finished(settings, stage, `${what}, by transaction`, found, next, ...copy, ...unnoted);
 }
 
+/** What the browser holds of what was sealed, as a copy that was saved has it. */
+export async function heldCopy({ journal }: Context, bounty: Bounty): Promise<ArtifactFile[]> {
+  const kept = await journal.get<Sealed>(keptName(bounty));
+  const content = kept && (await storedAt(kept.file));
+  if (kept === undefined || content === undefined) return [];
+  return [
+    { path: "envelope.json", content: new Blob([kept.envelope]) },
+    { path: "ciphertext.age", content },
+  ];
+}
+
 /** A link that saves what was sealed, while the browser holds it. */
 async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise<readonly Node[]> {
   const ciphertext = await storedAt(sealed.file);
@@ -176,11 +187,19 @@ async function tidy(context: Context, bounty: Bounty): Promise<void> {
     .catch(() => undefined);
 }
 
-/** Whether a final block has it or what took its place later, or no block can take it any more, recorded or not. */
+/**
+ * Whether a final block has it or what took its place later, or no block can take it any more; what was recorded unseen, only
+ * once nobody can judge it any more.
+ */
 async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promise<boolean> {
-  if (bounty.now >= bounty.submissionDeadline) return hasPassed(context, bounty.submissionDeadline);
-  if (kept.recorded !== true) return false;
   const { node, hub, account } = context;
+  if (bounty.now >= bounty.submissionDeadline) {
+    if (!(await hasPassed(context, bounty.submissionDeadline))) return false;
+    // What was recorded while no page saw it had no copy offered: putting it back takes this one.
+    const isUnseen = kept.recorded !== true && (await activeOf(context, bounty.id, account)) === kept.commitment;
+    return !isUnseen || hasPassed(context, bounty.judgingDeadline);
+  }
+  if (kept.recorded !== true) return false;
   const question = { ...hub, functionName: "getSubmission", args: [bounty.id, account] } as const;
   const final = await node.readContract(question, "finalized");
   if (final === kept.commitment) return true;

@@ -1,15 +1,17 @@
 // The parts of the wallet actions that need no browser: what they read of strangers' text, and the files they write.
 // Prints, as its last line, the written Verdicts that Python compares with its own.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import test from "node:test";
 import { buildSync } from "esbuild";
-import { encodeErrorResult, encodeEventTopics } from "viem";
+import { encodeErrorResult, encodeEventTopics, keccak256, stringToBytes } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "json" };
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
+import envelopes from "../../../tests/vectors/envelope.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "keyless", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "keyless", "node", "opening", "page", "publish", "put-back", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -878,6 +880,8 @@ for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of 
   ["where the node does not say that it was recorded", NEWER, 1n, "kept", () => reverts(), 300n],
   ["while it may be recorded yet", SENT, 1n, "kept", undefined, undefined, false],
   ["no longer, which never was, once nothing can be recorded", NONE, 3n, "forgotten", undefined, undefined, false],
+  ["while it is judged, where no page saw it recorded", SENT, 3n, "kept", undefined, undefined, false],
+  ["no longer, where no page saw it recorded, once nobody can judge it", SENT, 5n, "forgotten", undefined, undefined, false],
 ]) {
   test(`${recorded ? "recorded" : "sealed"} work is kept ${what}`, async (t) => {
     const node = { readContract: async () => final, findIn: findIn ?? within(-1n), getFinalizedBlock: async () => ({ timestamp: now - 1n }) };
@@ -887,11 +891,32 @@ for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of 
     actions.holdInMemory(file, new Blob(["a"]));
     seen.store.set("sealed 7", { commitment: SENT, file, recorded, recordedIn });
     seen.store.set(`submit 7 ${SENT}`, { id: "1", fromBlock: 10n });
-    actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n });
+    actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n, judgingDeadline: 4n });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
     const isThere = (await actions.storedAt(file)) !== undefined;
     assert.deepEqual([seen.store.size, isThere], expected === "kept" ? [2, true] : [0, false]);
     assert.deepEqual(seen.finds, []); // the log since then may be weeks long
+  });
+}
+
+for (const [what, content, expected] of [["takes what this browser holds", "a", "Get an address for the upload"], ["asks for a copy where none is right", "b", "The kept copy"]]) {
+  test(`putting lost work back ${what}`, async (t) => {
+    const sealed = JSON.parse(envelopes.accepted[0].envelope);
+    const { ciphertext, solver_address } = sealed;
+    const sha256 = createHash("sha256").update("a").digest("hex");
+    ciphertext.storage_locator = ciphertext.storage_locator.replace(ciphertext.sha256.slice(2), sha256);
+    Object.assign(ciphertext, { byte_length: 1, sha256: `0x${sha256}` });
+    const envelope = JSON.stringify(sealed);
+    const commitment = keccak256(stringToBytes(envelope));
+    const { seen, stage, context } = scene(t, { node: { readContract: async () => commitment } });
+    stage.ask = async (title) => stage.confirm(title, []);
+    globalThis.document = { createElement: () => new Proxy(() => {}, { get: (made) => made, apply: (made) => made }) };
+    actions.holdInMemory("held", new Blob([content]));
+    seen.store.set("sealed 7", { commitment, envelope, file: "held" });
+    Object.assign(context, { account: solver_address, settings: { apiUrl: "https://api.example", bounty: { lost: [{ solver_address }] } } });
+    const [offer] = actions.putBackOffers(context, { id: 7n });
+    await assert.rejects(offer.run(stage), { code: "cancelled" });
+    assert.equal(seen.confirmed[0][0], expected);
   });
 }
 
