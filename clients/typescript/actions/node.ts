@@ -222,18 +222,24 @@ export class Node {
     return all;
   }
 
-  /** The newest such event in a block, or from it to another that is so near that a node is asked but once. */
+  /** The newest such event in a block, or from it to another. */
   async findIn(expected: ExpectedEvent, first: bigint, last = first): Promise<FoundEvent | undefined> {
-    return this.among(await this.#logs(expected, first, last), expected);
+    for await (const found of this.#eventsIn(expected, first, last)) return found;
+    return undefined;
   }
 
   async *#events(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent> {
     const head = await this.getBlockNumber();
     if (head < fromBlock && fromBlock <= head + TOLERATED_LAG) return;
     const since = fromBlock <= head ? fromBlock : head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
-    const oldest = head - since < MOST_BLOCKS ? since : head - MOST_BLOCKS + 1n;
+    yield* this.#eventsIn(expected, head - since < MOST_BLOCKS ? since : head - MOST_BLOCKS + 1n, head);
+  }
+
+  async *#eventsIn(expected: ExpectedEvent, oldest: bigint, newest: bigint): AsyncGenerator<FoundEvent> {
+    const isEnough = (half: bigint) => half >= LEAST_RANGE && half > newest - oldest;
     let range = LOG_RANGE;
-    for (let last = head; last >= oldest; ) {
+    while (isEnough(range / 2n)) range /= 2n; // the same question is not asked again
+    for (let last = newest; last >= oldest; ) {
       const first = last - range + 1n > oldest ? last - range + 1n : oldest;
       let logs: readonly Log[];
       try {

@@ -15,7 +15,7 @@ import { DirectoryField } from "./files.js";
 import { paced } from "./paced.js";
 import type { LostWork } from "./settings.js";
 import type { Offer, Stage } from "./stage.js";
-import { NO_SUBMISSION, uploadSealed } from "./submit.js";
+import { heldCopy, NO_SUBMISSION, uploadSealed } from "./submit.js";
 import { bytes, moment, printable } from "./text.js";
 import { activeOf } from "./witnesses.js";
 
@@ -45,7 +45,7 @@ export function putBackOffers(context: Context, bounty: Bounty): Offer[] {
     {
       title: isOwn ? "Put your lost work back" : "Check a kept copy of lost work",
       text: isOwn
-        ? "The service lost the sealed bytes of your Submission, so that no Guardian can open it. Choose the copy that you kept: " +
+        ? "The service lost the sealed bytes of your Submission, so that no Guardian can open it. Choose the copy that you kept, unless this browser holds it: " +
           "it is checked in this browser, and uploaded after your signature. No transaction is needed."
         : "The service lost sealed work of this bounty. A copy is checked in this browser, and goes nowhere: only its Solver can " +
           "put it back.",
@@ -58,15 +58,11 @@ export function putBackOffers(context: Context, bounty: Bounty): Offer[] {
 async function putBack(context: Context, stage: Stage, bounty: Bounty, lost: readonly LostWork[]): Promise<void> {
   stage.say("What the chain has recorded is looked up.");
   const recorded = await recordedOf(context, bounty, lost);
+  const held = await heldCopy(context, bounty)
+    .then((files) => checked(stage, files, recorded))
+    .catch(() => undefined);
   stage.say("");
-  const field = new DirectoryField("Directory with the kept copy");
-  const copy = await stage.ask("The kept copy", [field.place], "Check it", async () => {
-    try {
-      return await checked(stage, await field.files(), recorded);
-    } finally {
-      stage.say("");
-    }
-  });
+  const copy = held ?? (await chosen(stage, recorded));
   const { solver, commitment, envelope, ciphertext } = copy;
   const what = `These are the sealed bytes of Submission ${commitment}`;
   if (solver !== context.account) {
@@ -78,6 +74,18 @@ async function putBack(context: Context, stage: Stage, bounty: Bounty, lost: rea
     "The service hashes them within about an hour; then the mark on this page goes. The Guardians decide by " +
     `${moment(bounty.judgingDeadline)}. Keep your copy until then.`;
   stage.done(`${what}, and ${isTaken ? "they are uploaded" : "the storage holds them already"}.`, element("p", {}, next));
+}
+
+/** The copy that the person chooses. */
+function chosen(stage: Stage, recorded: ReadonlyMap<Hex, Address>): Promise<KeptCopy> {
+  const field = new DirectoryField("Directory with the kept copy");
+  return stage.ask("The kept copy", [field.place], "Check it", async () => {
+    try {
+      return await checked(stage, await field.files(), recorded);
+    } finally {
+      stage.say("");
+    }
+  });
 }
 
 /** Those of the lost Submissions that the wallet's node has as recorded: `submission_not_recorded` without any. */

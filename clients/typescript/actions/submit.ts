@@ -36,7 +36,7 @@ const IN_MEMORY =
 
 /** So many blocks before the one that had it, another one may have it after a reorg. */
 const REORG_BLOCKS = 100n;
-/** Of so many blocks a node is asked at once whether one has it: few enough for every node. */
+/** Of so many blocks a node is asked whether one has it: few enough to be quick. */
 const LOOKED_THROUGH = 500n;
 
 /** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
@@ -143,6 +143,17 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   else finished(settings, stage, `${what}, by transaction`, found, next, ...copy, ...unnoted);
 }
 
+/** What the browser holds of what was sealed, as a copy that was saved has it. */
+export async function heldCopy({ journal }: Context, bounty: Bounty): Promise<ArtifactFile[]> {
+  const kept = await journal.get<Sealed>(keptName(bounty));
+  const content = kept && (await storedAt(kept.file));
+  if (kept === undefined || content === undefined) return [];
+  return [
+    { path: "envelope.json", content: new Blob([kept.envelope]) },
+    { path: "ciphertext.age", content },
+  ];
+}
+
 /** A link that saves what was sealed, while the browser holds it. */
 async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise<readonly Node[]> {
   const ciphertext = await storedAt(sealed.file);
@@ -176,11 +187,19 @@ async function tidy(context: Context, bounty: Bounty): Promise<void> {
     .catch(() => undefined);
 }
 
-/** Whether a final block has it or what took its place later, or no block can take it any more, recorded or not. */
+/**
+ * Whether a final block has it or what took its place later, or no block can take it any more; what was recorded unseen, only
+ * once nobody can judge it any more.
+ */
 async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promise<boolean> {
-  if (bounty.now >= bounty.submissionDeadline) return hasPassed(context, bounty.submissionDeadline);
-  if (kept.recorded !== true) return false;
   const { node, hub, account } = context;
+  if (bounty.now >= bounty.submissionDeadline) {
+    if (!(await hasPassed(context, bounty.submissionDeadline))) return false;
+    // What was recorded while no page saw it had no copy offered: putting it back takes this one.
+    const isUnseen = kept.recorded !== true && (await activeOf(context, bounty.id, account)) === kept.commitment;
+    return !isUnseen || hasPassed(context, bounty.judgingDeadline);
+  }
+  if (kept.recorded !== true) return false;
   const question = { ...hub, functionName: "getSubmission", args: [bounty.id, account] } as const;
   const final = await node.readContract(question, "finalized");
   if (final === kept.commitment) return true;
@@ -189,7 +208,8 @@ async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promis
 
 /**
  * Whether the chain still shows that it was recorded, also where another one has taken its place since. Only the blocks around
- * the one that was seen to have it are asked for, or after the wallet was asked; undefined where the node does not say.
+ * the one that was seen to have it are asked for, or after the wallet was asked; undefined where the node does not say, or a
+ * later block may have it.
  */
 async function isInLog({ node, account, journal }: Context, bounty: Bounty, kept: Sealed): Promise<boolean | undefined> {
   const asked = await journal.get<{ readonly fromBlock: bigint }>(stepName(bounty, kept.commitment));
@@ -200,7 +220,9 @@ async function isInLog({ node, account, journal }: Context, bounty: Bounty, kept
   const look = async () => {
     const head = await node.getBlockNumber();
     const last = first + LOOKED_THROUGH - 1n;
-    return (await node.findIn({ eventName: "SubmissionRecorded", args }, first, last < head ? last : head)) !== undefined;
+    const found = await node.findIn({ eventName: "SubmissionRecorded", args }, first, last < head ? last : head);
+    if (found !== undefined) return true;
+    return last < head || head < (kept.recordedIn ?? first) ? undefined : false;
   };
   return tolerated(look());
 }
@@ -233,10 +255,12 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
   const kept = await context.journal.get<Sealed>(name);
   if (kept === undefined || !(await isFor(context, kept, bounty))) return undefined;
   let shown: Hex = NO_SUBMISSION;
+  let isLogged: boolean | undefined;
   if (kept.recorded === true) {
     shown = await activeOf(context, bounty.id, context.account);
     if (shown === kept.commitment) return undefined;
-    if (await isInLog(context, bounty, kept)) return undefined; // another device has put a newer one in its place
+    isLogged = await isInLog(context, bounty, kept);
+    if (isLogged) return undefined; // another device has put a newer one in its place
   }
   if (!kept.prepared && (await storedAt(kept.file)) === undefined) return undefined;
   stage.say("");
@@ -245,7 +269,7 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
     "Work that was sealed before",
     [
       ["Commitment", kept.commitment],
-      ["How far it came", progressOf(kept)],
+      ["How far it came", progressOf(kept, isLogged)],
       ...(shown === NO_SUBMISSION ? [] : ([["What the chain shows now", `your Submission ${shown}`]] as const)),
     ],
     goOn,
@@ -254,8 +278,10 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
   return pressed === goOn ? kept : undefined;
 }
 
-function progressOf({ uploaded, prepared, recorded }: Sealed): string {
-  if (recorded === true) return "recorded, and not what the chain shows now";
+function progressOf({ uploaded, prepared, recorded }: Sealed, isLogged: boolean | undefined): string {
+  if (recorded === true) {
+    return `recorded, and ${isLogged === false ? "lost by the chain since" : "the chain may have lost it, or have it replaced"}`;
+  }
   return prepared ? "uploaded and checked" : uploaded ? "uploaded" : "sealed in this browser";
 }
 

@@ -11,6 +11,7 @@ import { element, labelled } from "./dom.js";
 import { heedStandstill } from "./halts.js";
 import { requireNoKey } from "./keyless.js";
 import type { ExpectedEvent } from "./node.js";
+import { pause } from "./paced.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { listingOf, unlistedNote } from "./submissions.js";
@@ -24,6 +25,9 @@ const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
 const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
 const MAX_BYTES = 256 * 1024;
 const ELSEWHERE = "opened elsewhere";
+const MOST_LOOKS = 4;
+const LOOK_MILLISECONDS = 1_000;
+const LOST = "the Hub holds none by now: a reorganisation of the chain may have taken it";
 
 /** What the Hub holds of a Guardian on a bounty: the kind, of which 0 is none, the Solver and the Submission. */
 type Held = readonly [kind: number, solver: Address, submission: Hex];
@@ -105,6 +109,7 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
   }
   const outcome = named === undefined ? NO_VALID_SUBMISSION : AWARDED;
   const { solver, commitment: submission } = named ?? { solver: NO_ADDRESS, commitment: NO_BYTES32 };
+  const own: Held = [outcome, solver, submission];
   const found = await perform(context, stage, {
     name,
     title: "Record the Verdict on the chain",
@@ -118,11 +123,11 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
     ],
     ready: async () => {
       const before = earlier;
-      earlier = await held(); // the form may have been open for long
-      return replacing(stage, before, earlier);
+      earlier = await heldByNow(held, [before, own]); // the form may have been open for long
+      return replacing(stage, before, earlier, own);
     },
     expected: recording(commitment),
-    holds: async () => isSame(await held(), [outcome, solver, submission]),
+    holds: async () => isSame(await held(), own),
   });
   const next = `The bounty ends once ${bounty.quorum} Guardians agree. Next, claim your share on this page.`;
   finished(settings, stage, "Your Verdict is recorded, by transaction", found, next);
@@ -136,13 +141,23 @@ function said([kind, solver, submission]: Held): string {
   return kind === AWARDED ? `awards Submission ${submission} of ${solver.toLowerCase()}` : "finds no valid Submission";
 }
 
+/** What the Hub holds, by several looks where it is none of the `expected`, since a node's parts may be a block apart. */
+export async function heldByNow(held: () => Promise<Held>, expected: readonly Held[]): Promise<Held> {
+  for (let looks = 1; ; looks += 1) {
+    const now = await held();
+    if (looks === MOST_LOOKS || expected.some((each) => isSame(now, each))) return now;
+    await pause(LOOK_MILLISECONDS);
+  }
+}
+
 /**
- * What a Verdict takes the place of. Where that is not what the Hub held `before`, it was recorded elsewhere while this one
- * was written: the Guardian decides.
+ * What a Verdict takes the place of. Where that is neither what the Hub held `before` nor the Verdict itself, it was recorded
+ * elsewhere while this one was written: the Guardian decides.
  */
-export async function replacing(stage: Stage, before: Held, now: Held): Promise<Fact[]> {
-  const what = now[0] === 0 ? "none of yours" : `one that ${said(now)}`;
-  if (!isSame(now, before)) {
+export async function replacing(stage: Stage, before: Held, now: Held, own: Held): Promise<Fact[]> {
+  if (now[0] === 0) return before[0] === 0 ? [] : [["Your earlier Verdict", LOST]];
+  const what = `one that ${said(now)}`;
+  if (!isSame(now, before) && !isSame(now, own)) {
     stage.say("");
     const facts: Fact[] = [
       ["What the Hub holds by now", what],
@@ -151,20 +166,20 @@ export async function replacing(stage: Stage, before: Held, now: Held): Promise<
     ];
     await stage.confirm("Your Verdict was changed elsewhere meanwhile", facts, "Go on with this one");
   }
-  return now[0] === 0 ? [] : [["Your earlier Verdict", `${what}, is replaced by this one`]];
+  return [["Your earlier Verdict", `${what}, is replaced by this one`]];
 }
 
 /** Forgets what was written once no Verdict can be recorded any more; until then a reorg may take the one that is there. */
 async function forgetDraft(context: Context, bounty: Bounty): Promise<void> {
   const forget = async () => {
-    if (await hasPassed(context, bounty.judgingDeadline)) await context.journal.forgetWritten(draftName(bounty));
+    if (await hasPassed(context, bounty.judgingDeadline)) await context.journal.forgetWritten(draftName(bounty, context.account));
   };
   await forget().catch(() => undefined); // a later visit does
 }
 
 /** The form; what is written in it is kept, also for another Verdict that takes this one's place. */
 async function decided(
-  { journal }: Context,
+  { journal, account }: Context,
   stage: Stage,
   bounty: Bounty,
   listing: Listing,
@@ -176,7 +191,7 @@ async function decided(
     select.append(element("option", {}, text));
   }
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
-  await journal.keepWritten(draftName(bounty), reasons);
+  await journal.keepWritten(draftName(bounty, account), reasons);
   const fields = [
     ...unlistedNote(listing),
     labelled("Verdict", select),
@@ -224,8 +239,9 @@ export function openedName(bountyId: bigint, { solver, commitment }: Recorded): 
   return `opened ${bountyId} ${solver} ${commitment}`;
 }
 
-function draftName({ id }: Bounty): string {
-  return `verdict-draft ${id}`;
+/** By account: another Guardian of this browser does not publish these reasons as its own. */
+function draftName({ id }: Bounty, account: Address): string {
+  return `verdict-draft ${id} ${account}`;
 }
 
 /** The written Verdict, as docs/formats.md has it; addresses and commitments are quoted, so that YAML keeps them. */

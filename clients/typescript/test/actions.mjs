@@ -1,15 +1,17 @@
 // The parts of the wallet actions that need no browser: what they read of strangers' text, and the files they write.
 // Prints, as its last line, the written Verdicts that Python compares with its own.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import test from "node:test";
 import { buildSync } from "esbuild";
-import { encodeErrorResult, encodeEventTopics } from "viem";
+import { encodeErrorResult, encodeEventTopics, keccak256, stringToBytes } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "json" };
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
+import envelopes from "../../../tests/vectors/envelope.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "keyless", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "keyless", "node", "opening", "page", "publish", "put-back", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -921,6 +923,8 @@ for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of 
   ["where the node does not say that it was recorded", NEWER, 1n, "kept", () => reverts(), 300n],
   ["while it may be recorded yet", SENT, 1n, "kept", undefined, undefined, false],
   ["no longer, which never was, once nothing can be recorded", NONE, 3n, "forgotten", undefined, undefined, false],
+  ["while it is judged, where no page saw it recorded", SENT, 3n, "kept", undefined, undefined, false],
+  ["no longer, where no page saw it recorded, once nobody can judge it", SENT, 5n, "forgotten", undefined, undefined, false],
 ]) {
   test(`${recorded ? "recorded" : "sealed"} work is kept ${what}`, async (t) => {
     const node = { readContract: async () => final, findIn: findIn ?? within(-1n), getFinalizedBlock: async () => ({ timestamp: now - 1n }) };
@@ -930,7 +934,7 @@ for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of 
     actions.holdInMemory(file, new Blob(["a"]));
     seen.store.set("sealed 7", { commitment: SENT, file, recorded, recordedIn });
     seen.store.set(`submit 7 ${SENT}`, { id: "1", fromBlock: 10n });
-    actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n });
+    actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n, judgingDeadline: 4n });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
     const isThere = (await actions.storedAt(file)) !== undefined;
     assert.deepEqual([seen.store.size, isThere], expected === "kept" ? [2, true] : [0, false]);
@@ -938,21 +942,59 @@ for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of 
   });
 }
 
+for (const [what, content, expected] of [["takes what this browser holds", "a", "Get an address for the upload"], ["asks for a copy where none is right", "b", "The kept copy"]]) {
+  test(`putting lost work back ${what}`, async (t) => {
+    const sealed = JSON.parse(envelopes.accepted[0].envelope);
+    const { ciphertext, solver_address } = sealed;
+    const sha256 = createHash("sha256").update("a").digest("hex");
+    ciphertext.storage_locator = ciphertext.storage_locator.replace(ciphertext.sha256.slice(2), sha256);
+    Object.assign(ciphertext, { byte_length: 1, sha256: `0x${sha256}` });
+    const envelope = JSON.stringify(sealed);
+    const commitment = keccak256(stringToBytes(envelope));
+    const { seen, stage, context } = scene(t, { node: { readContract: async () => commitment } });
+    stage.ask = async (title) => stage.confirm(title, []);
+    globalThis.document = { createElement: () => new Proxy(() => {}, { get: (made) => made, apply: (made) => made }) };
+    actions.holdInMemory("held", new Blob([content]));
+    seen.store.set("sealed 7", { commitment, envelope, file: "held" });
+    Object.assign(context, { account: solver_address, settings: { apiUrl: "https://api.example", bounty: { lost: [{ solver_address }] } } });
+    const [offer] = actions.putBackOffers(context, { id: 7n });
+    await assert.rejects(offer.run(stage), { code: "cancelled" });
+    assert.equal(seen.confirmed[0][0], expected);
+  });
+}
+
 const IS_SHOWN = "What the chain shows now";
-for (const [what, active, asks, findIn, fact] of [
+for (const [what, active, asks, findIn, fact, head = 100n] of [
   ["which the chain shows, is not offered again", SENT, 0],
   ["which another device has replaced, is not offered again", NEWER, 0, within(12n)],
   ["which the chain has lost, is gone on with", NONE, 1],
+  ["which a later block may have than were looked through, is not called lost", NEWER, 1, undefined, `your Submission ${NEWER}`, 1_000n],
+  ["which a node that is behind does not have yet, is not called lost", NEWER, 1, undefined, `your Submission ${NEWER}`, 11n],
   ["of which the node does not say that it was recorded, is asked about", NEWER, 1, () => reverts(), `your Submission ${NEWER}`],
 ]) {
   test(`recorded work, ${what}`, async (t) => {
-    const node = { readContract: async () => active, findIn: findIn ?? within(-1n) };
+    const node = { readContract: async () => active, findIn: findIn ?? within(-1n), getBlockNumber: async () => head };
     const { seen, stage, context } = scene(t, { node, presses: ["Go on with it"] });
     const done = { uploaded: true, prepared: true, recorded: true, recordedIn: 12n };
     const kept = { commitment: SENT, file: "a", ...done, envelope: "" };
     seen.store.set("sealed 7", kept);
     assert.deepEqual(await actions.keptOf(context, stage, "sealed 7", { id: 7n }), asks === 0 ? undefined : kept);
     assert.deepEqual([seen.confirmed.length, seen.confirmed[0]?.[1].get(IS_SHOWN), seen.finds], [asks, fact, []]);
+    const progress = String(seen.confirmed[0]?.[1].get("How far it came"));
+    assert.match(progress, asks === 0 ? /^undefined$/ : fact === undefined ? /lost by the chain/ : /may have lost it/);
+  });
+}
+
+for (const [most, expected] of [[1_000n, [500n]], [200n, [500n, 312n, 156n, 156n, 156n, 32n]], [50n, "chain_unavailable"]]) {
+  test(`a node that takes ${most} blocks at once is asked about 500 in parts that it takes`, async () => {
+    const asked = [];
+    const read = async (_, [{ fromBlock, toBlock }]) => {
+      asked.push(BigInt(toBlock) - BigInt(fromBlock) + 1n);
+      if (asked.at(-1) > most) throw new Error("range");
+      return [];
+    };
+    const found = new actions.Node({ read }, ADDRESS).findIn({ eventName: "SubmissionRecorded", args: {} }, 1n, 500n);
+    assert.deepEqual(await found.then(() => asked, ({ code }) => code), expected);
   });
 }
 
@@ -1060,30 +1102,45 @@ for (const [what, kept, given, asks] of [
 }
 
 const [NO_VERDICT, AWARDS, FINDS_NONE] = [[0, ADDRESS, NONE], [1, ADDRESS, SENT], [2, ADDRESS, NONE]];
+const OWN = [1, ADDRESS, NEWER];
 for (const [what, before, now, asked, fact] of [
   ["no other one", NO_VERDICT, NO_VERDICT, undefined, undefined],
   ["the one that was there before", AWARDS, [1, ADDRESS.toLowerCase(), SENT], undefined, /awards Submission 0xaaaa/],
   ["one that was recorded meanwhile", NO_VERDICT, AWARDS, /awards Submission 0xaaaa/, /awards Submission 0xaaaa/],
   ["another one than before", AWARDS, FINDS_NONE, /finds no valid Submission/, /finds no valid Submission/],
-  ["none any more", AWARDS, NO_VERDICT, /none of yours/, undefined],
+  ["none any more, which a reorg may have taken", AWARDS, NO_VERDICT, undefined, /holds none by now/],
+  ["itself, which was recorded meanwhile", NO_VERDICT, OWN, undefined, /awards Submission 0x7777/],
 ]) {
   test(`a Verdict that takes the place of ${what} is ${asked === undefined ? "told so" : "asked about"}`, async (t) => {
     const { seen, stage } = scene(t, { presses: ["Go on with this one"] });
-    const [told] = await actions.replacing(stage, before, now);
+    const [told] = await actions.replacing(stage, before, now, OWN);
     assert.match(String(told?.[1]), fact ?? /^undefined$/);
     assert.match(String(seen.confirmed[0]?.[1].get("What the Hub holds by now")), asked ?? /^undefined$/);
   });
 }
 
-for (const [what, timestamp, left] of [["may be recorded anew", 1n, ["verdict-draft 7"]], ["is over for good", 2n, []]]) {
-  test(`the reasons of a Verdict that ${what} are ${left.length ? "kept" : "forgotten"}`, async (t) => {
+for (const [what, held, expected] of [
+  ["a part of the node that is behind is asked again", [AWARDS, AWARDS, FINDS_NONE], FINDS_NONE],
+  ["what was recorded elsewhere is so at each look", [AWARDS, AWARDS, AWARDS, AWARDS], AWARDS],
+]) {
+  test(`of a Verdict that takes the place of another one, ${what}`, async (t) => {
+    scene(t, {});
+    const left = [...held];
+    const found = await ended(t, actions.heldByNow(async () => left.shift(), [FINDS_NONE, OWN]));
+    assert.deepEqual([found, left], [expected, []]);
+  });
+}
+
+for (const [what, timestamp, left] of [["may be recorded anew", 1n, [`verdict-draft 7 ${ADDRESS}`]], ["is over for good", 2n, []]]) {
+  test(`the reasons of a Verdict that ${what} are ${left.length ? "kept" : "forgotten"}, and no other Guardian's`, async (t) => {
     const { seen, context } = scene(t, { node: { getFinalizedBlock: async () => ({ timestamp }) } });
     Object.assign(context, { settings: { deployment, hasMovedTime: true } });
     context.journal.forgetWritten = context.journal.remove;
-    seen.store.set("verdict-draft 7", "# Reasons");
+    const others = `verdict-draft 7 ${`0x${"bb".repeat(20)}`}`;
+    for (const name of [others, `verdict-draft 7 ${ADDRESS}`]) seen.store.set(name, "# Reasons");
     actions.verdictOffers(context, { id: 7n, isOpen: false, now: 3n, judgingDeadline: 2n, guardians: [ADDRESS] });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
-    assert.deepEqual([...seen.store.keys()], left);
+    assert.deepEqual([...seen.store.keys()], [others, ...left]);
   });
 }
 
