@@ -8,7 +8,7 @@ const CONTEXT_LETTERS = 40;
 
 /** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */
 export function requireNoKey(what: string, text: string): void {
-  if (AGE_KEY.test(text)) throw secretIn(`${what} a private key, which everybody could read.`);
+  if (AGE_KEY.test(text)) throw refusal(`${what} a private key, which everybody could read.`);
 }
 
 /**
@@ -16,19 +16,19 @@ export function requireNoKey(what: string, text: string): void {
  * the rules take apart is one text here, without quotes' backslashes: rather asked about than sent.
  */
 export function requireNoSecret(text: string): void {
-  const found = likelySecret(text);
-  if (found !== undefined) throw secretIn(`The page holds what looks like ${found}.`);
+  const [first] = secretsIn(text);
+  if (first !== undefined) throw refusal(`The page holds what looks like ${first}.`);
 }
 
-/** Has the person decide about it, before a page is sent for the first time. */
+/** Has the person decide about each, before a page is sent for the first time. */
 export async function confirmNoSecret(stage: Stage, page: string): Promise<void> {
-  const found = likelySecret(page);
-  if (found === undefined) return;
+  const found = secretsIn(page);
+  if (found.length === 0) return;
   stage.say("");
   await stage.confirm(
     "The page may hold a secret",
     [
-      ["It looks like", found],
+      ...found.map((each) => ["It looks like", each] as const),
       ["If it is one", "go back and take it out: everybody could read it"],
       ["If you go on", "the page is sent to the service, whose rules decide whether it may be published"],
     ],
@@ -36,20 +36,19 @@ export async function confirmNoSecret(stage: Stage, page: string): Promise<void>
   );
 }
 
-/** What it looks like, with the words before it. */
-function likelySecret(text: string): string | undefined {
+/** What they look like, each with the words before it, and nothing of itself but what it is called. */
+function secretsIn(text: string): string[] {
   const plain = text.replace(/[\\*]/g, "");
-  for (const [what, form, before] of KEY_FORMS) {
-    for (const { 0: match, index } of plain.matchAll(form)) {
-      const words = plain.slice(0, index);
-      if (before?.test(words)) continue;
-      const name = /^[a-z _-]*/i.exec(match)?.[0] ?? "";
-      return `${what}, at “${(words.slice(-CONTEXT_LETTERS) + name).replace(/\s+/g, " ").trim()}”`;
-    }
-  }
-  return undefined;
+  const found = KEY_FORMS.flatMap(([what, form, before]) =>
+    [...plain.matchAll(form)].flatMap(({ 0: match, index }) => {
+      const words = plain.slice(Math.max(0, index - CONTEXT_LETTERS), index);
+      const [name] = /^(?:[a-z]{1,12}(?:[ _-](?:key|phrase|words))?)?/i.exec(match) ?? [""];
+      return before?.test(words) ? [] : [`${what}, at “${(words + name).replace(/\s+/g, " ").trim()}”`];
+    }),
+  );
+  return [...new Set(found)];
 }
 
-function secretIn(message: string): ServiceError {
+function refusal(message: string): ServiceError {
   return new ServiceError("secret_in_document", message, { nextAction: "Take it out; nothing was sent." });
 }

@@ -186,10 +186,12 @@ for (const page of [
 for (const [presses, expected] of [[[], "cancelled"], [["It is no secret: go on"], undefined]]) {
   test(`a page that may hold a secret is ${expected ? "not sent" : "sent"} by the person's decision`, async (t) => {
     const { seen, stage } = scene(t, { presses });
-    const page = `---\n---\nThe proof is checked with this verifying key:\n${"`".repeat(3)}\n${HEX}\n`;
+    const page = `---\n---\nThe proof is checked with this verifying key:\n${"`".repeat(3)}\n${HEX}\n~~~\nIts seed is ${WORDS}\n`;
     assert.equal((await actions.confirmNoSecret(stage, page).catch((error) => error))?.code, expected);
-    const told = seen.confirmed[0][1].get("It looks like");
-    assert.match(told, /^a private key of an account, at “.*checked with this verifying key”$/);
+    const told = seen.facts.filter(([name]) => name === "It looks like").map(([, text]) => text);
+    assert.equal(told.length, 2);
+    assert.match(told[0], /^a private key of an account, at “.*checked with this verifying key”$/);
+    assert.match(told[1], /^a recovery phrase, at “.*Its seed”$/);
     assert.equal(await actions.confirmNoSecret(stage, "---\n---\nNothing"), undefined);
   });
 }
@@ -425,6 +427,7 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
     until: (work) => work(new AbortController().signal),
     confirm: async (title, facts, ...buttons) => {
       seen.confirmed.push([title, new Map(facts), buttons]);
+      seen.facts = facts;
       const pressed = presses.shift();
       if (pressed === undefined) throw new actions.ServiceError("cancelled", "");
       return pressed;
