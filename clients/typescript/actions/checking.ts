@@ -22,9 +22,8 @@ export function requirePage(text: string): void {
   throw new ServiceError("not_a_page", "A page begins with a line of ---.", { nextAction });
 }
 
-/** The rules' issues with a page; nothing of it is kept there. Raises what the service refuses, and sends no other file. */
+/** The rules' issues with a page; nothing of it is kept there. Raises what the service refuses. */
 export async function findingsOf({ api }: Context, page: string): Promise<readonly Issue[]> {
-  requirePage(page);
   const headers = { "Content-Type": "text/markdown" };
   const found: unknown = await typed(
     "PageFindings",
@@ -80,6 +79,7 @@ export class LiveCheck {
     let seconds = Math.min(LEAST_SECONDS + this.#count, MOST_SECONDS);
     const begun = Date.now();
     try {
+      requirePage(page);
       requireNoSecret(page);
       const issues = await findingsOf(this.#context, page);
       if (this.#page() === page) this.#found(issues);
