@@ -28,10 +28,10 @@ from eth_account import Account
 from local_stack.accounts import RoleAccount as Account_
 from local_stack.stack import Stack, running_stack
 from service_api.usecases.pages import store_page
-from service_common.db.engine import make_engine, reading
+from service_common.db.engine import make_engine, reading, writing
 from service_common.db.hub_index import open_bounties
 from service_indexer.due import has_work
-from sqlalchemy import select
+from sqlalchemy import literal, select
 
 from bench.figures import Figure, Report
 from bench.http.load import Load, get, load, post
@@ -59,8 +59,10 @@ def run(report: Report) -> None:
         cast = Cast(stack, Path(folder))
         _warm_up(cast)
         _wait_for_rest(stack)
-        idle, before, began = _idle(stack, LIVES_IDLE_SECONDS), _cpu(stack), time.perf_counter()
-        report(Figure("service.idle_cpu", idle * 1000, "ms/s", "<= 15, beside a block a second", idle <= 0.015))
+        idle = _idle(stack, LIVES_IDLE_SECONDS)
+        goal = f"<= 15, beside a block a second, which one process reads and writes with {_follow(stack) * 1000:.1f}"
+        report(Figure("service.idle_cpu", idle * 1000, "ms/s", goal, idle <= 0.015))
+        before, began = _cpu(stack), time.perf_counter()
         bounty, submitted = _lifecycles(cast)
         used, lasted = _cpu(stack) - before, time.perf_counter() - began
         idle = (idle + _idle(stack, LIVES_IDLE_SECONDS)) / 2
@@ -142,6 +144,20 @@ def _idle(stack: Stack, seconds: float = IDLE_SECONDS) -> float:
     before = _cpu(stack)
     time.sleep(seconds)
     return (_cpu(stack) - before) / seconds
+
+
+def _follow(stack: Stack) -> float:
+    """Seconds of CPU in a second of the least that following a chain takes, of one process alone."""
+    engine = make_engine(stack.launcher.databases["service_indexer"], application="bench", pool_size=1)
+    began = 0.0
+    for second in range(int(IDLE_SECONDS) + 1):
+        stack.anvil.rpc.batch([("eth_getBlockByNumber", ["latest", False]), ("eth_getLogs", [{}])])
+        with writing(engine) as connection:
+            connection.execute(select(literal(1)))
+        began = began if second else time.process_time()  # once both are connected
+        time.sleep(1)
+    engine.dispose()
+    return (time.process_time() - began) / IDLE_SECONDS
 
 
 def _draw(samples: Path, starts: float, changes: float, ends: float) -> None:
