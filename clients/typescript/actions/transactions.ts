@@ -13,7 +13,7 @@ import { feeText, withoutEther } from "./costs.js";
 import { button, element } from "./dom.js";
 import { tidied } from "./journal.js";
 import type { ExpectedEvent, FoundEvent } from "./node.js";
-import { pause } from "./paced.js";
+import { lookedAt, MOST_LOOKS, pause } from "./paced.js";
 import type { Call } from "./provider.js";
 import { transactionBuilder } from "./safe.js";
 import type { Act, Sponsor } from "./settings.js";
@@ -75,7 +75,6 @@ interface Begun extends Attempt {
 }
 
 const POLL_MILLISECONDS = 1_000;
-const MOST_LOOKS = 4;
 /** Of so many polls one searches the log, which costs a node more than a receipt does. */
 const SEARCH_EVERY = 3;
 /** Blocks that are searched again: others may take their place, and a node's parts may be some apart. */
@@ -157,14 +156,9 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
   return kept.hash === undefined ? UNKNOWN : outcome(context, stage, step, kept);
 }
 
-/** Whether a later act took the place of a step that is done: by several looks, since a node's parts may be a block apart. */
+/** Whether a later act took the place of a step that is done. */
 async function isOvertaken({ holds }: Step): Promise<boolean> {
-  if (holds === undefined) return false;
-  for (let looks = 1; !(await holds()); looks += 1) {
-    if (looks === MOST_LOOKS) return true;
-    await pause(POLL_MILLISECONDS);
-  }
-  return false;
+  return holds !== undefined && !(await lookedAt(holds, (isHeld) => isHeld));
 }
 
 /** Whether a step was begun together with the call before it, and nothing shows how it ended. */

@@ -11,7 +11,7 @@ import { element, labelled } from "./dom.js";
 import { heedStandstill } from "./halts.js";
 import { requireNoKey } from "./keyless.js";
 import type { ExpectedEvent } from "./node.js";
-import { pause } from "./paced.js";
+import { lookedAt } from "./paced.js";
 import { finished } from "./results.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { listingOf, unlistedNote } from "./submissions.js";
@@ -25,8 +25,6 @@ const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
 const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
 const MAX_BYTES = 256 * 1024;
 const ELSEWHERE = "opened elsewhere";
-const MOST_LOOKS = 4;
-const LOOK_MILLISECONDS = 1_000;
 const LOST = "the Hub holds none by now: a reorganisation of the chain may have taken it";
 
 /** What the Hub holds of a Guardian on a bounty: the kind, of which 0 is none, the Solver and the Submission. */
@@ -141,13 +139,9 @@ function said([kind, solver, submission]: Held): string {
   return kind === AWARDED ? `awards Submission ${submission} of ${solver.toLowerCase()}` : "finds no valid Submission";
 }
 
-/** What the Hub holds, by several looks where it is none of the `expected`, since a node's parts may be a block apart. */
-export async function heldByNow(held: () => Promise<Held>, expected: readonly Held[]): Promise<Held> {
-  for (let looks = 1; ; looks += 1) {
-    const now = await held();
-    if (looks === MOST_LOOKS || expected.some((each) => isSame(now, each))) return now;
-    await pause(LOOK_MILLISECONDS);
-  }
+/** What the Hub holds, looked at again where it is none of the `expected`. */
+export function heldByNow(held: () => Promise<Held>, expected: readonly Held[]): Promise<Held> {
+  return lookedAt(held, (now) => expected.some((each) => isSame(now, each)));
 }
 
 /**
