@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 from redis import Redis
-from rq.exceptions import NoSuchJobError
+from rq.exceptions import NoSuchJobError, StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
+from rq.timeouts import JobTimeoutException
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.jobs.stored import INFLATED_BYTES, StoredJob, inflate
 
@@ -32,6 +33,21 @@ def fetched(redis: Redis) -> Job:
 def test_job__as_it_was_enqueued__is_read(stored: Job) -> None:
     assert stored.func_name == "somewhere.job"
     assert stored.args == [message(page="x" * 350_000)]
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("signalled", [StopRequested, JobTimeoutException])
+def test_job__during_whose_reading_a_signal_comes__is_not_called_unreadable(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch, signalled: type[Exception]
+) -> None:
+    """A worker that was to end went on, and the job that it had just taken was forgotten."""
+
+    def restore(*_: object) -> None:
+        raise signalled
+
+    monkeypatch.setattr(Job, "restore", restore)
+    with pytest.raises(signalled):
+        fetched(redis)
 
 
 @contextmanager

@@ -7,9 +7,10 @@ import zlib
 from base64 import b64decode
 from typing import Final
 
-from rq.exceptions import NoSuchJobError
+from rq.exceptions import NoSuchJobError, StopRequested
 from rq.job import Job
 from rq.results import Result
+from rq.timeouts import BaseTimeoutException
 from rq.utils import as_text
 
 from service_common.log import get_logger
@@ -41,6 +42,8 @@ class StoredJob(Job):
         try:
             data = inflate(read["data"])
             super().restore({name: value for name, value in read.items() if name in _FIELDS} | {"data": b""})
+        except (StopRequested, BaseTimeoutException):  # a signal that came meanwhile: no fault of the job's
+            raise
         except Exception as error:  # RQ has one for each field that is malformed
             log.warning("a job in Redis cannot be read", job_id=self.id, reason=type(error).__name__)
             raise NoSuchJobError(f"the job {self.id} cannot be read") from error
