@@ -12,8 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
-from bench.figures import Figure
-from bench.record import keep, keep_compared, write_page
+from bench.record import keep_compared, measure, write_page
 
 HERE: Final = Path(__file__).parent
 GROUPS: Final = sorted(
@@ -50,24 +49,11 @@ def main() -> int:
         print(f"bench: {name}", file=sys.stderr, flush=True)
         # Each in a process of its own: what one leaves in memory is in no figure of the next.
         with ProcessPoolExecutor(1, get_context("spawn")) as own:
-            lines += own.submit(_measure, name).result()
+            lines += own.submit(measure, name).result()
         write_page(GROUPS)
     if options.json is not None:
         options.json.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return 0
-
-
-def _measure(name: str) -> list[str]:
-    """Run a group; its lines."""
-    figures: list[Figure] = []
-
-    def report(figure: Figure) -> None:
-        figures.append(figure)
-        print(figure.line(), flush=True)
-
-    import_module(f"bench.{name}").run(report)
-    keep(name, figures)
-    return [figure.line() for figure in figures]
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,6 +41,19 @@ COMPARED: Final = ("id", "before", "now", "change", "")
 def keep(group: str, figures: Sequence[Figure]) -> None:
     """Remember a group's figures, with when and where they were measured."""
     _keep(f"{group}.json", figures=[json.loads(figure.line()) for figure in figures])
+
+
+def measure(name: str) -> list[str]:
+    """Run a group; its lines."""
+    figures: list[Figure] = []
+
+    def report(figure: Figure) -> None:
+        figures.append(figure)
+        print(figure.line(), flush=True)
+
+    import_module(f"bench.{name}").run(report)
+    keep(name, figures)
+    return [figure.line() for figure in figures]
 
 
 def keep_compared(group: str, rows: Sequence[Compared]) -> None:
