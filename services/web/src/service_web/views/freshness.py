@@ -32,7 +32,6 @@ _OPEN_OUTCOME: Final = marked(
     "The outcome of this bounty can still change for about %(span)s: "
     "the chain has not finalized the block that recorded it."
 )
-_UNCONFIRMED: Final = marked("What you see was true at %(time)s and may have changed since. Reload in a minute.")
 _NOTICE_STATES: Final = {
     NoticeReason.HUB_FLAW: marked("the Hub has a flaw, or may have one"),
     NoticeReason.OWNER_KEYS: marked("keys of the Hub's owner are stolen"),
