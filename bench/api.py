@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +23,7 @@ from bench.http.load import get, load
 from bench.watching.processes import taken
 from tests.api.conftest import Service, running_service
 from tests.api.pages import page_for
-from tests.api.running import start_api
+from tests.api.running import RunningApi, start_api
 from tests.api.test_submissions import Sealed, open_bounty, seal
 
 TOP: Final = Path(__file__).parent.parent
@@ -32,14 +31,6 @@ ROUNDS, SECONDS = 5, 3.0
 RSS_FROM, RSS_TO = 2_000, 200_000
 COLD, WARM = 300, 20
 _REFERENCE: Final = "Flask hello-world, same server"
-
-
-@dataclass(frozen=True, slots=True)
-class Serving:
-    """A server and where it listens."""
-
-    child: Child
-    port: int
 
 
 def run(report: Report) -> None:
@@ -103,18 +94,18 @@ def details(service: Service, count: int) -> list[bytes]:
     return requests
 
 
-def _cold(service: Service, hello: Serving, report: Report) -> None:
+def _cold(service: Service, hello: RunningApi, report: Report) -> None:
     """CPU of a bounty's detail that no process has kept: each of many bounties is asked for once."""
     requests = details(service, COLD + WARM)
     api = start_api(service.runtime, service.variables)
-    value = _cpu_of_each(Serving(api.child, api.port), requests)
+    value = _cpu_of_each(api, requests)
     floor = _cpu_of_each(hello, [get("/read")] * (COLD + WARM))
     goal = f"<= 1.5; hello-world with one statement of the database {floor:.2f}"
     report(Figure("api.cold_detail", value, "ms of the api's CPU", goal, value <= 1.5))
     service.runtime.family.end([api.child])
 
 
-def _cpu_of_each(server: Serving, requests: list[bytes]) -> float:
+def _cpu_of_each(server: RunningApi, requests: list[bytes]) -> float:
     """Milliseconds of the server's CPU, once it has answered some."""
     warm = load(server.port, requests[COLD:], count=WARM)
     before = taken({"server": server.child.pid})["server"].cpu
@@ -179,7 +170,7 @@ def submission(service: Service) -> Sealed:
 
 
 @contextmanager
-def _hello(service: Service) -> Iterator[Serving]:
+def _hello(service: Service) -> Iterator[RunningApi]:
     """The reference's server."""
     code = (
         "import sys; from service_common.web.server import serve; "
@@ -204,5 +195,5 @@ def _hello(service: Service) -> Iterator[Serving]:
             return False
 
     child, port = service.runtime.start_listening(spawn, answers, 30.0)
-    yield Serving(child, port)
+    yield RunningApi(port, internal, child)
     service.runtime.family.end([child])

@@ -9,6 +9,7 @@ import json
 import logging
 import tempfile
 import time
+import timeit
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -122,10 +123,7 @@ def _requests(delivery: Delivery, bounty_id: BountyId, envelope: Envelope, ident
 
 def _rate_of(work: Callable[[], object]) -> float:
     """Calls for each second of processor time."""
-    started = time.process_time()
-    for _ in range(COUNT):
-        work()
-    return COUNT / (time.process_time() - started)
+    return COUNT / timeit.timeit(work, timer=time.process_time, number=COUNT)
 
 
 def _rates(delivery: Delivery, wallet: Wallet, path: str, body: bytes, before: Callable[[], None]) -> list[float]:
