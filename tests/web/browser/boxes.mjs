@@ -3,9 +3,10 @@
 //     node boxes.mjs < cases.json        [{name, url, width, unclipped}]
 //
 // Prints, as one JSON line each, {name, wide, lines, inkOutside, titles}: how much wider than the window the page is; the
-// lines of each title, at most; whether anything of a title is drawn outside of its box; and the texts. For the ink, two
-// pictures of the page are compared, with the titles visible and transparent, and their boxes covered in both. `unclipped`
-// lets the titles draw where they want: then the ink shows whether a box cuts anything off. Exit code 3: no browser.
+// lines of each title, at most; where anything of a title is drawn outside of its box, or false; and the texts. For the
+// ink, two pictures of the page are compared, with the titles visible and transparent, and their boxes covered in both.
+// `unclipped` lets the titles draw where they want: then the ink shows whether a box cuts anything off. Exit code 3: no
+// browser.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -44,25 +45,24 @@ for (const each of cases) {
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     }
   }, fonts, TITLES, each.unclipped);
-  const seen = await page.evaluate((titles) => {
-    const found = [...document.querySelectorAll(titles)];
-    const lines = (title) => Math.round(title.getBoundingClientRect().height / parseFloat(getComputedStyle(title).lineHeight));
-    for (const title of found) {
-      const { left, top, width, height } = title.getBoundingClientRect();
-      const margin = parseFloat(getComputedStyle(title).overflowClipMargin) || 0;
-      const cover = document.createElement('div');
-      Object.assign(cover.style, {
-        position: 'absolute', zIndex: 9, background: 'black', left: `${Math.floor(left + scrollX - margin) - 1}px`,
-        top: `${Math.floor(top + scrollY - margin) - 1}px`, width: `${Math.ceil(width + 2 * margin) + 3}px`, height: `${Math.ceil(height + 2 * margin) + 3}px`,
-      });
-      document.body.append(cover);
-    }
+  // Where the titles are now, each with what its box lets be drawn around it.
+  const placesNow = () => page.evaluate((titles) => [...document.querySelectorAll(titles)].map((title) => {
+    const { left, top, width, height } = title.getBoundingClientRect();
+    const margin = parseFloat(getComputedStyle(title).overflowClipMargin) || 0;
     return {
-      wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      lines: Math.max(0, ...[...document.querySelectorAll('.title')].map(lines)),
-      titles: [...document.querySelectorAll('.title')].map((title) => title.textContent),
+      left: `${Math.floor(left + scrollX - margin) - 1}px`, top: `${Math.floor(top + scrollY - margin) - 1}px`,
+      width: `${Math.ceil(width + 2 * margin) + 3}px`, height: `${Math.ceil(height + 2 * margin) + 3}px`,
     };
-  }, TITLES);
+  }), TITLES);
+  const cover = (places) => page.evaluate((found) => {
+    for (const former of document.querySelectorAll('.test-cover')) former.remove();
+    for (const place of found) {
+      const box = document.createElement('div');
+      box.className = 'test-cover';
+      Object.assign(box.style, { position: 'absolute', zIndex: 9, background: 'black', ...place });
+      document.body.append(box);
+    }
+  }, places);
   // Of a page that is painted whole: two pictures in a row are the same, which one of a busy machine may not be.
   const picture = async () => {
     await page.evaluate(() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(done))));
@@ -77,17 +77,55 @@ for (const each of cases) {
       if (title.parentElement.matches('a')) title.parentElement.style.textDecorationColor = colour;
     }
   }, TITLES, isVisible ? '' : 'transparent');
-  // Ink is outside where it goes with the titles and is the same when they are back: whatever else is painted late is none.
-  let [visible, inkOutside] = [await picture(), undefined];
-  for (let tries = 0; tries < 5 && inkOutside === undefined; tries += 1) {
-    await draw(false);
-    const hidden = await picture();
-    await draw(true);
-    const again = await picture();
-    if (hidden === visible || hidden === again) inkOutside = false;
-    else if (again === visible) inkOutside = true;
-    visible = again;
+  // The rectangle of the page in which two pictures of it differ.
+  const difference = (first, second) => page.evaluate(async (pictures) => {
+    const [one, other] = await Promise.all(pictures.map(async (data) => {
+      const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))]));
+      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d');
+      canvas.drawImage(bitmap, 0, 0);
+      return canvas.getImageData(0, 0, bitmap.width, bitmap.height);
+    }));
+    const found = { left: Infinity, top: Infinity, right: -1, bottom: -1 };
+    for (let at = 0; at < one.data.length; at += 1) {
+      if (one.data[at] === other.data[at]) continue;
+      const [x, y] = [(at >> 2) % one.width, Math.floor((at >> 2) / one.width)];
+      Object.assign(found, { left: Math.min(found.left, x), top: Math.min(found.top, y) });
+      Object.assign(found, { right: Math.max(found.right, x), bottom: Math.max(found.bottom, y) });
+    }
+    return found;
+  }, [first, second]);
+  // Ink is outside where it goes with the titles and is the same when they are back, twice: what is painted late is none.
+  const inkOutsideNow = async () => {
+    let [visible, former] = [await picture(), undefined];
+    for (let tries = 0; tries < 5; tries += 1) {
+      await draw(false);
+      const hidden = await picture();
+      await draw(true);
+      const again = await picture();
+      if (hidden === visible || hidden === again) return false;
+      if (again === visible && hidden === former) return difference(hidden, visible);
+      [visible, former] = [again, hidden];
+    }
+    return undefined;
+  };
+  // And it counts where the titles still are where they were covered: a font that comes late moves them.
+  let [inkOutside, areCovered] = [undefined, false];
+  for (let tries = 0; tries < 5 && !areCovered; tries += 1) {
+    const places = await placesNow();
+    await cover(places);
+    inkOutside = await inkOutsideNow();
+    areCovered = JSON.stringify(await placesNow()) === JSON.stringify(places);
   }
+  const seen = await page.evaluate(() => {
+    const found = [...document.querySelectorAll('.title')];
+    const lines = (title) => Math.round(title.getBoundingClientRect().height / parseFloat(getComputedStyle(title).lineHeight));
+    return {
+      wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      lines: Math.max(0, ...found.map(lines)),
+      titles: found.map((title) => title.textContent),
+    };
+  });
+  if (!areCovered) throw new Error(`the titles of ${each.name} do not stay where they are`);
   process.stdout.write(`${JSON.stringify({ name: each.name, ...seen, inkOutside })}\n`);
   await page.close();
 }
