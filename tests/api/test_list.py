@@ -199,7 +199,7 @@ def test_count__of_all_of_a_status_and_of_a_filter__is_over_all_pages(
         return [listed(service, f"limit=1&{query}")["total_count"] for query in ("", "status=open", "status=final")]
 
     before = counts()
-    made = [published(service, f"Counted {word}") for _ in range(3)]
+    made = [published(service, f"Counted {word} {number}") for number in range(3)]
     world.advance_to(world.time() + 2_000)
     world.contract.transact(world.people.poster.wallet, "settle", made[0])
     world.finalize()
@@ -207,7 +207,11 @@ def test_count__of_all_of_a_status_and_of_a_filter__is_over_all_pages(
     assert listed(service, f"limit=1&search={word}")["total_count"] == 3
     assert listed(service, f"limit=1&search={word}&accepting=true")["total_count"] == 0
     monkeypatch.setattr("service_api.usecases.list_bounties.MAX_COUNTED", 2)
-    assert listed(service, f"limit=1&search={word}&sort=award")["total_count"] is None
+    for of_all in ("", "&sort=award", "&limit=1&sort=deadline"):
+        assert listed(service, f"search={word}{of_all}")["total_count"] is None
+    assert [listed(service, f"search={word}&status={each}")["total_count"] for each in ("open", "final")] == [2, 1]
+    found = [int(item["bounty_id"]) for item in listed(service, f"search={word}")["items"]]
+    assert found == [made[2], made[1], made[0]]
 
 
 def test_summaries__of_pages_that_a_former_release_kept__are_filled_in_but_for_altered_bytes(

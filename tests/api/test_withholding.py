@@ -148,6 +148,17 @@ def test_facts__of_a_bounty_whose_text_is_withheld__are_the_same(case: Case, kin
     assert before[2:4] == after[2:4]
 
 
+def test_page__that_is_withheld__is_in_no_count_of_a_search_with_many_results(case: Case) -> None:
+    beside = page_for(case.service.world, title=f"Beside {case.word}")
+    assert case.service.publish(beside).status_code == 200
+    case.service.world.create(beside)
+    case.service.world.finalize()
+    case.monkeypatch.setattr("service_api.usecases.list_bounties.MAX_COUNTED", 1)
+    assert case.get(f"/api/bounties?search={case.word}").json["total_count"] is None
+    case.withhold("bounty", case.bounty_id)
+    assert case.get(f"/api/bounties?search={case.word}").json["total_count"] == 1
+
+
 def test_page__of_another_bounty_with_the_same_bytes__is_withheld_with_it(case: Case, capsys: Any) -> None:
     world = case.service.world
     again = world.create(case.page, poster=world.solver(2))

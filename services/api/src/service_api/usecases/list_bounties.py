@@ -5,8 +5,8 @@ Ordered by their next deadline, open bounties would change under the reader, so 
 then newest first within final.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 from bounty_protocol.domain.lifecycle import BountyStatus
 from bounty_protocol.errors import Issue, ServiceError
@@ -25,13 +25,11 @@ from sqlalchemy import (
     Text,
     and_,
     any_,
-    exists,
     false,
     func,
     literal,
     select,
     tuple_,
-    union_all,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -65,10 +63,10 @@ def _list(source: FactSource, query: BountyQuery, *, notes_place: bool) -> ReadA
         if query.guardian_address is not None:
             matches.append(_pinned(facts, query.guardian_address))
         found = _searched(facts, query)
-        if found is not None:
-            matches.append(found)
-        rows = facts.connection.execute(_page(query, matches, is_few=found is not None)).mappings().all()
-        shown, total = rows[: query.limit], _total(facts, query, matches)
+        if found.condition is not None:
+            matches.append(found.condition)
+        rows = _first(facts, query, matches, is_few=found.condition is not None)
+        shown, total = rows[: query.limit], None if found.is_uncounted else _total(facts, query, matches)
         following = None
         if len(rows) > query.limit:
             seen = newest_change(facts.connection) if notes_place else None
@@ -90,44 +88,62 @@ def _pinned(facts: HubFacts, guardian: Address) -> ColumnElement[bool]:
     return t.bounties.c.roster_version.in_(versions) if versions else false()
 
 
-def _searched(facts: HubFacts, query: BountyQuery) -> ColumnElement[bool] | None:
-    """Whether a bounty has one of the pages that have these words and this tag; None where more than ``MAX_COUNTED``
-    have them, or nothing is asked of the page.
+class _Searched(NamedTuple):
+    """What is known of a search before a bounty is read."""
 
-    The pages are read first: the database expects a rare word in one of 200 pages and would look through all bounties,
-    the newest first, for the few that have it. Those of a frequent word it finds soon that way. Pages that nobody
-    funded do not count: a thousand of them with a rare word would make it a frequent one that no bounty has.
+    condition: ColumnElement[bool] | None = None
+    """Whether a bounty has one of the pages with these words and this tag; None where more than ``MAX_COUNTED`` have
+    them, or nothing is asked of the page."""
+    is_uncounted: bool = False
+    """Whether more bounties match than are counted: nothing but the page is asked about, and it leaves too many."""
+
+
+def _searched(facts: HubFacts, query: BountyQuery) -> _Searched:
+    """The pages are read first: the database expects a rare word in one of 200 pages and would look through all
+    bounties, the newest first, for the few that have it. Those of a frequent word it finds soon that way. Pages that no
+    list shows do not count: a thousand that nobody funded, with a rare word, would make it a frequent one.
     """
     asked = [] if query.search is None else [has_terms(query.search)]
     asked += [] if query.tag is None else [has_tag(query.tag)]
     if not asked:
-        return None
-    funded = exists().where(t.bounties.c.spec_commitment == TEXTS.spec_commitment)
-    pages = select(TEXTS.spec_commitment).where(*asked, funded).limit(MAX_COUNTED + 1)
+        return _Searched()
+    of_page = select(literal(True)).where(t.bounties.c.spec_commitment == TEXTS.spec_commitment, IS_SHOWN)
+    shown = of_page.limit(1).scalar_subquery()  # looked up page by page: joined, all bounties would be read
+    pages = select(TEXTS.spec_commitment).where(*asked, shown).limit(MAX_COUNTED + 1)
     found = facts.connection.execute(pages).scalars().all()
     if len(found) > MAX_COUNTED:
-        return None
-    return and_(t.bounties.c.spec_commitment == any_(literal(list(found), ARRAY(Text))), IS_SHOWN)
+        return _Searched(is_uncounted=query == _placed(query, search=query.search, tag=query.tag))
+    return _Searched(and_(t.bounties.c.spec_commitment == any_(literal(list(found), ARRAY(Text))), IS_SHOWN))
 
 
-def _page(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: bool) -> Select[Any]:
+def _placed(query: BountyQuery, **asked: Any) -> BountyQuery:
+    """The same place in the same order, with nothing asked but this."""
+    return BountyQuery(cursor=query.cursor, limit=query.limit, sort=query.sort, **asked)
+
+
+def _first(
+    facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: bool
+) -> Sequence[RowMapping]:
     """The rows of a page, and one more: those that come after the cursor's place in its order. ``is_few``: so few match
     that they are sorted."""
     b, cursor, most = t.bounties.c, query.cursor, query.limit + 1
     if query.sort is BountySort.NEWEST:
-        wanted = list(_groups(query, matches, is_few=is_few))
-        if not wanted:  # a cursor in a group that the status leaves out
-            return _rows(literal(0)).where(false())
-        groups = union_all(*wanted).subquery()
-        return select(groups).order_by(groups.c.key, groups.c.bounty_id.desc()).limit(most)
+        rows: list[RowMapping] = []
+        for group in _groups(query, matches, is_few=is_few):
+            rows += facts.connection.execute(group.limit(most - len(rows))).mappings()
+            if len(rows) == most:
+                break  # final ones are not looked for past all those that are open
+        return rows
     is_few = is_few or query.status is BountyStatus.OPEN or _is_of_open(query)
     if query.sort is BountySort.DEADLINE:
         key = by_sorting(b.submission_deadline) if is_few else b.submission_deadline
         later = [] if cursor is None else [tuple_(b.submission_deadline, b.bounty_id) > _place(cursor)]
-        return _sorted(key, (key, b.bounty_id), [*matches, *later], most)
-    key = by_sorting(AWARD) if is_few else AWARD
-    later = [] if cursor is None else [tuple_(AWARD, b.bounty_id) < _place(cursor)]
-    return _sorted(key, (key.desc(), b.bounty_id.desc()), [*matches, *later], most)
+        page = _sorted(key, (key, b.bounty_id), [*matches, *later], most)
+    else:
+        key = by_sorting(AWARD) if is_few else AWARD
+        later = [] if cursor is None else [tuple_(AWARD, b.bounty_id) < _place(cursor)]
+        page = _sorted(key, (key.desc(), b.bounty_id.desc()), [*matches, *later], most)
+    return facts.connection.execute(page).mappings().all()
 
 
 def _sorted(
@@ -145,7 +161,7 @@ def _is_of_open(query: BountyQuery) -> bool:
 
 
 def _groups(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: bool) -> Iterator[Select[Any]]:
-    """Open bounties, then final ones, each newest first and read no further than the page goes."""
+    """Open bounties, then final ones, each newest first."""
     bounty_id, cursor = t.bounties.c.bounty_id, query.cursor
     order = by_sorting(bounty_id) if is_few else bounty_id
     for key, status, condition in ((0, BountyStatus.OPEN, IS_OPEN), (1, BountyStatus.FINAL, IS_FINAL)):
@@ -155,7 +171,7 @@ def _groups(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: b
             found = _rows(literal(key)).where(condition, *matches)
             if cursor is not None and key == cursor.key:
                 found = found.where(bounty_id < cursor.bounty_id)
-            yield found.order_by(order.desc()).limit(query.limit + 1)
+            yield found.order_by(order.desc())
 
 
 def _rows(key: ColumnElement[Any]) -> Select[Any]:
@@ -185,8 +201,7 @@ def _cursor(sort: BountySort, row: RowMapping, seen: ChangeNumber | None) -> Cur
 
 def _total(facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]]) -> int | None:
     """How many bounties match: all, or those of a status, as kept; else counted as far as ``MAX_COUNTED``."""
-    unfiltered = BountyQuery(cursor=query.cursor, limit=query.limit, status=query.status, sort=query.sort)
-    if query == unfiltered:
+    if query == _placed(query, status=query.status):
         totals = read_totals(facts.connection)
         return {None: totals.bounties, BountyStatus.OPEN: totals.open, BountyStatus.FINAL: totals.final}[query.status]
     found = select(t.bounties.c.bounty_id).select_from(SOURCE).where(*matches).limit(MAX_COUNTED + 1).subquery()
