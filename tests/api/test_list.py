@@ -63,6 +63,7 @@ def test_items__of_pages_that_are_here__have_their_title_and_summary(service: Se
     assert found[str(shown)]["title"] == "Tile set, halved"
     assert found[str(shown)]["summary"]
     assert (found[str(unknown)]["title"], found[str(unknown)]["summary"]) == (None, None)
+    assert ids(service, "limit=2&search=%25") == [*found]  # of a search for nothing all are found
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from service_api.changes import newest_change
 from service_api.dependencies import Dependencies
 from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, IS_SHOWN, SOURCE, TEXTS, has_tag
 from service_api.public_reads import ReadAnswer, ReplicaLacks
-from service_api.searching import has_terms
+from service_api.searching import has_terms, terms
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
 from service_api.withholding.texts import page_notice, withheld_of
 
@@ -103,7 +103,7 @@ def _searched(facts: HubFacts, query: BountyQuery) -> _Searched:
     bounties, the newest first, for the few that have it. Those of a frequent word it finds soon that way. Pages that no
     list shows do not count: a thousand that nobody funded, with a rare word, would make it a frequent one.
     """
-    asked = [] if query.search is None else [has_terms(query.search)]
+    asked = [] if not terms(query.search or "") else [has_terms(query.search or "")]
     asked += [] if query.tag is None else [has_tag(query.tag)]
     if not asked:
         return _Searched()
