@@ -211,6 +211,25 @@ def test_pages__of_an_api_that_fell_silent__show_what_was_true_and_when() -> Non
         assert "What you see was true at 15 January 2027, 08:00:00 UTC" in shown
 
 
+def test_page__of_which_one_list_is_old__says_so() -> None:
+    pages = Pages(clock=OwnClock(step=1.5))
+    pages.ledger.add(submitted=[SOLVERS[0]])
+    asked, old = (
+        pages.api.exchange,
+        "What you see was true at 15 January 2027, 08:00:00 UTC and may have changed since.",
+    )
+
+    def exchange(method: str, url: str, **options: Any) -> HttpAnswer:
+        if b"lost_since" in (options.get("body") or b""):
+            raise ConnectionResetError
+        return asked(method, url, **options)
+
+    assert old not in pages.text(f"/people/{SOLVERS[0]}")
+    pages.api.exchange = exchange  # type: ignore[method-assign]
+    pages.clock.at += 120
+    assert old in pages.text(f"/people/{SOLVERS[0]}")
+
+
 MALFORMED: dict[str, Callable[[bytes], bytes]] = {
     "no json": lambda _: b"<html>",
     "null": lambda _: b"null",
@@ -328,10 +347,19 @@ def test_reader_for_whom_the_api_is_too_busy_is_shown_the_last_good_answer_and_n
 
 
 @pytest.mark.attack
-def test_titles__that_the_api_was_too_busy_to_give_one_reader__are_given_to_others() -> None:
+@pytest.mark.parametrize(
+    ("asked_before", "said"),
+    [([], "Parts of this page may be lacking."), (["/guardians"], "08:00:00 UTC, and parts may be lacking.")],
+)
+def test_titles__that_the_api_was_too_busy_to_give_one_reader__are_given_to_others(
+    asked_before: list[str], said: str
+) -> None:
     pages = behind_a_proxy()
     pages.ledger.add()
     pages.clock.step = 0.001
+    for path in asked_before:
+        pages.get(path, **OTHER)
+    pages.clock.ticks += 5
     asked = pages.api.exchange
 
     def exchange(method: str, url: str, **options: Any) -> HttpAnswer:
@@ -344,7 +372,7 @@ def test_titles__that_the_api_was_too_busy_to_give_one_reader__are_given_to_othe
     assert pages.get(f"{person}/feed.atom", **ONE).status_code == 503
     refused, shown = (pages.get(person, **each) for each in (ONE, OTHER))
     texts = [each.get_data(as_text=True) for each in (refused, shown)]
-    assert [("A fast parser" in each, "may be lacking" in each) for each in texts] == [(False, True), (True, False)]
+    assert [("A fast parser" in each, said in each) for each in texts] == [(False, True), (True, False)]
     assert (refused.headers["Cache-Control"], shown.headers["Cache-Control"]) == ("private, no-store", "no-cache")
 
 

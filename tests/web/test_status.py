@@ -17,6 +17,7 @@ from tests.web.fake_api import CHAIN, HUB, NOW, POSTER, SOLVERS, account, hash_o
 from tests.web.test_pages import STAGES, awarded
 
 Change = Callable[[dict[str, Any]], None]
+LACKING = "Parts of this page may be lacking."
 UNKNOWN = "What all bounties come to is not known at the moment."
 
 
@@ -215,11 +216,14 @@ def test_chain__of_which_nobody_knows__is_said_nothing_of(pages: Pages) -> None:
 
 def test_publish__while_the_api_is_silent__is_there(pages: Pages) -> None:
     without(pages, "/api/status", "/api/deployment", "/subgraph")
-    assert "Publish a challenge" in pages.text("/publish")
+    shown = pages.text("/publish")
+    assert "Publish a challenge" in shown
+    assert "Parts of this page are lacking, among them warnings about the Hub." in shown
 
 
 def test_status__that_is_silent__takes_no_page_with_it(lived: Pages) -> None:
     without(lived, "/api/status")
+    assert LACKING in lived.text("/guardians")
     assert UNKNOWN in lived.text("/")
     assert "Open for work" in lived.text("/")
     shown = lived.text("/deployment")
@@ -230,6 +234,7 @@ def test_status__that_is_silent__takes_no_page_with_it(lived: Pages) -> None:
 def test_deployment__without_the_rows_of_the_index__states_what_is_known(lived: Pages) -> None:
     without(lived, "/subgraph")
     shown = lived.text("/deployment")
+    assert LACKING in shown  # the index may be late
     assert "Held in escrow" in shown
     assert "Everything answers" not in shown
 

@@ -26,7 +26,7 @@ from markupsafe import Markup
 from service_common.recent import Recent
 
 from service_web.api.answers import Api
-from service_web.api.client import ApiAbsent, ApiOverloaded, ApiRefused, ApiUnavailable
+from service_web.api.client import ApiAbsent, ApiOverloaded, ApiRefused, ApiUnavailable, current_reader
 from service_web.api.rows import BountyRow
 from service_web.lookalikes import may_mislead
 from service_web.markdown import as_text, render, render_line
@@ -87,6 +87,8 @@ class Title:
 
 
 NO_TITLE: Final = Title(None, "", may_mislead=False)
+_NOT_NOW: Final = Title(None, "", may_mislead=False)
+"""The same, told from it by being another one: the API did not answer."""
 
 
 def withheld_title(found: Withheld) -> Title:
@@ -177,17 +179,22 @@ class Challenges:
                 detail = self._api.bounty(bounty_id).value
             except ApiOverloaded:
                 raise
-            except (ApiAbsent, ApiRefused, ApiUnavailable):
+            except (ApiAbsent, ApiRefused):
                 return NO_TITLE
+            except ApiUnavailable:
+                return _NOT_NOW
             if detail.withheld is not None:
                 return withheld_title(detail.withheld)
             made = self.of(detail) if detail.facts.spec_commitment == commitment else None
             return NO_TITLE if made is None else made.title
 
         try:
-            return self._looked.get((bounty_id, commitment), ask)
+            found = self._looked.get((bounty_id, commitment), ask)
         except ApiOverloaded:  # for one reader: nothing is remembered of it
             return NO_TITLE
+        if found is _NOT_NOW:  # perhaps on behalf of another reader
+            current_reader().is_lacking = True
+        return found
 
     def _keep(self, made: Challenge) -> None:
         with self._lock:

@@ -5,16 +5,17 @@ from collections.abc import Callable
 from flask import Response
 from service_common.web.versions import NotForAll, Version, versioned
 
-from service_web.api.client import ApiOverloaded, reader
+from service_web.api.client import ApiOverloaded, current_reader
 
 
 def versioned_page(make: Callable[[], Version], *, for_programs: bool = False) -> Response:
     """The answer to this request: a page, a drawing; or a feed, a calendar, whose reader is a program that keeps it and
-    cannot be told that something is lacking: it comes again later. Raises ``ApiOverloaded``."""
+    cannot be told that something is lacking: it comes again later (raises ``ApiOverloaded``). What is lacking for
+    everybody it lacks, too: a single bounty keeps no feed away."""
 
     def make_for_all() -> Version:
-        version, asking = make(), reader.get()
-        if asking is not None and asking.is_refused:
+        version, asking = make(), current_reader()
+        if asking.is_refused:
             if for_programs:
                 raise ApiOverloaded(asking.retry_after)
             raise NotForAll(version)

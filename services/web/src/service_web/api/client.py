@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import BoundedSemaphore, Lock
 from typing import Any, Final, Generic, TypeVar, cast
@@ -72,22 +72,24 @@ class ApiMalformed(ApiUnavailable):
 @dataclass(slots=True)
 class Reader:
     """On whose behalf the API is asked in a request, by all threads that work on it: ``forwarded_for`` as the
-    deployment's own proxies state it, empty where nobody's. Once it ``is_refused``, the API is asked nothing more, and
-    parts of what is shown may be older or lacking; ``retry_after`` are the seconds that the API stated."""
+    deployment's own proxies state it, empty where nobody's. Once it ``is_refused``, the API is asked nothing more;
+    ``retry_after`` are the seconds that the API stated. What it was given is noted: ``unconfirmed`` is when each answer
+    was true that the API could not confirm again, and it ``is_lacking`` where one was not to be had."""
 
     forwarded_for: str = ""
     is_refused: bool = False
     retry_after: int | None = None
+    unconfirmed: list[UnixSeconds] = field(default_factory=list)
+    is_lacking: bool = False
 
 
 reader: ContextVar[Reader | None] = ContextVar("reader", default=None)
 """That of this request."""
 
 
-def is_refused() -> bool:
-    """Whether the API was too busy for the reader of this request."""
-    asking = reader.get()
-    return asking is not None and asking.is_refused
+def current_reader() -> Reader:
+    """The reader of this request; outside of one, nobody."""
+    return reader.get() or Reader()
 
 
 class ApiAbsent(Exception):
@@ -153,6 +155,17 @@ class ApiReader:
         Raises ``ApiAbsent`` for 404 and 451, ``ApiRefused`` for 400, ``ServiceError`` for 429 (the
         reader's budget), ``ApiUnavailable`` otherwise.
         """
+        asking = current_reader()
+        try:
+            found = self._found(question, parse)
+        except ApiUnavailable:
+            asking.is_lacking = True
+            raise
+        if found.is_stale:
+            asking.unconfirmed.append(found.good_at)
+        return found
+
+    def _found(self, question: Question, parse: Callable[[bytes], T]) -> KeptAnswer[T]:
         try:
             return cast("KeptAnswer[T]", self._young.get(question, lambda: self._make(question, parse)))
         except ApiOverloaded:
@@ -187,7 +200,7 @@ class ApiReader:
         return replace(known, is_stale=True)
 
     def _send(self, question: Question, parse: Callable[[bytes], T], known: KeptAnswer[T] | None) -> KeptAnswer[T]:
-        asking = reader.get() or Reader()
+        asking = current_reader()
         if asking.is_refused:
             raise ApiOverloaded(asking.retry_after)
         if self._failed.young(None) or self._failed.young(question):

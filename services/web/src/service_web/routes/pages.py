@@ -24,7 +24,7 @@ from service_web.markdown import render
 from service_web.versions import versioned_page
 from service_web.views import bounty, filters, guardians, listing, person, status, wallets
 from service_web.views.entries import withheld_line
-from service_web.views.freshness import Freshness, notices
+from service_web.views.freshness import notices
 
 routes = Blueprint("pages", __name__)
 
@@ -34,19 +34,19 @@ MAX_PREVIEW: Final = 256 * 1024
 """Of a challenge page."""
 
 
-def page(template: str, make: Callable[[Freshness], dict[str, object]]) -> Response:
+def page(template: str, make: Callable[[], dict[str, object]]) -> Response:
     """A page made of what the API answers, with what a reader has to know about how old that is."""
 
     def render() -> Version:
-        deps, fresh = dependencies(), Freshness()
-        values = make(fresh)
-        head = _head(fresh)
+        deps = dependencies()
+        values = make()
+        head = _head()
         try:
-            deployment = fresh.of(deps.api.deployment())
+            deployment = deps.api.deployment().value
         except ApiUnavailable:
             deployment = None
-        chain = None if deployment is None else status.status_of(deps, deployment, fresh).chain_head
-        warned = notices(fresh, head, chain, deployment, deps.clock.now())
+        chain = None if deployment is None else status.status_of(deps, deployment).chain_head
+        warned = notices(head, chain, deployment, deps.clock.now())
         text = render_template(template, notices=warned, head=head, deployment=deployment, **values)
         return text_version(text, HTML, REVALIDATE)
 
@@ -70,10 +70,10 @@ def get_list() -> PlainResponse:
     if not all(values.values()):
         return redirect(search.address(place=search.place), 303)
 
-    def make(fresh: Freshness) -> dict[str, object]:
+    def make() -> dict[str, object]:
         deps = dependencies()
-        terms, found = fresh.of(deps.api.deployment()), listing.list_page(deps, search, fresh)
-        figures = status.status_of(deps, terms, fresh).figures
+        terms, found = deps.api.deployment().value, listing.list_page(deps, search)
+        figures = status.status_of(deps, terms).figures
         return {"list": found, "search": search, "form": filters, "terms": terms, "figures": figures}
 
     return page("list.html", make)
@@ -120,10 +120,10 @@ def get_bounty(bounty_id: str) -> Response:
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
 
-    def make(fresh: Freshness) -> dict[str, object]:
+    def make() -> dict[str, object]:
         deps = dependencies()
-        detail = fresh.of(deps.api.bounty(number))
-        found = bounty.bounty_page(deps, detail, fresh)
+        detail = deps.api.bounty(number).value
+        found = bounty.bounty_page(deps, detail)
         return {
             "page": found,
             "reasons": bounty.REASONS,
@@ -162,7 +162,7 @@ def get_person(account: str) -> Response | PlainResponse:
     address = parsed_account(account)
     if account != address:
         return redirect(f"/people/{address}", 301)
-    return page("person.html", lambda fresh: {"page": person.person_page(dependencies(), address, fresh)})
+    return page("person.html", lambda: {"page": person.person_page(dependencies(), address)})
 
 
 @routes.get("/guardians")
@@ -171,8 +171,8 @@ def get_guardians() -> Response:
     """The roster and earlier ones; signs of life; how many bounties each judged, and how fast."""
     read_query(allowed=frozenset())
 
-    def make(fresh: Freshness) -> dict[str, object]:
-        found = guardians.guardians_page(dependencies(), fresh)
+    def make() -> dict[str, object]:
+        found = guardians.guardians_page(dependencies())
         return {"page": found, "wallet": _wallet(wallets.Actions.GUARDIANS)}
 
     return page("guardians.html", make)
@@ -183,7 +183,7 @@ def get_guardians() -> Response:
 def get_publish() -> Response:
     """Where a Poster writes a page, publishes it and funds it with a wallet."""
     read_query(allowed=frozenset())
-    return page("publish.html", lambda _: {"wallet": _wallet(wallets.Actions.PUBLISH)})
+    return page("publish.html", lambda: {"wallet": _wallet(wallets.Actions.PUBLISH)})
 
 
 @routes.post("/publish/preview")
@@ -205,15 +205,15 @@ def get_deployment() -> Response:
     """State, totals, versions, Hub, token, fees, limits and keys."""
     read_query(allowed=frozenset())
 
-    def make(fresh: Freshness) -> dict[str, object]:
+    def make() -> dict[str, object]:
         deps = dependencies()
         try:
-            key = fresh.of(deps.api.delivery_key())
+            key = deps.api.delivery_key().value
         except (ApiAbsent, ApiRefused, ApiUnavailable):
             key = None
-        now, found, head = deps.clock.now(), fresh.of(deps.api.deployment()), _head(fresh)
-        stated = status.status_of(deps, found, fresh)
-        health = status.health_of(stated, head, found, fresh, now)
+        now, found, head = deps.clock.now(), deps.api.deployment().value, _head()
+        stated = status.status_of(deps, found)
+        health = status.health_of(stated, head, found, now)
         return {
             "key": key, "found": found, "now": now, "status": stated, "health": health, "figures": stated.figures,
             "pages_version": status.PAGES_VERSION,
@@ -230,8 +230,8 @@ def get_withheld() -> Response:
     if re.fullmatch(r"0|[1-9][0-9]{0,17}", given) is None:
         raise NotFound
 
-    def make(fresh: Freshness) -> dict[str, object]:
-        return {"found": fresh.of(dependencies().api.withheld(int(given), SHOWN_WITHHELD)), "after": int(given)}
+    def make() -> dict[str, object]:
+        return {"found": dependencies().api.withheld(int(given), SHOWN_WITHHELD).value, "after": int(given)}
 
     return page("withheld.html", make)
 
@@ -275,8 +275,8 @@ def parsed_account(text: str) -> Address:
         raise NotFound from None
 
 
-def _head(fresh: Freshness) -> IndexHead | None:
+def _head() -> IndexHead | None:
     try:
-        return fresh.of(dependencies().api.head())
+        return dependencies().api.head().value
     except ApiUnavailable:
         return None

@@ -19,7 +19,7 @@ from service_web.api.rows import BountyActivity, LostRow, ReplacementRow, Submis
 from service_web.challenge import Challenge, Title
 from service_web.dependencies import Dependencies
 from service_web.texts import gettext, marked
-from service_web.views.freshness import Freshness, finality, finality_seconds
+from service_web.views.freshness import finality, finality_seconds
 from service_web.views.money import Payment, PossibleEnding, endings, guardian_share, payments
 from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
 from service_web.views.timeline import Milestone
@@ -98,11 +98,11 @@ class BountyPage:
     created_tx: Bytes32
 
 
-def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> BountyPage:
+def bounty_page(deps: Dependencies, detail: BountyDetail) -> BountyPage:
     """The page of a bounty as it was answered."""
     now = deps.clock.now()
-    deployment, head = fresh.of(deps.api.deployment()), fresh.of(deps.api.head())
-    history = fresh.of(deps.api.history(detail.bounty_id))
+    deployment, head = deps.api.deployment().value, deps.api.head().value
+    history = deps.api.history(detail.bounty_id).value
     challenge = deps.challenges.of(detail)
     facts, roster = detail.facts, detail.guardian_roster
     record = record_of(detail)

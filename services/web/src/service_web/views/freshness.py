@@ -1,18 +1,19 @@
 """How old and how final what a page shows is, in words.
 
-A page is made of several answers. The oldest of them that the API could not confirm again decides what is stated.
+A page is made of several answers, of which its reader's notes tell (``api.client.Reader``). The oldest of them that the
+API could not confirm again decides what is stated.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.hub_notice import NoticeReason, latest_of_each
 from bounty_protocol.domain.lifecycle import BountyStatus
-from bounty_protocol.types import BlockNumber, UnixSeconds
+from bounty_protocol.types import BlockNumber
 from bounty_protocol.wire.deployment import ChainHead, Deployment
 
-from service_web.api.client import KeptAnswer, is_refused
+from service_web.api.client import current_reader
 from service_web.api.rows import IndexHead
 from service_web.formatting import counted, moment, span
 from service_web.texts import gettext, marked
@@ -40,19 +41,6 @@ _NOTICE_STATES: Final = {
 }
 
 
-@dataclass(slots=True)
-class Freshness:
-    """Collects the answers that a page is made of."""
-
-    unconfirmed: list[UnixSeconds] = field(default_factory=list)
-
-    def of(self, answer: KeptAnswer[T]) -> T:
-        """The answer's value."""
-        if answer.is_stale:
-            self.unconfirmed.append(answer.good_at)
-        return answer.value
-
-
 @dataclass(frozen=True, slots=True)
 class Notice:
     """Something that a reader has to know before trusting the page."""
@@ -62,24 +50,16 @@ class Notice:
 
 
 def notices(
-    freshness: Freshness, head: IndexHead | None, chain: ChainHead | None, deployment: Deployment | None, now: int
+    head: IndexHead | None, chain: ChainHead | None, deployment: Deployment | None, now: int
 ) -> tuple[Notice, ...]:
     """The present faults. Of a chain that stands still the index is not late."""
     found = [] if deployment is None else _about_the_hub(deployment, now)
     is_still = chain is not None and stands_still(chain, now)
     if chain is not None and is_still:
         found.append(_of_a_chain_that_stands_still(chain, now))
-    if freshness.unconfirmed or deployment is None or is_refused():
-        if deployment is None:
-            text = gettext("Parts of this page are lacking, among them warnings about the Hub. Reload in a minute.")
-        elif freshness.unconfirmed:
-            since = moment(min(freshness.unconfirmed))
-            text = gettext(
-                "What you see was true at %(time)s and may have changed since. Reload in a minute.", time=since
-            )
-        else:
-            text = gettext("Parts of this page may be lacking. Reload in a minute.")
-        why = gettext("Too busy at the moment") if is_refused() else gettext("The API does not answer at the moment")
+    if (text := _of_what_was_answered(deployment)) is not None:
+        is_refused = current_reader().is_refused
+        why = gettext("Too busy at the moment") if is_refused else gettext("The API does not answer at the moment")
         found.append(Notice(why, text))
     if head is not None and head.hasIndexingErrors:
         found.append(
@@ -96,6 +76,19 @@ def notices(
         text = gettext("What you see is the state of %(time)s, %(span)s ago.", time=moment(at), span=span(now - at))
         found.append(Notice(gettext("The index is behind the chain"), text))
     return tuple(found)
+
+
+def _of_what_was_answered(deployment: Deployment | None) -> str | None:
+    """What is lacking, or of an earlier moment; None where nothing is."""
+    asking = current_reader()
+    if deployment is None:
+        return gettext("Parts of this page are lacking, among them warnings about the Hub. Reload in a minute.")
+    if not asking.unconfirmed:
+        return gettext("Parts of this page may be lacking. Reload in a minute.") if asking.is_lacking else None
+    since = moment(min(asking.unconfirmed))
+    if asking.is_lacking:
+        return gettext("What you see was true at %(time)s, and parts may be lacking. Reload in a minute.", time=since)
+    return gettext("What you see was true at %(time)s and may have changed since. Reload in a minute.", time=since)
 
 
 def _about_the_hub(deployment: Deployment, now: int) -> list[Notice]:

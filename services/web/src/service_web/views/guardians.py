@@ -13,7 +13,6 @@ from bounty_protocol.wire.deployment import Deployment
 from service_web.api.answers import MOST_ROWS
 from service_web.api.rows import BountyRow, RosterRow, VerdictRow
 from service_web.dependencies import Dependencies
-from service_web.views.freshness import Freshness
 
 SILENT_SECONDS: Final = 14 * 86_400
 """After so long without a sign of life a Guardian may be gone."""
@@ -51,10 +50,10 @@ class GuardiansPage:
     now: UnixSeconds
 
 
-def guardians_page(deps: Dependencies, fresh: Freshness) -> GuardiansPage:
+def guardians_page(deps: Dependencies) -> GuardiansPage:
     """The page."""
-    deployment, versions = fresh.of(deps.api.deployment()), fresh.of(deps.api.rosters())
-    decided, verdicts = fresh.of(deps.api.decided()), fresh.of(deps.api.verdicts())
+    deployment, versions = deps.api.deployment().value, deps.api.rosters().value
+    decided, verdicts = deps.api.decided().value, deps.api.verdicts().value
     roster, now = deployment.guardian_roster, deps.clock.now()
     is_cut = len(decided) >= MOST_ROWS or len(verdicts) >= MOST_ROWS
     counted = _counted(decided, verdicts) if is_cut else decided

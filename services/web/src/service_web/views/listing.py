@@ -16,7 +16,6 @@ from service_web.dependencies import Dependencies
 from service_web.formatting import counted
 from service_web.texts import gettext
 from service_web.views.filters import ListPlace, Search
-from service_web.views.freshness import Freshness
 from service_web.views.money import award_of
 from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
 
@@ -46,10 +45,10 @@ class ListPage:
     now: UnixSeconds
 
 
-def list_page(deps: Dependencies, search: Search, fresh: Freshness) -> ListPage:
+def list_page(deps: Dependencies, search: Search) -> ListPage:
     """The bounties that are looked for, after the cursor."""
     place = search.place
-    found = fresh.of(deps.api.bounties(search.query, place.cursor))
+    found = deps.api.bounties(search.query, place.cursor).value
     now = deps.clock.now()
     listed = tuple(_listed(deps, each, now) for each in found.items)
     following = None if found.next_cursor is None else search.address(place=place.after(found.next_cursor))

@@ -17,7 +17,6 @@ from service_web.api.rows import BountyRow
 from service_web.challenge import NO_TITLE, Title
 from service_web.dependencies import Dependencies
 from service_web.texts import gettext
-from service_web.views.freshness import Freshness
 from service_web.views.judging import ToJudge, to_judge
 from service_web.views.stage import Stage, stage_of
 
@@ -59,10 +58,10 @@ class PersonPage:
         return self.titles.get(bounty_id, NO_TITLE)
 
 
-def person_page(deps: Dependencies, account: Address, fresh: Freshness) -> PersonPage:
+def person_page(deps: Dependencies, account: Address) -> PersonPage:
     """The page of an account; one that the log has nothing of is a page, too."""
-    found = fresh.of(deps.api.person(account))
-    deployment = fresh.of(deps.api.deployment())
+    found = deps.api.person(account).value
+    deployment = deps.api.deployment().value
     now = deps.clock.now()
     shown = PersonRows(
         found.posted[:SHOWN], found.submitted[:SHOWN], found.judged[:SHOWN], found.claimed[:SHOWN], found.rosters
@@ -78,7 +77,7 @@ def person_page(deps: Dependencies, account: Address, fresh: Freshness) -> Perso
     waiting = (*_to_put_back(deps, account), *waiting_for(account, found, bounties, stages, judging.items, now))
     kinds = (found.posted, found.submitted, found.judged, found.claimed)
     is_cut = judging.is_cut or len(waiting) > MAX_WAITING or any(len(kind) == MOST_OF_PERSON for kind in kinds)
-    waiting, record = waiting[:MAX_WAITING], _record(deps, account, fresh)
+    waiting, record = waiting[:MAX_WAITING], _record(deps, account)
     titled = dict.fromkeys([*(each.bounty_id for each in waiting), *shown.named, *known])
     titles = deps.challenges.titles([bounties[each] for each in titled if each in bounties][: 5 * SHOWN])
     return PersonPage(account, deployment, shown, bounties, titles, stages, waiting, is_guardian, is_cut, now, record)
@@ -91,9 +90,9 @@ def _to_put_back(deps: Dependencies, account: Address) -> Iterable[WaitingAct]:
         yield WaitingAct(row.bounty_id, gettext("Solver"), what, None)
 
 
-def _record(deps: Dependencies, account: Address, fresh: Freshness) -> AccountRecord | None:
+def _record(deps: Dependencies, account: Address) -> AccountRecord | None:
     try:
-        return fresh.of(deps.api.record(account))
+        return deps.api.record(account).value
     except ApiAbsent:
         return None
 

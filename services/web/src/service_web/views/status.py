@@ -16,11 +16,11 @@ from bounty_protocol.wire.deployment import (
 )
 from bounty_protocol.wire.values import IndexState
 
-from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable, is_refused
+from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable, current_reader
 from service_web.api.rows import IndexHead
 from service_web.dependencies import Dependencies
 from service_web.texts import marked
-from service_web.views.freshness import Freshness, is_late, stands_still
+from service_web.views.freshness import is_late, stands_still
 
 PAGES_VERSION: Final = metadata.version("service-web")
 _MOST_VERSION: Final = 40
@@ -80,10 +80,10 @@ class Status:
 NOTHING: Final = Status(None, None, None, None, None, None)
 
 
-def status_of(deps: Dependencies, deployment: Deployment, fresh: Freshness) -> Status:
+def status_of(deps: Dependencies, deployment: Deployment) -> Status:
     """The API's facts of this deployment. No page fails for the lack of it."""
     try:
-        stated = fresh.of(deps.api.status())
+        stated = deps.api.status().value
     except (ApiAbsent, ApiRefused, ApiUnavailable):
         return NOTHING
     if (stated.chain_id, stated.hub_address) != (deployment.chain_id, deployment.hub_address):
@@ -93,14 +93,13 @@ def status_of(deps: Dependencies, deployment: Deployment, fresh: Freshness) -> S
     return Status(_figures(stated), position, stated.state, version, stated.announced, stated.chain_head)
 
 
-def health_of(
-    status: Status, head: IndexHead | None, deployment: Deployment, fresh: Freshness, now: UnixSeconds
-) -> Health:
+def health_of(status: Status, head: IndexHead | None, deployment: Deployment, now: UnixSeconds) -> Health:
     """The worst of what the API states and what is seen here."""
     if status.state is IndexState.HALTED or (head is not None and head.hasIndexingErrors):
         return STOPPED
-    if fresh.unconfirmed or is_refused():
-        return UNKNOWN if is_refused() else SILENT
+    asking = current_reader()
+    if asking.unconfirmed or asking.is_refused:
+        return UNKNOWN if asking.is_refused else SILENT
     is_following = status.state is IndexState.FOLLOWING
     if status.state is None or (is_following and (head is None or status.position is None)):
         return UNKNOWN
