@@ -122,8 +122,30 @@ def test_page__that_holds_a_private_key__sends_nothing_of_it(cast: Cast, browser
     page.wait("The page holds what looks like an age identity, at “")
     page.press("Show a preview")
     assert "nothing was sent." in page.text("#acting .editor")
+    assert "It is no secret: show it" not in page.text("#acting .editor")
     page.fill("Page", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk")
     page.wait("A page begins with a line of ---.")
     assert not [each for each in page.requests() if "/check" in each]
+    assert page.findings() == []
+    page.close()
+
+
+def test_preview__of_what_looks_like_a_secret__is_decided_about_for_each_text(cast: Cast, browser: Browser) -> None:
+    """Once it was asked about a text, another one was sent in its place."""
+    page, anyway = opened(cast, browser, fresh=True), "It is no secret: show it"
+
+    def sent() -> int:
+        return len([each for each in page.requests() if "/publish/preview" in each])
+
+    page.fill("Text", f"The deployer key: 0x{'ab' * 32}")
+    page.press("Show a preview")
+    page.wait(anyway)
+    page.fill("Text", f"The deployer key: 0x{'cd' * 32}")
+    page.press(anyway)
+    page.wait(anyway)
+    assert sent() == 0
+    page.press(anyway)
+    page.wait(f"0x{'cd' * 32}")
+    assert sent() == 1
     assert page.findings() == []
     page.close()

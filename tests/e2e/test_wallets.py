@@ -25,7 +25,7 @@ from local_stack.contract import Wallet, wait_for
 from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Reply, Request, Server
 from tests.e2e.wallet_acts import SEND, SIGN, forward, path_of
-from tests.e2e.wallet_pages import choose_keys, closed, opened, wallet_of
+from tests.e2e.wallet_pages import begin_claim, choose_keys, closed, opened, wallet_of
 from tests.raw_server import raw_server
 from tests.safe.wallet import SafeWallet, make_safe
 from tests.waiting import wait_until
@@ -669,7 +669,7 @@ def claim(cast: Cast, browser: Browser, played: Played) -> None:
     page.fill("Address of the Safe", safe.address)
     page.press("Show what it can do")
     page.wait(f"Claim the award: {AWARD}")
-    ends_with_final(cast, page, "Claim it")
+    begin_claim(cast, page)
     page.check()
     assert SEND not in page.text("#acting")
     page.picture("wallet-claim")
@@ -684,18 +684,6 @@ def claim(cast: Cast, browser: Browser, played: Played) -> None:
     assert page.asked() == []
     closed(page)
     assert cast.token_balance(safe.address) - before == 24_000_000
-
-
-def ends_with_final(cast: Cast, page: Page, button: str) -> None:
-    """The page refuses until the outcome's block is finalized, which takes two blocks here."""
-    ready, chain = "Function of the contract", cast.stack.anvil.w3.eth
-    outcome = chain.block_number
-    page.press(button)
-    if ready in page.do("wait_any", texts=[ready, "not finalized yet"]):
-        return
-    wait_until(lambda: chain.get_block("finalized")["number"] >= outcome, IDLE_SECONDS)
-    page.press(button)
-    page.do("wait_any", texts=[ready])
 
 
 def give_keys(cast: Cast, page: Page, name: str, folder: Path) -> str:
@@ -774,7 +762,7 @@ def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, bro
     assert cast.page_shows(funded, "Waits to be claimed")  # the record follows the state
     before = cast.token_balance(cast.address("poster"))
     page = opened(cast, browser, "poster", path_of(funded))
-    ends_with_final(cast, page, "Claim it")
+    begin_claim(cast, page)
     assert "You receive\n25 tUSDC" in page.text("#acting")
     assert "Waits to be claimed" in page.text(MONEY)
     page.press(SEND)

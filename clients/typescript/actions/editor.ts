@@ -249,7 +249,7 @@ class Editor {
     const entry = "One on each line. Each decides on its own, and two people must come to the same answer.";
     const window = this.#part("window", "Judging window", "How long the Guardians have, once they can open the work.");
     this.#fields.window.insertAdjacentElement("afterend", this.#fields.windowUnit as HTMLElement);
-    const look = button("Show a preview", () => void this.#showPreview(requireNoSecret));
+    const look = button("Show a preview", () => void this.#showPreview());
     look.className = "quiet";
     return element(
       "div",
@@ -297,6 +297,7 @@ class Editor {
           requireNoKey("The file holds", found);
         } catch (error) {
           this.#show(error as ServiceError);
+          file.value = ""; // once it is mended, the same file can be chosen again
           return;
         }
         this.#text.value = found;
@@ -377,19 +378,24 @@ class Editor {
     );
   }
 
-  /** The text as the bounty's page will show it, which the pages' own server makes of it. */
-  async #showPreview(check: (text: string) => void): Promise<void> {
+  /** The text as the bounty's page will show it, which the pages' own server makes of it; `approved` holds no secret. */
+  async #showPreview(approved?: string): Promise<void> {
     const { criteria, deliverables, body } = this.#filled;
     const list = (title: string, text: string) => [`# ${title}`, "", ...entriesOf(text).map((each) => `- ${each}`), ""];
     const text = [...list("Acceptance criteria", criteria), ...list("Deliverables", deliverables), body].join("\n");
+    const refuse = (error: unknown, ...more: readonly Node[]) => this.#preview.replaceChildren(...problem(error), ...more);
     try {
-      check(text);
-      const failed = element("p", { role: "status" }, "The preview cannot be had at the moment. Try again in a minute.");
-      this.#preview.replaceChildren((await previewOf(text)) ?? failed);
+      requireNoKey("The text holds", text);
     } catch (error) {
-      const anyway = button("It is no secret: show it", () => void this.#showPreview(() => undefined));
-      this.#preview.replaceChildren(...problem(error), anyway);
+      return refuse(error);
     }
+    try {
+      if (text !== approved) requireNoSecret(text);
+    } catch (error) {
+      return refuse(error, button("It is no secret: show it", () => void this.#showPreview(text)));
+    }
+    const failed = element("p", { role: "status" }, "The preview cannot be had at the moment. Try again in a minute.");
+    this.#preview.replaceChildren((await previewOf(text)) ?? failed);
   }
 }
 

@@ -5,6 +5,7 @@ import type { Stage } from "./stage.js";
 
 /** So many letters before what looks like a secret show where it is. */
 const CONTEXT_LETTERS = 40;
+const PART_OF_KEY = /\b(?:0x)?[0-9a-f]{16,}/gi;
 
 /** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */
 export function requireNoKey(what: string, text: string): void {
@@ -13,11 +14,15 @@ export function requireNoKey(what: string, text: string): void {
 
 /**
  * The same of a text with what looks like any other secret: it goes nowhere until the person says that it is none. What
- * the rules take apart is one text here, without quotes' backslashes: rather asked about than sent.
+ * the rules take apart is one text here, read in several ways: rather asked about than sent.
  */
 export function requireNoSecret(text: string): void {
   const [first] = secretsIn(text);
-  if (first !== undefined) throw refusal(`The page holds what looks like ${first}.`);
+  if (first === undefined) return;
+  throw refusal(
+    `The page holds what looks like ${first}.`,
+    "Take it out if it is one; if it is none, you are asked about it before the page is sent. Nothing was sent.",
+  );
 }
 
 /** Has the person decide about each, before a page is sent for the first time. */
@@ -38,17 +43,34 @@ export async function confirmNoSecret(stage: Stage, page: string): Promise<void>
 
 /** What they look like, each with the words before it, and nothing of itself but what it is called. */
 function secretsIn(text: string): string[] {
-  const plain = text.replace(/[\\*]/g, "");
-  const found = KEY_FORMS.flatMap(([what, form, before]) =>
-    [...plain.matchAll(form)].flatMap(({ 0: match, index }) => {
-      const words = plain.slice(Math.max(0, index - CONTEXT_LETTERS), index);
-      const [name] = /^(?:[a-z]{1,12}(?:[ _-](?:key|phrase|words))?)?/i.exec(match) ?? [""];
-      return before?.test(words) ? [] : [`${what}, at “${(words + name).replace(/\s+/g, " ").trim()}”`];
-    }),
-  );
-  return [...new Set(found)];
+  const found = new Map<string, string>();
+  for (const read of readings(text)) {
+    for (const [what, form, before] of KEY_FORMS) {
+      for (const { 0: match, index } of read.matchAll(form)) {
+        const words = read.slice(Math.max(0, index - CONTEXT_LETTERS), index);
+        const [name] = /^(?![0-9a-f]{16})(?:[a-z]{1,12}(?:[ _-](?:key|phrase|words))?)?/i.exec(match) ?? [""];
+        const place = (words + name).replace(PART_OF_KEY, "…").replace(/\s+/g, " ").trim();
+        const itself = match.replace(/[^0-9a-z]/gi, "");
+        if (!before?.test(words) && !found.has(itself)) found.set(itself, `${what}, at “${place}”`);
+      }
+    }
+  }
+  return [...found.values()];
 }
 
-function refusal(message: string): ServiceError {
-  return new ServiceError("secret_in_document", message, { nextAction: "Take it out; nothing was sent." });
+/**
+ * The text as it is; without emphasis and quotes' backslashes; and with compatibility forms, quotations, written line breaks
+ * and the frontmatter's folded lines as they are read.
+ */
+function readings(text: string): readonly string[] {
+  const frontmatter = /^---\n[^]*?\n---$/m;
+  const read = text
+    .normalize("NFKC")
+    .replace(/^[ \t>]+/gm, "")
+    .replace(/\\[nrt]/g, "\n");
+  return [text, text.replace(/[\\*]/g, ""), read, read.replace(frontmatter, (lines) => lines.replace(/\n/g, " "))];
+}
+
+function refusal(message: string, nextAction = "Take it out; nothing was sent."): ServiceError {
+  return new ServiceError("secret_in_document", message, { nextAction });
 }

@@ -15,7 +15,7 @@ import { DirectoryField } from "./files.js";
 import { paced } from "./paced.js";
 import type { LostWork } from "./settings.js";
 import type { Offer, Stage } from "./stage.js";
-import { heldCopy, NO_SUBMISSION, uploadSealed } from "./submit.js";
+import { heldCopy, heldCopyLink, NO_SUBMISSION, uploadSealed } from "./submit.js";
 import { bytes, moment, printable } from "./text.js";
 import { activeOf } from "./witnesses.js";
 
@@ -73,7 +73,8 @@ async function putBack(context: Context, stage: Stage, bounty: Bounty, lost: rea
   const next =
     "The service hashes them within about an hour; then the mark on this page goes. The Guardians decide by " +
     `${moment(bounty.judgingDeadline)}. Keep your copy until then.`;
-  stage.done(`${what}, and ${isTaken ? "they are uploaded" : "the storage holds them already"}.`, element("p", {}, next));
+  const saving = held === undefined ? [] : await heldCopyLink(context, bounty); // nobody has saved what no page saw recorded
+  stage.done(`${what}, and ${isTaken ? "they are uploaded" : "the storage holds them already"}.`, element("p", {}, next), ...saving);
 }
 
 /** The copy that the person chooses. */

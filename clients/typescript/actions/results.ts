@@ -15,8 +15,8 @@ const POLL_MILLISECONDS = 2_000;
 /** The index follows the chain by some seconds; a reader who waits longer can reload the page. */
 const MOST_POLLS = 45;
 const OVERTAKEN =
-  "The wallet's node shows another one of this account in its place: a later one took it, and counts, or the node is " +
-  "behind. Reload the page in a minute to see which.";
+  "The wallet's node does not show it as the one that counts: a later one of this account took its place, the chain lost " +
+  "its block, or the node is behind. Reload the page in a minute to see which.";
 
 /** Ends an action with its transaction and the next step; the rest of the page then follows the chain. */
 export function finished(

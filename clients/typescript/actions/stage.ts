@@ -16,6 +16,8 @@ export interface Offer {
   readonly isOnce?: boolean;
   /** Whether it begins by itself, since nothing else is to be done on its page. */
   readonly isBegun?: boolean;
+  /** Whether it begins where a person has just connected a wallet and can do nothing else. */
+  readonly isBegunAlone?: boolean;
   readonly run: (stage: Stage) => Promise<void>;
 }
 

@@ -145,7 +145,7 @@ async function connected(
     const offers = await offersOf(context);
     await ending;
     if (!shown.isConnected) return; // another wallet was chosen meanwhile
-    show(shown, ...offers);
+    show(shown, known === undefined, ...offers);
     if (settings.actions !== "publish") shown.append(forSafe(settings, wallet));
   } catch (error) {
     shown.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
@@ -218,7 +218,7 @@ function forSafe(settings: Settings, wallet: Wallet): HTMLElement {
     const offers = await preparedOffers(context);
     shown.replaceChildren();
     await endUnseen();
-    show(shown, ...offers);
+    show(shown, true, ...offers);
   };
   const go = button("Show what it can do", () => {
     shown.replaceChildren();
@@ -238,8 +238,8 @@ function forSafe(settings: Settings, wallet: Wallet): HTMLElement {
   );
 }
 
-/** Shows what the account can do; where that is nothing, why. */
-function show(shown: HTMLElement, offers: readonly Offer[], why: string): void {
+/** Shows what the account can do; where that is nothing, why. `isAsked`: by a button that a person has just pressed. */
+function show(shown: HTMLElement, isAsked: boolean, offers: readonly Offer[], why: string): void {
   if (offers.length === 0) shown.append(element("p", {}, `This account can do nothing here at the moment. ${why}`));
   for (const offer of offers) {
     const stage = new Stage();
@@ -260,7 +260,7 @@ function show(shown: HTMLElement, offers: readonly Offer[], why: string): void {
     });
     const parts = [element("h3", {}, offer.title), element("p", {}, offer.text), element("p", {}, go), stage.place];
     shown.append(element("section", { class: "action" }, ...parts));
-    if (offer.isBegun === true) go.click();
+    if (offer.isBegun === true || (offer.isBegunAlone === true && isAsked && offers.length === 1)) go.click();
   }
 }
 

@@ -154,7 +154,12 @@ export async function heldCopy({ journal }: Context, bounty: Bounty): Promise<Ar
   ];
 }
 
-/** A link that saves what was sealed, while the browser holds it. */
+/** A link that saves what the browser holds of what was sealed. */
+export async function heldCopyLink(context: Context, bounty: Bounty): Promise<readonly Node[]> {
+  const kept = await context.journal.get<Sealed>(keptName(bounty));
+  return kept === undefined ? [] : copyOf(context, kept, bounty);
+}
+
 async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise<readonly Node[]> {
   const ciphertext = await storedAt(sealed.file);
   if (ciphertext === undefined) return [];

@@ -166,9 +166,16 @@ for (const page of [
   `summary: "mnemonic: \\"${WORDS}\\""`,
   `~~~\n# deployer key\n${HEX}\n~~~`,
   `[1]: https://example.com\ndeployer key: ${HEX}`,
+  `~~~\nprintf 'PRIVATE_KEY=${HEX}\\nRPC_URL=x\\n'\n~~~`,
+  `summary: "The deployer\\nkey is ${HEX}"`,
+  `> The deployer key is\n> ${HEX}`,
+  `> Seed phrase: ${WORDS.replace(" ", "\n> ")}`,
+  `seed phrase\uff1a${WORDS}`,
+  `---\nsummary: >-\n  The private key of our staging\n  wallet ${HEX}\n---`,
 ]) {
   test(`${page.slice(0, 24)}… is not sent as a page`, () => {
-    assert.throws(() => actions.requireNoSecret(`---\n---\n${page}\n`), { code: "secret_in_document" });
+    const whole = page.startsWith("---\n") ? page : `---\n---\n${page}\n`;
+    assert.throws(() => actions.requireNoSecret(whole), { code: "secret_in_document" });
   });
 }
 for (const page of [
@@ -195,6 +202,13 @@ for (const [presses, expected] of [[[], "cancelled"], [["It is no secret: go on"
     assert.equal(await actions.confirmNoSecret(stage, "---\n---\nNothing"), undefined);
   });
 }
+
+test("what is shown of a secret is no part of it or of another one", async (t) => {
+  const { seen, stage } = scene(t, { presses: ["It is no secret: go on"] });
+  await actions.confirmNoSecret(stage, `key: ${HEX}\nkey: ${HEX.replace("a", "c")}\n${HEX.replace("0xa", "b")} is no private key`);
+  const told = seen.facts.filter(([name]) => name === "It looks like").map(([, text]) => text);
+  assert.deepEqual([told.length, told.filter((text) => /[0-9a-f]{8}/.test(text))], [3, []]);
+});
 
 test("a Safe's file has the call as its bytes alone", () => {
   const call = { to: `0x${"ab".repeat(20)}`, data: "0x1234" };

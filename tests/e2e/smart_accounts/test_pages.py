@@ -20,7 +20,7 @@ from tests.e2e.smart_accounts.contracts import AccountContracts, deploy_contract
 from tests.e2e.smart_accounts.delegation import delegate, deploy_code
 from tests.e2e.smart_accounts.paymaster import Behaviour, PaymasterService, start_paymaster
 from tests.e2e.wallet_acts import SEND, SIGN, path_of
-from tests.e2e.wallet_pages import closed
+from tests.e2e.wallet_pages import begin_claim, closed
 from tests.web.driver import Browser, Page, TestWallet
 
 ESCROW = 25_000_000
@@ -156,11 +156,7 @@ def judged(market: Market, wallet: TestWallet, funded: Funded, commitment: str) 
 def claimed(market: Market, wallet: TestWallet, funded: Funded, act: str, what: str) -> None:
     page = market.opened(wallet, path_of(funded))
     page.wait(what)
-    ready = "Function of the contract"
-    page.press("Claim it")
-    while ready not in page.do("wait_any", texts=[ready, "not finalized yet"]):
-        market.cast.wait_for(market.cast.chain_time() + 1)
-        page.press("Claim it")
+    begin_claim(market.cast, page)
     market.sends(page, act, "Paid: ")
     closed(page)
 
@@ -200,6 +196,7 @@ def behaving(market: Market, behaviour: Behaviour) -> Iterator[None]:
 @pytest.mark.parametrize("behaviour", [each for each in Behaviour if each is not Behaviour.OK])
 def test_paymaster__that_does_not_pay__leaves_the_ordinary_transaction(market: Market, behaviour: Behaviour) -> None:
     node, address = market.cast.stack.anvil, market.cast.address("guardian-3")
+    market.cast.wait_for(market.cast.chain_time() + 1)  # a former sign may be in the newest block: it would be found
     page = market.opened(market.person("guardian-3"), "/guardians")
     page.press("Show that you are there")
     shown = page.wait("Record that you are there")
