@@ -40,7 +40,7 @@ def test_job__as_it_was_enqueued__is_read(stored: Job) -> None:
 def test_job__during_whose_reading_a_signal_comes__is_not_called_unreadable(
     redis: Redis, monkeypatch: pytest.MonkeyPatch, signalled: type[Exception]
 ) -> None:
-    """A worker that was to end went on, and the job that it had just taken was forgotten."""
+    """A worker that was to end went on."""
 
     def restore(*_: object) -> None:
         raise signalled
