@@ -5,7 +5,7 @@ API could not confirm again decides what is stated.
 """
 
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.hub_notice import NoticeReason, latest_of_each
@@ -18,7 +18,6 @@ from service_web.api.rows import IndexHead
 from service_web.formatting import counted, moment, span
 from service_web.texts import gettext, marked
 
-T = TypeVar("T")
 _FINAL_TERMS: Final = marked(
     "The terms of this bounty cannot change any more: the chain has finalized the block that recorded it."
 )
