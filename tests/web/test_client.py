@@ -214,10 +214,8 @@ def test_pages__of_an_api_that_fell_silent__show_what_was_true_and_when() -> Non
 def test_page__of_which_one_list_is_old__says_so() -> None:
     pages = Pages(clock=OwnClock(step=1.5))
     pages.ledger.add(submitted=[SOLVERS[0]])
-    asked, old = (
-        pages.api.exchange,
-        "What you see was true at 15 January 2027, 08:00:00 UTC and may have changed since.",
-    )
+    old = "What you see was true at 15 January 2027, 08:00:00 UTC and may have changed since."
+    asked = pages.api.exchange
 
     def exchange(method: str, url: str, **options: Any) -> HttpAnswer:
         if b"lost_since" in (options.get("body") or b""):

@@ -297,7 +297,7 @@ class Editor {
           requireNoKey("The file holds", found);
         } catch (error) {
           this.#show(error as ServiceError);
-          file.value = ""; // once it is mended, the same file can be chosen again
+          file.value = ""; // once it is corrected, the same file can be chosen again
           return;
         }
         this.#text.value = found;

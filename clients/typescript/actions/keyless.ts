@@ -5,6 +5,7 @@ import type { Stage } from "./stage.js";
 
 /** So many letters before what looks like a secret show where it is. */
 const CONTEXT_LETTERS = 40;
+/** What may be part of a key, in the words that are shown. */
 const PART_OF_KEY = /\b(?:0x)?[0-9a-f]{16,}/gi;
 
 /** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */

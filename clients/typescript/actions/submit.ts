@@ -154,12 +154,7 @@ export async function heldCopy({ journal }: Context, bounty: Bounty): Promise<Ar
   ];
 }
 
-/** A link that saves what the browser holds of what was sealed. */
-export async function heldCopyLink(context: Context, bounty: Bounty): Promise<readonly Node[]> {
-  const kept = await context.journal.get<Sealed>(keptName(bounty));
-  return kept === undefined ? [] : copyOf(context, kept, bounty);
-}
-
+/** A link that saves what was sealed, while the browser holds it. */
 async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise<readonly Node[]> {
   const ciphertext = await storedAt(sealed.file);
   if (ciphertext === undefined) return [];
@@ -171,6 +166,12 @@ async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise
     ", before you leave this page. The service has the only other one: should it lose the work, the copy is put back on this " +
     "page, or with service-cli solver:submit --put-back. Only the Guardians can open it.";
   return [element("p", {}, link, `, ${bytes(archive.size)}${why}`)];
+}
+
+/** The same where an earlier visit sealed it. */
+export async function heldCopyLink(context: Context, bounty: Bounty): Promise<readonly Node[]> {
+  const kept = await context.journal.get<Sealed>(keptName(bounty));
+  return kept === undefined ? [] : copyOf(context, kept, bounty);
 }
 
 /**

@@ -103,7 +103,8 @@ def _searched(facts: HubFacts, query: BountyQuery) -> _Searched:
     bounties, the newest first, for the few that have it. Those of a frequent word it finds soon that way. Pages that no
     list shows do not count: a thousand that nobody funded, with a rare word, would make it a frequent one.
     """
-    asked = [] if not terms(query.search or "") else [has_terms(query.search or "")]
+    search = query.search or ""
+    asked = [has_terms(search)] if terms(search) else []
     asked += [] if query.tag is None else [has_tag(query.tag)]
     if not asked:
         return _Searched()
