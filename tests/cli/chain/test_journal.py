@@ -236,6 +236,7 @@ with account_lock({CHAIN}, "{account}"):
     sys.stdin.read()
 """
     with subprocess.Popen([sys.executable, "-c", holding], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdin is not None
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"
         with monkeypatch.context() as patch:
@@ -243,6 +244,8 @@ with account_lock({CHAIN}, "{account}"):
             with pytest.raises(CommandRefused) as refused, account_lock(CHAIN, account):
                 pass
         assert refused.value.code == "already_running"
-        threading.Timer(0.3, other.communicate).start()
+        ending = threading.Timer(0.3, other.stdin.close)
+        ending.start()
         with account_lock(CHAIN, account):
             assert other.wait(5) == 0
+        ending.join()

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Queue
@@ -108,7 +108,8 @@ class Browser:
     def _ask_wallet(self, message: dict[str, Any]) -> None:
         assert self.wallet is not None
         answer = self.wallet.answer(message["method"], message["params"])
-        self._write({"wallet": message["wallet"], **answer})
+        with suppress(OSError, ValueError):  # of a page that was still asking when the browser was closed
+            self._write({"wallet": message["wallet"], **answer})
 
     def _write(self, message: dict[str, object]) -> None:
         assert self._process.stdin is not None
