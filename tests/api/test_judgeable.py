@@ -9,7 +9,8 @@ import pytest
 from bounty_protocol.clock import SystemClock
 from flask.testing import FlaskClient
 from service_api.app import make_app
-from service_api.graphql.rows import MAX_ROWS, MAX_SKIP
+from service_api.graphql import rows
+from service_api.graphql.rows import MAX_ROWS
 
 from tests import large
 from tests.api.conftest import Service
@@ -17,7 +18,9 @@ from tests.cli.servers import Reply, Request, Server
 from tests.cli.terminal import Terminal
 from tests.servers import Database, DatabaseServer
 
-BOUNTIES = MAX_SKIP + 600
+MOST_SKIPPED = 500
+"""Rows that the endpoint skips at most here: a tenth, so that fewer bounties are more than that."""
+BOUNTIES = MOST_SKIPPED + 600
 _REOPENED = "DELETE FROM hub_index.finalizations WHERE bounty_id < %s"
 _ANOTHER_ROSTER = "UPDATE hub_index.bounties SET roster_version = 2 WHERE bounty_id = 100"
 _SUBMISSIONS = """
@@ -90,13 +93,15 @@ def listed(deployment: Deployment, home: Path) -> dict[str, int]:
 
 
 def test_judgeable__of_more_bounties_and_submissions_than_an_answer_holds__lists_each_of_the_guardians_rosters(
-    deployment: Deployment, tmp_path: Path
+    deployment: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deployment.execute(_REOPENED, MAX_SKIP + 300)
+    monkeypatch.setattr(rows, "MAX_SKIP", MOST_SKIPPED)
+    final_from = MOST_SKIPPED + 300
+    deployment.execute(_REOPENED, final_from)
     deployment.execute(_ANOTHER_ROSTER)
     deployment.execute(_SUBMISSIONS, MAX_ROWS // 4, [100, 200, 300, 400, 500])
     found = listed(deployment, tmp_path)
-    others = {str(number): 2 for number in (*range(1, MAX_SKIP + 300), MAX_SKIP + 300, MAX_SKIP + 400, MAX_SKIP + 500)}
+    others = {str(number): 2 for number in (*range(1, final_from), final_from, final_from + 100, final_from + 200)}
     others[str(BOUNTIES)] = 2  # of the present, in which the newest one's reveal point is past
     full = {str(number): MAX_ROWS // 4 + 2 for number in (200, 300, 400, 500)}
     del others["100"]

@@ -13,12 +13,14 @@ import service_cli
 import yaml
 from kustomization.render import containers
 
+from tests.clients.package import PACKAGE
 from tools.release import pack
 
 from .conftest import REPOSITORY
 
 VERSION = service_cli.__version__
 DIGEST = "sha256:" + "ab" * 32
+SOURCES = "git+https://sources.example/bounties.git"
 
 
 def release(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -30,11 +32,12 @@ def release(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A draft of this commit, its api image named by digest."""
+    """A draft of this commit, its api image named by digest and its sources' repository stated."""
     target = tmp_path_factory.mktemp("release")
     images = target / "images.yaml"
     images.write_text(yaml.safe_dump([{"name": "service-api", "newName": "registry.example/api", "digest": DIGEST}]))
-    done = release("--draft", "--to", str(target), "--images", str(images), "--mcp-name", "io.github.somebody/bounties")
+    named = ("--images", str(images), "--mcp-name", "io.github.somebody/bounties", "--repository", SOURCES)
+    done = release("--draft", "--to", str(target), *named)
     assert done.returncode == 0, done.stderr
     return target / VERSION
 
@@ -49,7 +52,7 @@ def test_release__of_a_commit__lists_every_file_with_its_digest(draft: Path) -> 
 
 
 def test_release__made_again__is_the_same_to_the_byte(draft: Path, tmp_path: Path) -> None:
-    assert release("--draft", "--to", str(tmp_path)).returncode == 0
+    assert release("--draft", "--to", str(tmp_path), "--repository", SOURCES).returncode == 0
     again = {each.name: each.read_bytes() for each in (tmp_path / VERSION).iterdir() if each.name != "SHA256SUMS"}
     assert "server.json" not in again
     assert again == {name: (draft / name).read_bytes() for name in again}
@@ -88,11 +91,9 @@ def test_entry__by_a_name_that_is_none__is_refused(tmp_path: Path) -> None:
     assert release("--draft", "--to", str(tmp_path), "--mcp-name", "bounties").returncode == 2
 
 
-def test_tarball__of_a_release__names_its_sources_where_they_were_stated(draft: Path, tmp_path: Path) -> None:
-    stated = "git+https://sources.example/bounties.git"
-    assert release("--draft", "--to", str(tmp_path), "--repository", stated).returncode == 0
-    unstated, named = (package_of(folder) for folder in (draft, tmp_path / VERSION))
-    assert named["repository"] == {"type": "git", "url": stated, "directory": "clients/typescript"}
+def test_tarball__of_a_release__names_its_sources_where_they_were_stated(draft: Path) -> None:
+    named, unstated = package_of(draft), json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
+    assert named["repository"] == {"type": "git", "url": SOURCES, "directory": "clients/typescript"}
     assert (unstated["version"], "repository" in unstated) == (VERSION, False)
 
 
