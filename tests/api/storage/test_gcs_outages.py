@@ -4,6 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from bounty_protocol.errors import ServiceError
@@ -70,8 +71,11 @@ def test_gcs_store__storage_down__is_unavailable_and_recovers(fragile: gcs.GcsSe
 
 
 def test_gcs_store__its_own_endpoint__is_all_it_talks_to(
-    fragile: gcs.GcsServer, monkeypatch: pytest.MonkeyPatch
+    fragile: gcs.GcsServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login somebody password else\n")
+    for name, value in {"http_proxy": "http://proxy.invalid:1", "no_proxy": "", "NETRC": f"{tmp_path}/netrc"}.items():
+        monkeypatch.setenv(name, value)
     asked: list[str] = []
     resolve, before = socket.getaddrinfo, set(threading.enumerate())
 
