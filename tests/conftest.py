@@ -1,5 +1,6 @@
 """What holds for every test: the interpreter as services have it, no limit of time, and an interrupt that arrives."""
 
+import gc
 import signal
 import sys
 
@@ -8,6 +9,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.campaign import SEED
 from tests.spending import Spending
+
+# Until all is imported that the tests need: none of it is garbage, and looking for some took nearly half of that time.
+gc.disable()
 
 _limit = sys.getrecursionlimit()
 
@@ -29,6 +33,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for number in (signal.SIGHUP, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """From here on garbage is looked for, and not among what stays to the end."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

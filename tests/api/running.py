@@ -3,6 +3,7 @@
 import json
 import socket
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,7 @@ class RunningApi:
 def start_api(runtime: Runtime, variables: Mapping[str, str], *, port: int | None = None) -> RunningApi:
     """Start it, at ``port`` where one is given, and wait until it answers."""
     internal = runtime.port()
+    metrics = tempfile.mkdtemp(prefix="metrics-", dir=runtime.logs)  # as manifests do: it would start again to make one
 
     def spawn(port: int) -> Child:
         return runtime.family.spawn(
@@ -80,7 +82,12 @@ def start_api(runtime: Runtime, variables: Mapping[str, str], *, port: int | Non
             [Path(sys.executable).parent / "service-api", "serve"],
             environment=minimal_environment(runtime.logs)
             | dict(variables)
-            | {"SERVICE_PORT": str(port), "SERVICE_INTERNAL_PORT": str(internal), "SERVICE_LOG_LEVEL": "warning"},
+            | {
+                "SERVICE_PORT": str(port),
+                "SERVICE_INTERNAL_PORT": str(internal),
+                "SERVICE_LOG_LEVEL": "warning",
+                "PROMETHEUS_MULTIPROC_DIR": metrics,
+            },
             cwd=runtime.logs,
         )
 
