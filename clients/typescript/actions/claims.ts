@@ -93,7 +93,7 @@ function claiming(
     text: "The contract holds it for this account. Nothing is sent automatically, and it does not expire.",
     button: "Claim it",
     isOnce: true,
-    isBegunAlone: true,
+    begins: "alone",
     async run(stage) {
       stage.say("Whether the outcome is finalized is looked up.");
       await requireFinal(context, bounty);

@@ -106,7 +106,7 @@ export function publishOffer(context: Context): Offer {
     title: "Publish and fund a challenge",
     text: "From your text to a bounty. What you write is kept in this browser until the bounty is there.",
     button: "Write or choose the page",
-    isBegun: true,
+    begins: "always",
     run: (stage) => context.journal.alone("publish", () => publish(context, stage)),
   };
 }

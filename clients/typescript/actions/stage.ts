@@ -14,10 +14,8 @@ export interface Offer {
   readonly button: string;
   /** Whether nothing is left to do once it was done. */
   readonly isOnce?: boolean;
-  /** Whether it begins by itself, since nothing else is to be done on its page. */
-  readonly isBegun?: boolean;
-  /** Whether it begins where a person has just connected a wallet and can do nothing else. */
-  readonly isBegunAlone?: boolean;
+  /** Whether it begins by itself: always, or where a person has just connected a wallet and can do nothing else. */
+  readonly begins?: "always" | "alone";
   readonly run: (stage: Stage) => Promise<void>;
 }
 

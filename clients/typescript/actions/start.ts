@@ -260,7 +260,7 @@ function show(shown: HTMLElement, isAsked: boolean, offers: readonly Offer[], wh
     });
     const parts = [element("h3", {}, offer.title), element("p", {}, offer.text), element("p", {}, go), stage.place];
     shown.append(element("section", { class: "action" }, ...parts));
-    if (offer.isBegun === true || (offer.isBegunAlone === true && isAsked && offers.length === 1)) go.click();
+    if (offer.begins === "always" || (offer.begins === "alone" && isAsked && offers.length === 1)) go.click();
   }
 }
 
