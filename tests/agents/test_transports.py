@@ -84,8 +84,10 @@ def test_stdio__prints_nothing_but_the_protocol_on_stdout(stage: Stage) -> None:
         (["--role", "owner"], "owner"),
         (["--account", "solver=0x1"], "--account"),
         (["--role", "solver", "--work-dir", "/"], "directory"),
+        (["--role", "solver", "--work-dir", "gone"], "Make one for this"),
         (["--role", "solver", "--work-dir", "mine", "--policy", "gone.toml"], "policy"),
         (["--http", "8000"], "HOST:PORT"),
+        (["--http", "127.0.0.1:65536"], "HOST:PORT"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -5,6 +5,7 @@ somebody's browser cannot reach it by another name; and each network has a budge
 """
 
 import asyncio
+import re
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -241,8 +242,8 @@ def serve(options: Options, address: str, hosts: Sequence[str], hops: int) -> No
     """Until SIGTERM, after which calls that were begun may end; refused at once where the deployment is not known."""
     load_settings(options.network, None, environment=Environment(options.values, {}))
     host, _, port = address.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit():
-        raise click.BadParameter("it is HOST:PORT.", param_hint="--http")
+    if not host or re.fullmatch("[0-9]{1,5}", port) is None or not 0 < int(port) < 65_536:
+        raise click.BadParameter("it is HOST:PORT, the port 1 to 65535.", param_hint="--http")
     uvicorn.Server(server_config(make_app(options, hosts or (host,), hops=hops), host, int(port))).run()
 
 

@@ -23,6 +23,7 @@ OPENED, WINNING = "opened", "winning"
 _CHUNK: Final = 1024 * 1024
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPTION = "--work-dir DIRECTORY"
 _NEXT = "Put what is meant below the server's --work-dir, and name it from there."
 
 
@@ -35,11 +36,13 @@ class WorkDir:
     @staticmethod
     def of(path: Path) -> "WorkDir":
         """Refused where it is the root, a home or holds one: that would be no bound."""
-        root = path.resolve(strict=True)
-        home = Path.home().resolve()
-        if not root.is_dir() or home.is_relative_to(root):
-            message = f"{path} is no directory, or one with everything that you have."
-            raise Refusal("work_dir_too_wide", message, next_action="Name a directory made for this.")
+        root = Path(os.path.realpath(path))
+        if not os.path.isdir(root):  # noqa: PTH112  # which raises nothing
+            message = f"There is no directory {path} that this user can reach."
+            raise Refusal("work_dir_missing", message, next_action=f"Make one for this, and name it: {_OPTION}.")
+        if Path.home().resolve().is_relative_to(root):
+            message = f"{path} is a directory with everything that you have."
+            raise Refusal("work_dir_too_wide", message, next_action=f"Name one made for this: {_OPTION}.")
         return WorkDir(root)
 
     def read(self, path: str) -> bytes:
