@@ -87,7 +87,7 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
             "blocks to finality, only for a chain without a `finalized` tag",
             shown="the record's",
         ),
-        rpc_urls=reader.required("SERVICE_RPC_URLS", parse_urls, "RPC endpoints, separated by commas"),
+        rpc_urls=reader.required("SERVICE_RPC_URLS", parse_urls, "RPC endpoints, separated by commas, each once"),
     )
 
 
@@ -106,10 +106,15 @@ def read_hub(reader: EnvironmentReader) -> tuple[ChainId, Address]:
 
 
 def parse_urls(text: str) -> tuple[str, ...]:
-    """Addresses of http or https endpoints, separated by commas."""
+    """Addresses of http or https endpoints, separated by commas.
+
+    None twice: one that is asked as if it were two would agree with itself.
+    """
     urls = tuple(url.strip() for url in text.split(",") if url.strip())
     if not urls or not all(_is_http(url) for url in urls):
         raise ValueError("http or https addresses, separated by commas")
+    if len({_place(url) for url in urls}) < len(urls):
+        raise ValueError("http or https addresses, separated by commas, each once")
     return urls
 
 
@@ -144,3 +149,10 @@ def _is_http(url: str) -> bool:
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:  # its text would have a part of the address
         return False
+
+
+def _place(url: str) -> tuple[object, ...]:
+    """What is the same in all ways to write an address."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return parts.scheme, parts.username, parts.password, parts.hostname, port, parts.path.rstrip("/"), parts.query
