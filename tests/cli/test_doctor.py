@@ -16,7 +16,7 @@ def test_doctor__of_a_deployment__names_what_is_wrong_and_what_mends_it(
     assert found.pop("clock")[0] is False  # this chain lives in the past
     assert ran.last["code"] == "unhealthy"
     del found[None]
-    assert set(found) == {"chain", "roster", "delivery_key", "api", "subgraph", "beacon", "balance"}
+    assert set(found) == {"settings", "chain", "roster", "delivery_key", "api", "subgraph", "beacon", "balance"}
     assert all(ok and fix is None for ok, fix in found.values())
     other = Terminal(
         poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": account, "SERVICE_BEACON_URLS": "http://127.0.0.1:9"}
@@ -39,3 +39,25 @@ def test_doctor__where_the_chain_check_fails__skips_what_depends_on_it_and_says_
     assert "FAIL chain: " in ran.words
     assert "fix: Check SERVICE_RPC_URL" in ran.words
     assert "roster" not in str(ran.last["message"])
+
+
+def test_doctor__of_settings_that_only_some_commands_need__names_all_that_would_be_refused(
+    poster: Terminal, api: ApiTwin
+) -> None:
+    wrong = {
+        "SERVICE_MAX_GAS_PRICE_GWEI": "half",
+        "SERVICE_PORTAL_ADDRESS": "1",
+        "SERVICE_SOLVER_PRIVATE_KEY_FILE": str(poster.home),
+        "SERVICE_CLAIMANT_PRIVATE_KEY": "",
+        "SERVICE_CLAIMANT_KEYSTORE": "gone.json",
+    }
+    ran = Terminal(poster.home, {**poster.environment, **wrong}).run("doctor", code=1)
+    (found,) = (event for event in ran.events if event.get("name") == "settings")
+    assert found["detail"] == (
+        "SERVICE_PORTAL_ADDRESS is malformed: 0x and 40 hexadecimal digits."
+        " SERVICE_MAX_GAS_PRICE_GWEI is malformed: not a whole number."
+        " The file named by SERVICE_SOLVER_PRIVATE_KEY_FILE is no regular file."
+        " The file named by SERVICE_CLAIMANT_KEYSTORE cannot be read."
+    )
+    assert str(found["fix"]).count("Check its path and rights.") == 1
+    assert "settings" in str(ran.last["message"])

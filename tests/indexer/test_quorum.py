@@ -551,7 +551,7 @@ def test_quorum__above_the_number_of_endpoints__is_a_configuration_error() -> No
     with pytest.raises(ConfigurationError, match="SERVICE_RPC_QUORUM asks for more endpoints"):
         read_config(environment | {"SERVICE_RPC_QUORUM": "3"})
     for twice in ("http://one.example/", "http://ONE.example:80"):
-        with pytest.raises(ConfigurationError, match="SERVICE_RPC_URLS is malformed: .* each once"):
+        with pytest.raises(ConfigurationError, match=r"SERVICE_RPC_URLS is malformed: .* each once"):
             read_config(environment | {"SERVICE_RPC_URLS": f"http://one.example,{twice}"})
     assert read_config(environment).proofs
     assert not read_config(environment | {"SERVICE_RPC_PROOFS": "off"}).proofs

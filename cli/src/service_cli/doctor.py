@@ -14,8 +14,8 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Address
 
 from service_cli.config.acceptance import file_in_use, require_accepted
-from service_cli.config.environment import SECRETS
-from service_cli.config.settings import Settings, load_settings
+from service_cli.config.environment import FURTHER_VARIABLE, SECRETS, contradiction, missing_file
+from service_cli.config.settings import SHOWN, Settings, load_settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.events import DoctorCheck
 from service_cli.shell.arguments import ADDRESS
@@ -33,8 +33,9 @@ _META: Final = "{ _meta { block { number } hasIndexingErrors } }"
 def examine(settings: Settings, account: Address | None) -> None:
     """The command ``doctor``."""
     checks: list[tuple[str, Callable[[], str]]] = [
+        ("settings", lambda: _settings(settings)),
         ("chain", lambda: _chain(settings)),
-        *([("further_endpoints", lambda: _further(settings))] if settings.further_rpc_urls() else []),
+        *([("further_endpoints", lambda: _further(settings))] if _has_further(settings) else []),
         ("clock", lambda: _clock(settings)),
         ("roster", lambda: _roster(settings)),
         ("delivery_key", lambda: _delivery(settings)),
@@ -81,12 +82,31 @@ def _env_file(settings: Settings) -> str:
     return f"accepted as it is: {', '.join(settings.environment.taken())}"
 
 
+def _settings(settings: Settings) -> str:
+    """Whether every value that is set would be taken, also those that only some commands need."""
+    refused = [(error.message, error.next_action) for name in SHOWN if (error := settings.problem(name)) is not None]
+    for found in map(settings.environment.sources, SECRETS):
+        if len(found) > 1:
+            refused.append(contradiction(found))
+        elif found and (problem := missing_file(found[0])) is not None:
+            refused.append(problem)
+    if refused:
+        problems, actions = (" ".join(dict.fromkeys(each)) for each in zip(*refused, strict=True))
+        raise CommandRefused("configuration_malformed", problems, next_action=actions)
+    return "each that is set has the form that it is to have"
+
+
 def _chain(settings: Settings) -> str:
     from service_cli.chain.session import ChainClient
 
     chain = ChainClient(settings)
     chain.check_deployment()
     return f"chain {chain.chain_id}, Hub {chain.hub.address}, block {chain.latest().number}"
+
+
+def _has_further(settings: Settings) -> bool:
+    is_good = settings.problem(FURTHER_VARIABLE) is None and settings.problem("SERVICE_RPC_URL") is None
+    return is_good and bool(settings.further_rpc_urls())
 
 
 def _further(settings: Settings) -> str:

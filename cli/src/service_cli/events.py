@@ -135,9 +135,9 @@ class StatusTotal(Event):
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck(Event):
-    """One check; `fix` is how to correct it, null where it holds. `env_file` is there only where something is taken
-    from a `.env`. Where the check of the chain failed, those that hang on it are skipped: not `ok`, and their
-    `detail` states it."""
+    """One check; `fix` is how to correct it, null where it holds. `settings` is of every value that is set, also of
+    those that only some commands need. `env_file` is there only where something is taken from a `.env`. Where the check
+    of the chain failed, those that hang on it are skipped: not `ok`, and their `detail` states it."""
 
     EVENT: ClassVar[str] = "doctor.check"
     WHEN: ClassVar[str] = "one for each check"

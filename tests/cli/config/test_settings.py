@@ -164,25 +164,24 @@ def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.
         ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "-1"),
         ("SERVICE_MAX_GAS_PRICE_GWEI", "0"),
         ("SERVICE_MAX_GAS_PRICE_GWEI", "0.5"),
+        ("SERVICE_RPC_URLS", "https://a.example,b"),
+        ("SERVICE_SUBGRAPH_ENDPOINT", "subgraph"),
+        ("SERVICE_FINALITY_DEPTH", "-5"),
+        ("SERVICE_PORTAL_ADDRESS", "0x12"),
+        ("SERVICE_SETTLEMENT_CHAIN_ID", "eth"),
+        ("SERVICE_BEACON_URLS", "relay"),
     ],
 )
 def test_value__malformed__is_refused_by_the_name_of_its_variable(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     found = settings(monkeypatch, "mainnet", **{name: value})
-    readers = {
-        "SERVICE_HUB_ADDRESS": found.hub_address,
-        "SERVICE_ESCROW_TOKEN_ADDRESS": found.escrow_token,
-        "SERVICE_RPC_URL": found.rpc_url,
-        "SERVICE_API_BASE_URL": found.api_base_url,
-        "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": found.reveal_delay,
-        "SERVICE_MAX_GAS_PRICE_GWEI": found.max_gas_price,
-    }
-    with pytest.raises(CommandRefused, match=name) as refused:
-        readers[name]()
-    assert refused.value.code == "configuration_malformed"
-    assert value not in refused.value.message
-    assert refused.value.next_action.startswith(f"Set {name} to ")
+    refused = found.problem(name)
+    assert refused is not None
+    assert refused.code == "configuration_malformed"
+    assert refused.message.startswith(name)
+    assert value not in refused.message
+    assert refused.next_action.startswith(f"Set {name} to ")
 
 
 SEALING = ("solver:submit", "1", ".")
@@ -320,6 +319,26 @@ def test_dotenv__that_is_a_directory__is_no_file_and_one_that_cannot_be_read_is_
     (shell.home / ".env").rmdir()
     (shell.home / ".env").write_text("#" * 70_000)
     assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
+    (shell.home / ".env").unlink()
+    (shell.home / ".env").symlink_to("gone")
+    assert shell.run("config", code=1).last["code"] == "environment_file_unreadable"
+
+
+def test_dotenv__as_editors_write_it__is_read_or_refused_and_never_passed_over(shell: Terminal, tmp_path: Path) -> None:
+    line = "SERVICE_CHAIN_ID=84532\n"
+    (tmp_path / ".env").write_bytes(line.encode("utf-8-sig"))
+    assert variables_of(tmp_path / ".env") == {"SERVICE_CHAIN_ID": "84532"}
+    for encoding in ("utf-16", "utf-16-le", "utf-32"):
+        (shell.home / ".env").write_bytes(line.encode(encoding))
+        ran = shell.run("config", code=1)
+        assert (ran.last["code"], ran.last["next_action"]) == ("environment_file_unreadable", "Save it as UTF-8.")
+
+
+@pytest.mark.parametrize("name", ["service_chain_id", "SERVCE_CHAIN_ID"])
+def test_dotenv__with_a_mistyped_name__says_so(shell: Terminal, name: str) -> None:
+    (shell.home / ".env").write_text(f"{name}=84532\n")
+    ran = shell.run("config", "--quiet")
+    assert f"warning: {name} is not read by this client; did you mean SERVICE_CHAIN_ID?\n" in ran.words
 
 
 KEY = "SERVICE_POSTER_PRIVATE_KEY"
@@ -429,4 +448,18 @@ def test_config__of_any_environment__shows_sources_and_hides_secrets(shell: Term
     assert found["SERVICE_CLAIMANT_PRIVATE_KEY"][1] == "environment (SERVICE_CLAIMANT_PRIVATE_KEY_FILE)"
     assert found["SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"] == (None, "unset")
     assert "secretkey" not in ran.stdout + ran.words
+    assert key[2:] not in ran.stdout + ran.words
+
+
+def test_config__of_what_a_command_would_refuse__shows_what_to_set_and_not_the_value(shell: Terminal) -> None:
+    key = secrets.token_hex(32)
+    values = {"SERVICE_HUB_ADDRESS": key, "SERVICE_BEACON_CHAIN_HASH": key[2:], f"{KEY}_FILE": "gone"}
+    ran = Terminal(shell.home, values).run("config", "--network", "local")
+    found = {str(event["name"]): str(event["value"]) for event in ran.events}
+    assert found["SERVICE_HUB_ADDRESS"] == (
+        "refused: SERVICE_HUB_ADDRESS is malformed: 0x and 40 hexadecimal digits."
+        " Set SERVICE_HUB_ADDRESS to an address: 0x and 40 hexadecimal digits."
+    )
+    assert found["SERVICE_BEACON_CHAIN_HASH"].startswith("refused: SERVICE_BEACON_CHAIN_HASH is malformed")
+    assert found[KEY] == f"refused: The file named by {KEY}_FILE cannot be read. Check its path and rights."
     assert key[2:] not in ran.stdout + ran.words

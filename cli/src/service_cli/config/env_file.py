@@ -26,6 +26,8 @@ _KEY_NAME = re.compile(r"SERVICE_\w*PRIVATE_KEYS?(?:_JSON)?")
 
 
 _OWN: Final = re.compile(r"^[^\S\r\n]*(?:export[^\S\r\n]+)?['\"]?SERVICE_", re.MULTILINE)
+_MARK: Final = "\ufeff"
+"""What some editors write before text in UTF-8."""
 _BLANKS: Final = re.compile(r"[^\S\r\n]{64,}")
 
 
@@ -38,6 +40,8 @@ class EnvFile:
     digest: str
     """SHA-256 of its content, as ``sha256sum`` prints it."""
     values: Mapping[str, str] = field(repr=False)
+    others: frozenset[str] = frozenset()
+    """The names of what else it sets: one of them may be mistyped."""
 
 
 def read_env_file(path: Path) -> EnvFile | None:
@@ -46,34 +50,54 @@ def read_env_file(path: Path) -> EnvFile | None:
     Only names that begin with ``SERVICE_`` are used, and only their lines are complained about. Nothing is expanded,
     since a file that somebody else wrote could put a key of the environment into an address.
     """
-    if path.is_dir():  # some name a virtual environment so
+    found = _read_text(path)
+    if found is None:
         return None
-    try:
-        text, exposed = read_small(path, errors="surrogateescape")
-    except FileNotFoundError:
-        return None
-    except Unusable as error:
-        raise CommandRefused(
-            "environment_file_unreadable", f"{path} {error}.", next_action="Fix or remove it."
-        ) from None
+    text, exposed = found
     from dotenv.parser import parse_stream  # takes a while, and most runs have no such file
 
-    found: dict[str, str] = {}
-    for binding in parse_stream(StringIO(_BLANKS.sub(" " * 64, text))):  # it takes square time over blanks
+    values: dict[str, str] = {}
+    others = set[str]()
+    lines = text.removeprefix(_MARK)
+    for binding in parse_stream(StringIO(_BLANKS.sub(" " * 64, lines))):  # it takes square time over blanks
         name, value, own = binding.key or "", binding.value, _OWN.search(binding.original.string)
         if own is None or not (binding.error or name.startswith("SERVICE_")):
+            if name and value:
+                others.add(name)
             continue
         if binding.error or value is None or not _is_text(name + value):  # with what a quote left open above took in
             number = binding.original.line + binding.original.string[: own.start()].count("\n")
             problem = f"Line {number} of {path} is not NAME=value."
             next_action = "Fix that line, or a quote left open above."
             raise CommandRefused("environment_file_malformed", problem, next_action=next_action)
-        found[name] = value
-    keys = [name for name in found if found[name] and _KEY_NAME.fullmatch(name)]
+        values[name] = value
+    keys = [name for name in values if values[name] and _KEY_NAME.fullmatch(name)]
     if exposed and keys:
         warn(f"warning: {path} holds {', '.join(keys)} and can be read by other users; chmod 600 it")
     content = text.encode("utf-8", "surrogateescape")
-    return EnvFile(path.absolute().parent.resolve() / path.name, hashlib.sha256(content).hexdigest(), found)
+    place = path.absolute().parent.resolve() / path.name
+    return EnvFile(place, hashlib.sha256(content).hexdigest(), values, frozenset(others))
+
+
+def _read_text(path: Path) -> tuple[str, bool] | None:
+    """The text, and whether other users can read it, too; None where there is no file."""
+    if path.is_dir():  # some name a virtual environment so
+        return None
+    try:
+        text, exposed = read_small(path, errors="surrogateescape")
+    except FileNotFoundError:
+        if not path.is_symlink():
+            return None
+        raise _unreadable(path, "leads to nothing", "Fix or remove it.") from None
+    except Unusable as error:
+        raise _unreadable(path, str(error), "Fix or remove it.") from None
+    if "\0" in text:  # as in UTF-16, of which no name would be found
+        raise _unreadable(path, "is no text in UTF-8", "Save it as UTF-8.")
+    return text, exposed
+
+
+def _unreadable(path: Path, problem: str, next_action: str) -> CommandRefused:
+    return CommandRefused("environment_file_unreadable", f"{path} {problem}.", next_action=next_action)
 
 
 def _is_text(value: str) -> bool:

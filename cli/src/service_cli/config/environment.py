@@ -10,6 +10,7 @@ unexpected form.
 
 import os
 import re
+import stat
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -36,6 +37,7 @@ SECRETS: Final = (
 )
 """The keys of this client's roles, each set in one of the forms of ``KeyForm``."""
 _ACCOUNT_KEY: Final = "_PRIVATE_KEY"
+_CHECK_PATH: Final = "Check its path and rights."
 
 
 class KeyForm(Enum):
@@ -191,6 +193,21 @@ def contradiction(found: list[KeySource]) -> tuple[str, str]:
     return f"{', '.join(most)} and {last} are {both} set{where}.", f"Keep one {rest}."
 
 
+def missing_file(source: KeySource) -> tuple[str, str] | None:
+    """The refusal of a key whose file is not there or cannot be read, which is not read here; None for any other."""
+    if source.form not in {KeyForm.FILE, KeyForm.KEYSTORE}:
+        return None
+    try:
+        mode = Path(source.value).stat().st_mode
+    except (OSError, ValueError):
+        mode = 0
+    is_file = stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and source.form is KeyForm.FILE)
+    if is_file and os.access(source.value, os.R_OK):
+        return None
+    reason = "cannot be read" if is_file or not mode else "is no regular file"
+    return f"The file named by {source.variable} {reason}.", _CHECK_PATH
+
+
 def configured_keys() -> tuple[str, dict[str, str]]:
     """The user's configuration file, and what its table ``keys`` sets: files, commands and keystores, no key itself.
 
@@ -225,7 +242,7 @@ def _read_secret(source: KeySource) -> str:
     except (OSError, Unusable) as error:
         reason = str(error) if isinstance(error, Unusable) else "cannot be read"
         problem = f"The file named by {source.variable} {reason}."
-        raise CommandRefused("configuration_malformed", problem, next_action="Check its path and rights.") from None
+        raise CommandRefused("configuration_malformed", problem, next_action=_CHECK_PATH) from None
     if exposed:
         warn(f"warning: the file of {source.variable} can be read by other users; chmod 600 it")
     return text
@@ -276,8 +293,9 @@ def tell_sources(environment: Environment) -> None:
     for name in sorted(name for name in environment.fallback if name in KEY_VARIABLES and name.endswith("_COMMAND")):
         if environment.fallback[name]:
             warn(f"warning: {name} of .env is not run, since the file may be somebody else's; export it")
-    for name in sorted({*environment.exported, *environment.fallback}):
-        if (meant := _meant(name)) is not None and environment.get(name):
+    named = {name for name in (*environment.exported, *environment.fallback) if environment.get(name)}
+    for name in sorted(named | (environment.file.others if environment.file else frozenset())):
+        if (meant := _meant(name)) is not None:
             warn(f"warning: {printable(name, 80)} is not read by this client; did you mean {meant}?")
 
 

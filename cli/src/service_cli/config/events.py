@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredValue(Event):
-    """One setting; secrets are never shown, only that they are set, or `refused: …` where a key is set in both
-    forms."""
+    """One setting; secrets are never shown, only that they are set. `refused: …` stands for what a command would
+    refuse: a malformed value, a key that is set in two forms, or whose file is not there."""
 
     EVENT: ClassVar[str] = "config.value"
     WHEN: ClassVar[str] = "one for each setting"

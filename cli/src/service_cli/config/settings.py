@@ -5,8 +5,8 @@ what is exported over ``.env``. Missing values are refused together, by the name
 "Deployment selection" of the interface.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from bounty_protocol.chain.deployment import (
@@ -18,7 +18,7 @@ from bounty_protocol.chain.deployment import (
     parse_network,
 )
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
-from bounty_protocol.types import Address, ChainId, Wei, parse_address
+from bounty_protocol.types import Address, Bytes32, ChainId, Wei, parse_address
 
 from service_cli.config.environment import (
     FURTHER_VARIABLE,
@@ -45,8 +45,6 @@ OVERRIDES: Final = (
 )
 """Settings that every command needs on the local network."""
 LOCAL_VARIABLES: Final = (*OVERRIDES, *BEACON)
-FORCED: Final = ("SERVICE_PORTAL_ADDRESS", "SERVICE_SETTLEMENT_CHAIN_ID")
-"""Settings of ``--forced``. The portal is never known here: a wrong one would take a call to nowhere."""
 _RECORDED: Final = {
     "SERVICE_HUB_ADDRESS": "hub_address",
     "SERVICE_RPC_URL": "rpc_url",
@@ -148,9 +146,11 @@ class Settings:
 
     def further_rpc_urls(self) -> tuple[str, ...]:
         """Endpoints that are asked beside the first one, so that what cannot be taken back is not one party's word."""
-        text = self.environment.get(FURTHER_VARIABLE)
-        named = () if text is None else _checked(FURTHER_VARIABLE, parse_urls, text)
-        return tuple(url for url in dict.fromkeys(named) if url != self.rpc_url())
+        return tuple(url for url in dict.fromkeys(self.named_further()) if url != self.rpc_url())
+
+    def named_further(self) -> tuple[str, ...]:
+        """The same as they are set."""
+        return self._value(FURTHER_VARIABLE, parse_urls, ())
 
     def subgraph_endpoint(self) -> str:
         known = self.record.subgraph_endpoint if self.record else None
@@ -174,7 +174,8 @@ class Settings:
         return self.record.finality_depth if self.record else None
 
     def portal(self) -> Address:
-        """The rollup's portal on its settlement layer, as the user or the operator knows it."""
+        """The rollup's portal on its settlement layer, as the user or the operator knows it; never known here, since a
+        wrong one would take a call to nowhere."""
         return self._value("SERVICE_PORTAL_ADDRESS", parse_address, None)
 
     def settlement_chain(self) -> ChainId:
@@ -200,18 +201,46 @@ class Settings:
 
     def beacon(self) -> BeaconRecord:
         """The beacon that opens Submissions: pinned by the deployment record, else named by the environment."""
-        known = self.record.beacon if self.record else None
-        if known is not None:
-            return replace(known, urls=self._value("SERVICE_BEACON_URLS", parse_urls, known.urls))
-        from bounty_protocol.crypto.beacon_info import parse_beacon_key, parse_chain_hash
-
+        known = self._known_beacon()
         return BeaconRecord(
-            urls=self._value("SERVICE_BEACON_URLS", parse_urls, None),
-            chain_hash=self._value("SERVICE_BEACON_CHAIN_HASH", parse_chain_hash, None),
-            public_key=self._value("SERVICE_BEACON_PUBLIC_KEY", parse_beacon_key, None),
-            genesis_time=None,
-            period_seconds=None,
+            urls=self.beacon_urls(),
+            chain_hash=self.beacon_hash(),
+            public_key=self.beacon_key(),
+            genesis_time=known.genesis_time if known else None,
+            period_seconds=known.period_seconds if known else None,
         )
+
+    def _known_beacon(self) -> BeaconRecord | None:
+        return self.record.beacon if self.record else None
+
+    def beacon_urls(self) -> tuple[str, ...]:
+        """The beacon's relays, asked one after the other."""
+        known = self._known_beacon()
+        return self._value("SERVICE_BEACON_URLS", parse_urls, known.urls if known else None)
+
+    def beacon_hash(self) -> Bytes32:
+        """The beacon's name; the record's, whatever is set."""
+        if (known := self._known_beacon()) is not None:
+            return known.chain_hash
+        from bounty_protocol.crypto.beacon_info import parse_chain_hash
+
+        return self._value("SERVICE_BEACON_CHAIN_HASH", parse_chain_hash, None)
+
+    def beacon_key(self) -> str:
+        """The beacon's public key; the record's, whatever is set."""
+        if (known := self._known_beacon()) is not None:
+            return known.public_key
+        from bounty_protocol.crypto.beacon_info import parse_beacon_key
+
+        return self._value("SERVICE_BEACON_PUBLIC_KEY", parse_beacon_key, None)
+
+    def problem(self, name: str) -> CommandRefused | None:
+        """Why a variable is refused as it is set; None where it is good, or not set."""
+        try:
+            _READERS[name](self)
+        except CommandRefused as error:
+            return None if error.code == "configuration_incomplete" else error
+        return None
 
     def _value(self, name: str, parse: Callable[[str], T], known: T | None) -> T:
         text = self.environment.get(name)
@@ -224,6 +253,25 @@ class Settings:
         return known
 
 
+_READERS: Final[Mapping[str, Callable[[Settings], object]]] = {
+    "SERVICE_HUB_ADDRESS": Settings.hub_address,
+    "SERVICE_RPC_URL": Settings.rpc_url,
+    "SERVICE_SUBGRAPH_ENDPOINT": Settings.subgraph_endpoint,
+    "SERVICE_ESCROW_TOKEN_ADDRESS": Settings.escrow_token,
+    "SERVICE_API_BASE_URL": Settings.api_base_url,
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": Settings.reveal_delay,
+    "SERVICE_BEACON_URLS": Settings.beacon_urls,
+    "SERVICE_BEACON_CHAIN_HASH": Settings.beacon_hash,
+    "SERVICE_BEACON_PUBLIC_KEY": Settings.beacon_key,
+    FURTHER_VARIABLE: Settings.named_further,
+    "SERVICE_PORTAL_ADDRESS": Settings.portal,
+    "SERVICE_SETTLEMENT_CHAIN_ID": Settings.settlement_chain,
+    "SERVICE_FINALITY_DEPTH": Settings.finality_depth,
+    GAS_PRICE_VARIABLE: Settings.max_gas_price,
+}
+"""How each value is read."""
+SHOWN: Final = tuple(_READERS)
+"""The variables without a secret, in the order in which they are shown."""
 CHAIN: Final = (
     "SERVICE_HUB_ADDRESS",
     "SERVICE_RPC_URL",

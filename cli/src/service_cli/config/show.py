@@ -1,20 +1,20 @@
 """``config``: each setting as a run would see it, and where it came from.
 
-Secrets are never shown, only that they are set; of an address whose path may hold a key only the host is. A key that is
-set in two forms is shown as refused.
+Secrets are never shown, only that they are set; of an address whose path may hold a key only the host is. What a
+command would refuse is not shown, either, but what to set instead: it may be a key in the wrong variable.
 """
 
 from typing import Final
 
 from service_cli.config.environment import (
     FURTHER_VARIABLE,
-    GAS_PRICE_VARIABLE,
     SECRETS,
     contradiction,
+    missing_file,
     without_credentials,
 )
 from service_cli.config.events import ConfiguredValue
-from service_cli.config.settings import FORCED, LOCAL_VARIABLES, Settings
+from service_cli.config.settings import SHOWN, Settings
 from service_cli.shell.command import chosen_output, command
 from service_cli.shell.output import emit, remark
 from service_cli.shell.preferences import OUTPUT_VARIABLE
@@ -26,9 +26,10 @@ _WITH_KEYS: Final = frozenset({"SERVICE_RPC_URL", FURTHER_VARIABLE, "SERVICE_SUB
 def show_configuration(settings: Settings) -> None:
     """The command ``config``."""
     _show("SERVICE_CHAIN_ID", str(settings.chain_id), settings.network_source)
-    for name in (*LOCAL_VARIABLES, FURTHER_VARIABLE, *FORCED, "SERVICE_FINALITY_DEPTH", GAS_PRICE_VARIABLE):
+    for name in SHOWN:
         value, source = settings.origin(name)
-        _show(name, _plain(name, value), source)
+        problem = settings.problem(name)
+        _show(name, _plain(name, value) if problem is None else _refused(problem.message, problem.next_action), source)
     for name in SECRETS:
         _show(name, *_secret(settings, name))
     output = chosen_output()
@@ -45,9 +46,15 @@ def _secret(settings: Settings, name: str) -> tuple[str | None, str]:
     if not found:
         return None, "unset"
     if len(found) > 1:
-        problem, next_action = contradiction(found)
-        return f"refused: {problem} {next_action}", found[0].level
-    return "set, hidden", f"{found[0].level} ({found[0].variable})"
+        return _refused(*contradiction(found)), found[0].level
+    source = f"{found[0].level} ({found[0].variable})"
+    if (problem := missing_file(found[0])) is not None:
+        return _refused(*problem), source
+    return "set, hidden", source
+
+
+def _refused(problem: str, next_action: str) -> str:
+    return f"refused: {problem} {next_action}"
 
 
 def _plain(name: str, value: str | None) -> str | None:
