@@ -120,7 +120,9 @@ def test_new__like_what_is_no_page_or_of_a_kind_beside_it__writes_nothing(
     assert not (shell.home / "again.md").exists()
 
 
-@pytest.mark.parametrize("option", [("--escrow", "25"), ("--deadline", "31.1.2099"), ("--judging", "3 months")])
+@pytest.mark.parametrize(
+    "option", [("--escrow", "25"), ("--deadline", "31.1.2099"), ("--judging", "3 months"), ("--judging", "3")]
+)
 def test_new__with_a_value_that_could_mean_two_things__is_a_usage_error(
     shell: Terminal, option: tuple[str, str]
 ) -> None:
@@ -168,6 +170,20 @@ def test_new__as_text__shows_what_was_understood_once(poster: Terminal) -> None:
     assert re.search(r"^ Judging +3 d after the reveal point$", ran.stdout, re.MULTILINE)
     assert "service-cli poster:check 'my page.md'" in ran.stdout
     assert ran.words == ""
+
+
+@pytest.mark.parametrize(("name", "typed"), [("my page.md", "'my page.md'"), ("./-x.md", "./-x.md")])
+def test_new__by_a_name_that_a_shell_would_split_or_take_for_an_option__names_it_as_it_is_typed(
+    shell: Terminal, name: str, typed: str
+) -> None:
+    ran = shell.run("poster:new", name)
+    assert f"service-cli poster:check {typed}\n" in ran.words
+    assert f"service-cli poster:publish-fund --check {typed}\n" in ran.words
+
+
+def test_new__by_the_name_of_the_standard_input__is_a_usage_error(shell: Terminal) -> None:
+    shell.run("poster:new", "-", code=2)
+    assert list(shell.home.glob("-")) == []
 
 
 def test_new__beside_a_page_that_is_there__asks_no_network(shell: Terminal) -> None:

@@ -28,7 +28,7 @@ from service_cli.poster.conditions import HubConditions, read_conditions
 from service_cli.poster.events import CheckedPage, PageIssue
 from service_cli.poster.template import leftovers
 from service_cli.shell.output import emit, remark, warn
-from service_cli.shell.phrases import counted
+from service_cli.shell.phrases import argument, counted
 from service_cli.shell.text import About, duration, moment, printable
 
 _ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
@@ -113,20 +113,21 @@ def outage_advice(page: bytes, now: UnixSeconds, chain_id: ChainId) -> Iterator[
             )
 
 
-def require_ready(page: bytes, name: str, now: UnixSeconds, conditions: HubConditions) -> None:
+def require_ready(page: bytes, path: str | None, now: UnixSeconds, conditions: HubConditions) -> None:
     """Refuse a page that the rules have issues with, before it is sent: its review would be charged for the same."""
     if found := list(dict.fromkeys(find(page, now, conditions))):
         issues = [Issue(one.field, f"Line {one.line}: {one.message}") for one in found]
         message = f"The page has {counted(len(found), 'issue')}; its publication would be refused. Nothing was sent."
-        next_action = f"Change each line named above, then check it: service-cli poster:check {name}"
+        next_action = f"Change each line named above, then check it: service-cli poster:check {argument(path, 'PAGE')}"
         raise CommandRefused("page_not_ready", message, issues=issues, next_action=next_action)
 
 
-def warn_of_issues(page: bytes, name: str, now: UnixSeconds) -> None:
+def warn_of_issues(page: bytes, path: str | None, now: UnixSeconds) -> None:
     """Where the rules have issues with a page that could be funded: publishing it would be refused, and be charged."""
     if count := len(list(find(page, now, None))):
         issues = counted(count, "issue")
-        warn(f"the service's review would refuse this page for {issues}: service-cli poster:check {name}")
+        check = f"service-cli poster:check {argument(path, 'PAGE')}"
+        warn(f"the service's review would refuse this page for {issues}: {check}")
 
 
 def _served(settings: Settings, page: bytes) -> Iterator[Finding]:

@@ -49,6 +49,8 @@ def _deadline(text: str) -> UnixSeconds:
 def _judging(text: str) -> int:
     from bounty_protocol.domain.shorthand import read_span
 
+    if text.strip().isdigit():
+        raise ValueError(f"a time with its unit, such as {text.strip()} days")
     return read_span(text)
 
 
@@ -109,9 +111,12 @@ def poster_new(
     )
     from service_cli.shell.new_files import require_no_file, write_new
     from service_cli.shell.output import remark
+    from service_cli.shell.phrases import argument
     from service_cli.shell.text import About, moment
 
     now = int(time.time())
+    if str(path) == "-":
+        raise argument_error("PATH", "It is the name of a file to write: elsewhere - is the standard input.")
     if award is not None and escrow is not None:
         raise argument_error("--award", "--escrow is given already; name one of the two.")
     if deadline is not None and award is None and deadline <= now:
@@ -143,11 +148,12 @@ def poster_new(
     written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees, like=like)
     emit(written, lambda: About(now=now, token=None if award is None else conditions.constants.token))
     _remark_understood(None if escrow is None else escrow.value, deadline, judging, now)
+    page = argument(str(path), "PAGE")
     if earlier is None:
-        remark(f"fill in what is in angle brackets, then: service-cli poster:check {path}")
+        remark(f"fill in what is in angle brackets, then: service-cli poster:check {page}")
     else:
-        remark(f"the text is that of {like}; check it: service-cli poster:check {path}")
-    remark(f"and what funding it costs: service-cli poster:publish-fund --check {path}")
+        remark(f"the text is that of {like}; check it: service-cli poster:check {page}")
+    remark(f"and what funding it costs: service-cli poster:publish-fund --check {page}")
 
 
 def _remark_understood(escrow: int | None, deadline: int | None, judging: int | None, now: int) -> None:

@@ -35,7 +35,7 @@ from service_cli.chain.transactions import most_cost, require_balance, require_m
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.poster.checking import STDIN, require_ready, warn_of_issues
+from service_cli.poster.checking import require_ready, warn_of_issues
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
 from service_cli.poster.earlier import note_text, require_no_open_one
 from service_cli.poster.events import (
@@ -214,7 +214,7 @@ def _agreed(
         token = conditions.constants.token
         require_same_token(served, token)
         check_terms(session.chain, conditions, challenge, session.account)
-        require_ready(page, path or "-", session.chain.latest().time, conditions)
+        require_ready(page, path, session.chain.latest().time, conditions)
         held = balance_call(token.address, session.account)
         with session.chain.prefetched(held, *calls_before_funding(session.chain, session.account)):
             check_tokens(session.chain, session.account, challenge, token)
@@ -284,7 +284,7 @@ def check_page(
     remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
     found = preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
     emit(found, lambda: replace(about_chain(chain)(), path=path))
-    warn_of_issues(page, path or STDIN, chain.latest().time)
+    warn_of_issues(page, path, chain.latest().time)
     return found
 
 

@@ -104,8 +104,9 @@ def following(command: str) -> Item:
 
 def argument(path: str | None, instead: str) -> str:
     """A path as a shell takes it; its name in the usage where it is not known, was stdin, or would not print."""
-    known = path is not None and path != "-" and safe(path) == path
-    return shlex.quote(path) if known and path is not None else instead
+    if path is None or path == "-" or safe(path) != path:
+        return instead
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def why(reason: object) -> str:
